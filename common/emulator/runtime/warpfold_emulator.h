@@ -1,0 +1,30 @@
+/* What the emulator tells a program that asks. A program looks these functions up with dlsym(RTLD_DEFAULT, ...)
+ * and links to nothing: on a GPU, with NVIDIA's runtime, the look-up finds null. */
+#ifndef WARPFOLD_EMULATOR_H
+#define WARPFOLD_EMULATOR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface: 1. */
+int warpfold_emulator_interface(void);
+
+/* Forgets the launches and hazards recorded so far in this process. */
+void warpfold_emulator_reset(void);
+
+/* Waits for all work, then returns the report of what was recorded since the last reset as JSON text
+ * (docs/reference/report.md): {"launches": [...], "hazards": [...]}. Valid until the next call. */
+const char* warpfold_emulator_report(void);
+
+/* Sets an option; returns 0, or -1 where name or value is not known.
+ *   "workers"     host threads that run blocks; "0" is one a core
+ *   "checks"      "none", "all", or names separated by commas: races, initialisation
+ *   "step-limit"  warp instructions after which a block that has made no progress is called endless */
+int warpfold_emulator_option(const char* name, const char* value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
