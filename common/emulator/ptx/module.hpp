@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -81,10 +83,12 @@ struct Guard {                   // `@%p1` or `@!%p1`
 //   call       {VectorOperand results, callee (SymbolOperand or RegisterOperand), VectorOperand arguments
 //               [, SymbolOperand prototype]}; the lists are empty where the text leaves them out
 //   brx.idx    {index, VectorOperand of LabelOperand}
-//   tex, surf  as written: they are refused later, by name
+//   [a, {x, y}]  (tex, surf, cp.async.bulk.tensor) a VectorOperand of the AddressOperand and what follows it
 struct Instruction {
-  std::string opcode;                  // "add", "ld", "bar", "mbarrier": the part before the first dot
-  std::vector<std::string> modifiers;  // "global", "v4", "f32": in order, without dots ("L1::no_allocate" stays whole)
+  // Both look into storage that Module::text keeps alive: an instruction must not outlive its module.
+  std::string_view opcode;                      // "add", "ld", "bar", "mbarrier": the part before the first dot
+  std::span<const std::string_view> modifiers;  // "global", "v4", "f32": in order, without dots ("L1::no_allocate"
+                                                // stays whole); equal names share one list, so its data() compares
   Guard guard;
   std::vector<Operand> operands;
   std::uint32_t location = 0;          // index into Module::locations; 0 means unknown
@@ -105,13 +109,18 @@ struct Initialiser {                   // a constant or an address, `size` bytes
   Symbol symbol;
 };
 
+// Linking directives (PTX ISA 11.6). A symbol without one is seen by its own module only.
+enum class Linkage : std::uint8_t { local, visible, external, weak, common };
+
 struct Variable {
   std::string name;                    // as in the text; locals of nested scopes keep their name
   Space space{};
   Type type{};
   std::uint64_t size = 0;              // bytes; 0 for `extern .shared x[];`
   std::uint32_t alignment = 1;
+  Linkage linkage{};
   bool is_extern = false;              // defined by another module, or sized at launch
+  bool is_managed = false;             // .attribute(.managed)
   std::vector<Initialiser> initial;    // bytes not named are 0
 };
 
@@ -121,11 +130,13 @@ struct Function {
   std::string name;
   bool is_entry = false;
   bool has_body = false;               // false: a declaration (vprintf, malloc, ...)
+  Linkage linkage{};
   std::vector<Variable> parameters, results;  // space `parameter`, or `.reg` results: see result_registers
   std::vector<Register> registers;     // `.reg .b32 %r<3>` is three entries; a nested scope's are apart
   std::vector<std::uint32_t> result_registers, parameter_registers;  // for functions declared with .reg, else empty
   std::vector<Variable> variables;     // .local, .shared and .param declared inside the body
   std::vector<Prototype> prototypes;
+  // Never falls off its end: where the text would, a `ret` is added. An `.alias` has a copy of its target's.
   std::vector<Instruction> body;
   std::uint32_t max_threads[3] = {0, 0, 0};       // .maxntid (0: not given)
   std::uint32_t required_threads[3] = {0, 0, 0};  // .reqntid
@@ -148,6 +159,7 @@ struct Module {
   std::vector<Location> locations{{}};
   std::vector<Variable> variables;
   std::vector<Function> functions;
+  std::shared_ptr<const void> text;          // what opcodes and modifiers look into
 };
 
 // Thrown by `parse`; `line` is in the PTX text, from 1.
