@@ -1,0 +1,35 @@
+"""What `kit` says to people: progress on stderr, results on stdout, colour only where it helps."""
+
+import os
+import shutil
+import sys
+
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
+
+
+def wants_colour(stream) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: str, stream=None) -> str:
+    if not wants_colour(stream or sys.stdout):
+        return text
+    return f"\033[{COLOURS[colour]}m{text}\033[0m"
+
+
+def width() -> int:
+    """Columns to write to. A file or a pipe has no width: it gets the whole table."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return shutil.get_terminal_size().columns
+    return 1000
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    print(f"kit: {text}", file=sys.stderr, flush=True)
+
+
+def complain(error) -> None:
+    print(f"{paint('kit: error:', 'red', sys.stderr)} {error}", file=sys.stderr)
+    if error.advice:
+        print(error.advice, file=sys.stderr)

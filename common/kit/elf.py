@@ -1,0 +1,118 @@
+"""What a program file says of itself before it runs: which libraries it needs, whether it carries GPU code.
+
+Reads 64-bit ELF (System V ABI, chapters 4 and 5) as far as the dynamic section and the sections' names; nothing more
+is needed to tell a program that the emulator can run from one that it cannot."""
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+MACHINES = {3: "x86 (32-bit)", 40: "ARM (32-bit)", 62: "x86_64", 183: "aarch64", 21: "ppc64", 243: "riscv64"}
+DT_NEEDED, DT_STRTAB, DT_RPATH, DT_RUNPATH = 1, 5, 15, 29
+PT_LOAD, PT_DYNAMIC = 1, 2
+
+
+class NotElf(Exception):
+    """The file is no ELF file, or is cut short."""
+
+
+@dataclass(frozen=True)
+class Elf:
+    path: Path
+    bits: int
+    machine: str
+    needed: tuple[str, ...]
+    search: tuple[str, ...]  # RUNPATH or RPATH, as written
+    sections: frozenset[str]
+
+    @property
+    def carries_gpu_code(self) -> bool:
+        return ".nv_fatbin" in self.sections or ".nvFatBinSegment" in self.sections
+
+    @property
+    def runtime(self) -> str | None:
+        """The CUDA runtime that it links to, as libcudart.so.13."""
+        return next((name for name in self.needed if name.startswith("libcudart.so")), None)
+
+
+def read(path: Path) -> Elf:
+    try:
+        data = memoryview(Path(path).read_bytes())
+        return parse(Path(path), data)
+    except (struct.error, IndexError, ValueError) as error:
+        raise NotElf(f"{path} begins as an ELF file but is damaged or cut short") from error
+
+
+def parse(path: Path, data: memoryview) -> Elf:
+    if bytes(data[:4]) != b"\x7fELF":
+        raise NotElf(f"{path} is not an ELF file")
+    bits = {1: 32, 2: 64}.get(data[4], 0)
+    machine = struct.unpack_from("<H", data, 18)[0]
+    name = MACHINES.get(machine, f"machine {machine}")
+    if bits != 64 or data[5] != 1:
+        return Elf(path, bits, name, (), (), frozenset())
+    (segments_at, sections_at) = struct.unpack_from("<QQ", data, 32)
+    (segment_size, segment_count, section_size, section_count, names_index) = struct.unpack_from("<5H", data, 54)
+    segments = [struct.unpack_from("<IIQQQQ", data, segments_at + i * segment_size) for i in range(segment_count)]
+    needed, search = dynamic(data, segments)
+    headers = [struct.unpack_from("<IIQQQQ", data, sections_at + i * section_size) for i in range(section_count)]
+    names = section_names(data, headers, names_index)
+    return Elf(path, bits, name, needed, search, names)
+
+
+def dynamic(data: memoryview, segments: list[tuple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    entries = []
+    for kind, _flags, offset, _address, _physical, size in segments:
+        if kind == PT_DYNAMIC:
+            entries = [struct.unpack_from("<qQ", data, offset + i) for i in range(0, size, 16)]
+    strings = next((value for tag, value in entries if tag == DT_STRTAB), None)
+    if strings is None:
+        return (), ()
+    base = file_offset(strings, segments)
+    needed = tuple(string(data, base + value) for tag, value in entries if tag == DT_NEEDED)
+    paths = [string(data, base + value) for tag, value in entries if tag in (DT_RPATH, DT_RUNPATH)]
+    return needed, tuple(folder for text in paths for folder in text.split(":") if folder)
+
+
+def file_offset(address: int, segments: list[tuple]) -> int:
+    for kind, _flags, offset, start, _physical, size in segments:
+        if kind == PT_LOAD and start <= address < start + size:
+            return address - start + offset
+    raise ValueError(f"no segment holds address {address:#x}")
+
+
+def section_names(data: memoryview, headers: list[tuple], names_index: int) -> frozenset[str]:
+    if names_index >= len(headers):
+        return frozenset()
+    table = headers[names_index][4]
+    return frozenset(string(data, table + header[0]) for header in headers)
+
+
+def string(data: memoryview, start: int) -> str:
+    if start >= len(data):
+        raise ValueError("a string lies beyond the end of the file")
+    end = start
+    while data[end] != 0:
+        end += 1
+    return bytes(data[start:end]).decode(errors="replace")
+
+
+def libraries(program: Elf) -> list[Elf]:
+    """The shared libraries that it loads, as far as they lie in the folders that it names itself."""
+    found: dict[Path, Elf] = {}
+    waiting = [program]
+    extra = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    while waiting:
+        one = waiting.pop()
+        own = [Path(folder.replace("$ORIGIN", str(one.path.parent))) for folder in one.search]
+        for name in one.needed:
+            path = next((folder / name for folder in own + extra if (folder / name).is_file()), None)
+            if path is None or path in found or name.startswith("libcudart.so"):
+                continue
+            try:
+                found[path] = read(path)
+            except (NotElf, OSError):
+                continue
+            waiting.append(found[path])
+    return list(found.values())

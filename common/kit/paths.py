@@ -1,0 +1,12 @@
+"""Where things are. All that `kit` makes lies in .kit, so that removing that folder undoes everything."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = ROOT / ".kit"
+VENV = OWN / "venv"
+TOOLKIT = OWN / "toolkit"  # a link to NVIDIA's wheels inside VENV, shaped as a toolkit
+BUILD = OWN / "build"
+LOGS = OWN / "logs"
+REQUIREMENTS = ROOT / "requirements.txt"
+EMULATOR = BUILD / "common" / "emulator" / "runtime"

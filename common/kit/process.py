@@ -1,0 +1,40 @@
+"""Running other programs, with a log where their talk is of interest only when they fail."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from .errors import KitError
+from .paths import LOGS
+
+
+def output(command: list, **options) -> subprocess.CompletedProcess:
+    """Runs a command and keeps what it says; a program that cannot be started counts as failed (127)."""
+    command = [str(word) for word in command]
+    try:
+        return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 127, stdout=f"{command[0]}: {error.strerror}")
+
+
+def logged(command: list, log: str, what: str, advice: str = "", code: int = 1, env: dict | None = None) -> str:
+    """Runs a command with its output in .kit/logs/LOG; on failure shows the end of it."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    result = output(command, env=env if env is not None else os.environ.copy())
+    path = LOGS / log
+    path.write_text(" ".join(str(word) for word in command) + "\n" + result.stdout)
+    if result.returncode != 0:
+        raise KitError(f"{what} failed\n{tail(result.stdout)}", advice or f"The whole output: {relative(path)}", code)
+    return result.stdout
+
+
+def tail(text: str, lines: int = 20) -> str:
+    return "\n".join("  " + line for line in text.strip().splitlines()[-lines:])
+
+
+def relative(path: Path) -> str:
+    """As the user would type it from where they are, where that is shorter."""
+    try:
+        return os.path.relpath(path) if len(os.path.relpath(path)) < len(str(path)) else str(path)
+    except ValueError:
+        return str(path)

@@ -1,0 +1,47 @@
+"""`kit test`: builds everything and runs the whole Meson suite; what .ci/run calls."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+from . import toolchain
+from .build import FOLDER, Build
+from .console import paint, say
+from .errors import KitError
+
+PASSED = {"OK", "EXPECTEDFAIL"}
+SKIPPED = {"SKIP", "IGNORED"}
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="only this suite; may be repeated")
+    parser.add_argument("--no-suite", action="append", default=[], metavar="NAME", help="all but this suite")
+    parser.add_argument("names", nargs="*", metavar="TEST", help="only the tests of these names; * is a wildcard")
+
+
+def run(options) -> int:
+    build = Build(toolchain.prepare(tests=True), tests=True)
+    say("building everything")
+    build.compile()
+    log = FOLDER / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    command = [build.tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *options.names]
+    command += [f"--suite={name}" for name in options.suite] + [f"--no-suite={name}" for name in options.no_suite]
+    sys.stdout.flush()
+    status = subprocess.run(command, env=build.tools.environ()).returncode
+    if not log.exists():
+        raise KitError("Meson ran no tests", "Check the names: meson test -C .kit/build --list shows them all.")
+    counts = tally(log.read_text())
+    colour = "red" if counts["failed"] or status else "green"
+    print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))
+    return 1 if counts["failed"] or status else 0
+
+
+def tally(log: str) -> Counter:
+    """Meson's own tests, counted; it writes one JSON object a line for each that ended."""
+    counts = Counter()
+    for line in log.splitlines():
+        result = json.loads(line)["result"]
+        counts["passed" if result in PASSED else "skipped" if result in SKIPPED else "failed"] += 1
+    return counts
