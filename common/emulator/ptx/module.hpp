@@ -29,12 +29,14 @@ std::string_view name_of(Type type);
 enum class Space : std::uint8_t { generic, global, constant, shared, local, parameter };
 
 // A special register (PTX ISA 10). Components of vectors are apart: `%tid.x` is {tid, 0}, `%laneid` is {laneid, 0}.
+// Numbered ones have the number as their component: `%envreg3` is {envreg, 3}; `%pm2_64` is {pm, 10}.
 enum class Special : std::uint8_t {
   tid, ntid, laneid, warpid, nwarpid, ctaid, nctaid, smid, nsmid, gridid,
   lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
   clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi,
   clusterid, nclusterid, cluster_ctaid, cluster_nctaid, cluster_ctarank, cluster_nctarank, is_explicit_cluster,
   dynamic_smem_size, total_smem_size, aggr_smem_size, current_graph_exec, reserved_smem_offset_begin, envreg,
+  reserved_smem_offset_end, reserved_smem_offset_cap, reserved_smem_offset, pm,
 };
 
 // What a name in an operand refers to.

@@ -1,0 +1,43 @@
+// Which source line each instruction is charged to: the `.loc` and `.file` directives (PTX ISA 11.5).
+#pragma once
+
+#include "ptx/module.hpp"
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+namespace warpfold::ptx {
+
+struct SourcePosition {
+  std::uint32_t file = 0, line = 0, column = 0; // file: the number that `.file` gives it
+};
+
+// nvcc describes inlined code by a chain: `.loc 1 7 3, function_name X, inlined_at 1 13 3` is written before
+// any
+// `.loc 2 440 9, function_name Y, inlined_at 1 7 3`. So when a position arrives, the outermost line of the
+// one that it was inlined at is known already, and following the chain is one look-up. The same position may
+// be inlined twice (a device function called on two lines): the latest description holds.
+class SourceLines {
+public:
+  SourceLines();
+  void begin_function();
+  // A `.loc`; `inlined_at` is null where there is none. Gives the index into Module::locations.
+  std::uint32_t locate(const SourcePosition& position, const SourcePosition* inlined_at);
+  // A `.file`. Those that the text names twice keep the first name.
+  void file(std::uint32_t number, std::string name);
+  // The `.file` directives come last, so only now are file numbers exchanged for indices.
+  void finish(Module& module);
+
+private:
+  std::uint32_t index_of(Location location);
+
+  std::vector<Location> locations_{{}}; // file: still the number
+  std::vector<std::string> files_{""};
+  std::unordered_map<std::uint32_t, std::uint32_t> file_indices_;
+  std::unordered_map<std::uint64_t, std::uint32_t> location_indices_;
+  std::unordered_map<std::uint64_t, Location> outermost_; // of the positions seen in this function
+  Location last_;
+};
+
+} // namespace warpfold::ptx
