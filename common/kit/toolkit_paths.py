@@ -149,7 +149,9 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     print(f"version={toolkit.version[0]}.{toolkit.version[1]}")
-    print(f"include={toolkit.include}")
+    # Meson takes folders inside the source tree, where the kit's own toolkit is, by their relative path only.
+    inside = toolkit.include.is_relative_to(root)
+    print(f"include={toolkit.include.relative_to(root) if inside else toolkit.include}")
     print(f"library={toolkit.library}")
     print(f"plain_ptx={'yes' if toolkit.keeps_ptx_plain else 'no'}")
     capability = native_capability(toolkit)
