@@ -1,0 +1,216 @@
+#include "check.hpp"
+
+#include "diagnosis.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+#include <cuda_runtime_api.h>
+
+namespace lab {
+namespace {
+
+constexpr std::size_t prime_near_a_million = 999983;
+constexpr std::size_t sizes[] = {
+    0, 1, 31, 32, 33, 255, 256, 257, 1000, prime_near_a_million, std::size_t{1} << 20};
+
+std::size_t most_elements(const Rung& rung, unsigned block) {
+  if (!rung.max_n) return static_cast<std::size_t>(-1);
+  return static_cast<std::size_t>(rung.max_n(Size{0, block}));
+}
+
+bool has_rounding(const Rung& rung, const Variant& variant) {
+  const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
+  return is_float && (rung.op == Operator::add || rung.op == Operator::product);
+}
+
+// Sizes around what a block and a pair of elements a thread cover, where the rung takes few.
+std::vector<std::size_t> sizes_for(const Rung& rung, unsigned block) {
+  std::vector<std::size_t> all(std::begin(sizes), std::end(sizes));
+  for (const std::size_t covered : {std::size_t{block}, 2 * std::size_t{block}}) {
+    all.insert(all.end(), {covered - 1, covered, covered + 1});
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::erase_if(all, [most = most_elements(rung, block)](std::size_t n) { return n > most; });
+  return all;
+}
+
+void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
+  constexpr std::pair<std::size_t, std::size_t> shapes[] = {{1, 1},     {1, 100003}, {3, 10007}, {257, 257},
+                                                            {1000, 33}, {100003, 3}, {5, 0},     {0, 7}};
+  for (const auto& [rows, columns] : shapes) cases.push_back({Kind::exact, rows * columns, rows, block, 0});
+  cases.push_back({Kind::exact, 257 * 257, 257, block, 1});
+  if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
+}
+
+// A run's expected result and how far from it is right, in words too.
+struct Expectation {
+  Reference reference;
+  double tolerance = 0;
+};
+
+Expectation expect(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {
+  const std::size_t columns = given.rows ? given.n / given.rows : 0;
+  Expectation expected;
+  expected.reference =
+      given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
+  const Size size{given.n, given.block, 0, given.rows};
+  const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
+  const double depth = rung.error_depth ? std::min(rung.error_depth(size), most) : most;
+  expected.tolerance = tolerance(input, expected.reference, depth);
+  return expected;
+}
+
+bool is_right(const Expectation& expected, double got) {
+  if (expected.tolerance == 0) return got == expected.reference.value;
+  return std::abs(got - expected.reference.value) <= expected.tolerance;
+}
+
+std::string value_text(Kind kind, double value) {
+  return kind == Kind::exact ? fmt::format("{:.10g}", value) : fmt::format("{:.9g}", value);
+}
+
+void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
+           const Outcome& outcome, Check& check) {
+  const auto fail = [&check](std::string message) {
+    check.ok = false;
+    check.message = std::move(message);
+  };
+  if (!outcome.error.empty()) return fail(outcome.error);
+  for (std::size_t row = 0; row < given.rows; ++row) {
+    const Expectation expected = expect(rung, given, input, row);
+    const double got = outcome.results[row];
+    if (is_right(expected, got)) {
+      if (given.kind == Kind::rounding && given.rows == 1) {
+        check.message = fmt::format("error {:.2g}, bound {:.2g}", std::abs(got - expected.reference.value),
+                                    expected.tolerance);
+      }
+      continue;
+    }
+    fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
+                     expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
+                     value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
+    if (given.rows == 1) {
+      std::vector<double> again;
+      for (int i = 0; i < 2; ++i) {
+        const Outcome repeated = run_once(variant, given, input);
+        if (repeated.device_lost || repeated.results.empty()) break;
+        again.push_back(repeated.results[0]);
+      }
+      check.diagnosis = diagnose({given, input, expected.reference.value, expected.tolerance, got, again});
+    }
+    return;
+  }
+  if (!outcome.input_change.empty()) return fail(outcome.input_change);
+  if (!outcome.damage.empty()) return fail(outcome.damage);
+}
+
+// The same bits from three runs on inputs that round.
+Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input) {
+  Check check{"the same bits on each run", true, false, "", ""};
+  const Outcome first = run_once(variant, given, input);
+  for (int i = 0; i < 2 && check.ok; ++i) {
+    const Outcome again = run_once(variant, given, input);
+    if (again.bits == first.bits) continue;
+    check.ok = false;
+    check.message =
+        fmt::format("{:.9g}, then {:.9g} from the same input: the order of additions is not fixed",
+                    first.results.at(0), again.results.at(0));
+  }
+  return check;
+}
+
+// On a GPU: sizes up to beyond 2^32 elements, as long as they fit and take less than a second or two.
+void check_large(const Rung& rung, const Variant& variant, const Options& options, Checked& checked) {
+  using clock = std::chrono::steady_clock;
+  double seconds_an_element = 0;
+  for (const std::size_t n :
+       {(std::size_t{1} << 26) + 5, (std::size_t{1} << 31) + 77, (std::size_t{1} << 32) + 1234}) {
+    std::size_t free_bytes = 0, total = 0;
+    cudaMemGetInfo(&free_bytes, &total);
+    const unsigned block = options.block.value_or(256);
+    const Case given{Kind::exact, n, 1, block, 0};
+    Check check{describe(given), true, false, "", ""};
+    if (n > most_elements(rung, block)) return;
+    if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
+        0.9 * static_cast<double>(free_bytes)) {
+      check.skipped = true, check.message = "does not fit into this device's memory";
+    } else if (seconds_an_element * static_cast<double>(n) > 2) {
+      check.skipped = true, check.message = "would take longer than 2 s";
+    } else {
+      const Sequence input = make_sequence(variant.type, rung.op, given.kind, n, options.seed);
+      const auto start = clock::now();
+      const Outcome outcome = run_once(variant, given, input);
+      seconds_an_element =
+          std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(n);
+      judge(rung, variant, given, input, outcome, check);
+      checked.device_lost = outcome.device_lost;
+    }
+    checked.checks.push_back(check);
+    if (!check.ok) return;
+  }
+}
+
+} // namespace
+
+std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options) {
+  const unsigned block = std::clamp(options.block.value_or(256), rung.min_block, rung.max_block);
+  const bool rounding = has_rounding(rung, variant);
+  std::vector<Case> cases;
+  if (variant.by_rows) {
+    add_row_cases(cases, block, rounding);
+    return cases;
+  }
+  if (options.n) {
+    cases = {{Kind::exact, *options.n, 1, block, 0}, {Kind::exact, *options.n, 1, block, 1}};
+    if (rounding) cases.push_back({Kind::rounding, *options.n, 1, block, 0});
+    return cases;
+  }
+  for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});
+  const std::size_t most = most_elements(rung, block), large = std::min(prime_near_a_million, most);
+  cases.push_back({Kind::exact, 257, 1, block, 1});
+  cases.push_back({Kind::exact, std::min<std::size_t>(100003, most), 1, block, 3});
+  if (rounding) {
+    cases.push_back({Kind::rounding, 257, 1, block, 0});
+    cases.push_back({Kind::rounding, large, 1, block, 0});
+  }
+  if (!options.block) { // another number of threads a block
+    for (const unsigned other : {rung.min_block, rung.max_block}) {
+      if (other == block) continue;
+      cases.push_back({Kind::exact, std::min<std::size_t>(5000, most_elements(rung, other)), 1, other, 0});
+    }
+  }
+  return cases;
+}
+
+Checked check_rung(const Rung& rung, const Options& options) {
+  Checked checked;
+  for (int i = 0; i < rung.variant_count; ++i) {
+    const Variant& variant = rung.variants[i];
+    const std::string prefix = rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+    for (const Case& given : cases_for(rung, variant, options)) {
+      Check check{prefix + describe(given), true, false, "", ""};
+      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
+      const Outcome outcome = run_once(variant, given, input);
+      judge(rung, variant, given, input, outcome, check);
+      checked.checks.push_back(check);
+      if (outcome.device_lost) {
+        checked.device_lost = true;
+        return checked;
+      }
+    }
+    if (rung.deterministic && has_rounding(rung, variant)) {
+      const Case given{Kind::rounding, std::min(prime_near_a_million, most_elements(rung, 256)), 1, 256, 0};
+      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
+      checked.checks.push_back(check_same_bits(variant, given, input));
+    }
+    if (!on_emulator() && !options.n && !variant.by_rows) check_large(rung, variant, options, checked);
+    if (checked.device_lost) return checked;
+  }
+  return checked;
+}
+
+} // namespace lab

@@ -1,0 +1,128 @@
+#include "command_line.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+
+namespace lab {
+namespace {
+
+template <class Integer>
+std::optional<Integer> whole_number(std::string_view text) {
+  Integer value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+unsigned parse_block(std::string_view text) {
+  const auto block = whole_number<unsigned>(text);
+  if (!block || *block < 32 || *block > 1024 || (*block & (*block - 1)) != 0) {
+    throw UsageError(
+        fmt::format("--block {}: the number of threads a block is a power of two from 32 to 1024", text));
+  }
+  return *block;
+}
+
+const Rung& find_rung(std::span<const Rung> rungs, std::string_view lab, std::string_view name) {
+  std::string names;
+  for (const Rung& rung : rungs) {
+    if (name == rung.name) return rung;
+    names += fmt::format("\n  {}", rung.name);
+  }
+  throw UsageError(fmt::format("lab {} has no rung '{}'. Its rungs are:{}", lab, name, names));
+}
+
+void check_against_rungs(const Options& options, std::string_view lab, std::span<const Rung> rungs) {
+  std::vector<const Rung*> chosen;
+  for (const std::string& name : options.rungs) chosen.push_back(&find_rung(rungs, lab, name));
+  // With all rungs, those that do not take this n or block are skipped, with the reason.
+  for (const Rung* rung : chosen) {
+    const unsigned block = options.block.value_or(256);
+    if (block < rung->min_block || block > rung->max_block) {
+      throw UsageError(fmt::format("--block {}: rung {} takes {} to {} threads a block", block, rung->name,
+                                   rung->min_block, rung->max_block));
+    }
+    if (!options.n || !rung->max_n) continue;
+    const auto most = static_cast<std::size_t>(rung->max_n(Size{*options.n, block}));
+    if (*options.n > most) {
+      throw UsageError(fmt::format("--n {}: rung {} takes up to {} elements with {} threads a block",
+                                   *options.n, rung->name, most, block));
+    }
+  }
+}
+
+} // namespace
+
+std::size_t parse_count(std::string_view text) {
+  const auto fail = [text](std::string_view why) {
+    return UsageError(fmt::format("--n {}: {}; give a whole number such as 1000 or 2^20", text, why));
+  };
+  if (text.starts_with('-')) throw fail("the number of elements cannot be negative");
+  const auto caret = text.find('^');
+  const auto base = whole_number<std::size_t>(text.substr(0, caret));
+  if (!base) throw fail("this is not a number of elements");
+  if (caret == text.npos) return *base;
+  const auto exponent = whole_number<unsigned>(text.substr(caret + 1));
+  if (!exponent) throw fail("this is not a number of elements");
+  std::size_t value = 1;
+  for (unsigned i = 0; i < *exponent; ++i) {
+    if (__builtin_mul_overflow(value, *base, &value)) throw fail("this is more than can be counted");
+    if (value <= 1) break;
+  }
+  return value;
+}
+
+std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
+                                          std::span<const Rung> rungs) {
+  Options options;
+  std::string n, block, device, seed;
+  CLI::App app{fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab)};
+  app.get_formatter()->column_width(28);
+  app.add_flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
+  app.add_option("--rung", options.rungs, "Only this rung (may be repeated)")
+      ->type_name("R")
+      ->allow_extra_args(false);
+  app.add_option("--n", n, "Number of elements: 1000, 2^20")->type_name("N");
+  app.add_option("--block", block, "Threads a block: 32, 64, ... 1024 (256)")->type_name("B");
+  app.add_option("--device", device, "auto, gpu or emulator (auto)")->type_name("D");
+  app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
+  app.add_flag("--time", options.time, "Time the rungs (GPU only)");
+  app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
+  app.add_flag("--json", options.json, "Print JSON, for programs");
+  app.add_flag("--tap", options.tap, "Print TAP, for meson test");
+  app.add_flag("--solutions", options.solutions, "A TODO is a failure");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}\nRungs:\n", app.help());
+    for (const Rung& rung : rungs) fmt::print("  {}\n", rung.name);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{}; --help lists what can be asked", error.what()));
+  }
+  if (!n.empty()) options.n = parse_count(n);
+  if (!block.empty()) options.block = parse_block(block);
+  const std::map<std::string, Choice, std::less<>> choices{{"", Choice::automatic},
+                                                           {"auto", Choice::automatic},
+                                                           {"gpu", Choice::gpu},
+                                                           {"emulator", Choice::emulator}};
+  const auto choice = choices.find(device);
+  if (choice == choices.end()) {
+    throw UsageError(fmt::format("--device {}: the devices are auto, gpu and emulator", device));
+  }
+  options.device = choice->second;
+  if (!seed.empty()) {
+    const auto value = whole_number<std::uint64_t>(seed);
+    if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", seed));
+    options.seed = *value;
+  }
+  if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");
+  check_against_rungs(options, lab, rungs);
+  return options;
+}
+
+} // namespace lab

@@ -1,0 +1,36 @@
+// What the command line asks for.
+#pragma once
+
+#include "device.hpp"
+#include "lab.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+struct Options {
+  bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
+  std::vector<std::string> rungs; // empty: all
+  std::optional<std::size_t> n;
+  std::optional<unsigned> block;
+  Choice device = Choice::automatic;
+  std::uint64_t seed = 1;
+};
+
+// A command line that cannot be carried out; the message says what would do.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Nothing where only the help was asked for (it has been printed). Throws UsageError.
+std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
+                                          std::span<const Rung> rungs);
+
+// "1000", "2^20", "1e6" is refused. Throws UsageError.
+std::size_t parse_count(std::string_view text);
+
+} // namespace lab

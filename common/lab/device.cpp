@@ -1,0 +1,124 @@
+#include "device.hpp"
+
+#include "lab.hpp"
+#include "runtime/warpfold_emulator.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string_view>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+namespace lab {
+namespace {
+
+Device the_device;
+
+std::string emulator_directory() {
+  if (const char* directory = std::getenv("WARPFOLD_EMULATOR_DIR"); directory && *directory) return directory;
+  return WARPFOLD_EMULATOR_DIR;
+}
+
+// "" where a GPU can be used, else the reason why not.
+std::string why_no_gpu() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) return cudaGetErrorString(error);
+  if (count == 0) return "no CUDA-capable device is detected";
+  if (const cudaError_t unusable = cudaFree(nullptr); unusable != cudaSuccess)
+    return cudaGetErrorString(unusable);
+  return "";
+}
+
+[[noreturn]] void execute_on_emulator(char** argv) {
+  const std::string directory = emulator_directory();
+  const std::string library = fmt::format("{}/libcudart.so.{}", directory, CUDART_VERSION / 1000);
+  if (!std::filesystem::exists(library)) {
+    throw NoDevice(
+        fmt::format("the emulator is not where it should be: {} does not exist. Build it (ninja in the build "
+                    "folder), or set WARPFOLD_EMULATOR_DIR to its folder",
+                    library));
+  }
+  if (const char* mark = std::getenv("WARPFOLD_ON_EMULATOR"); mark && std::string_view(mark) == directory) {
+    throw NoDevice(fmt::format(
+        "{} was put first on LD_LIBRARY_PATH but another CUDA runtime was loaded; is this program "
+        "linked with an RPATH or with the static runtime (relink with -cudart shared)?",
+        directory));
+  }
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  setenv("LD_LIBRARY_PATH", (before && *before ? directory + ":" + before : directory).c_str(), 1);
+  setenv("WARPFOLD_ON_EMULATOR", directory.c_str(), 1);
+  execv("/proc/self/exe", argv);
+  throw NoDevice(fmt::format("cannot execute this program again on the emulator: {}", std::strerror(errno)));
+}
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, which, 0) != cudaSuccess) value = 0;
+  return value;
+}
+
+// Bytes a second from memory clock (kHz, two transfers a clock) and bus width (bits). Newer drivers say 0.
+double peak_bandwidth() {
+  return 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
+}
+
+void describe(Device& device) {
+  cudaDeviceProp properties{};
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, 0); error != cudaSuccess) {
+    throw NoDevice(fmt::format("the device does not describe itself: {}", cudaGetErrorString(error)));
+  }
+  device.name = properties.name;
+  device.compute_capability = properties.major * 10 + properties.minor;
+  device.multiprocessors = static_cast<unsigned>(properties.multiProcessorCount);
+  device.threads_per_multiprocessor = static_cast<unsigned>(properties.maxThreadsPerMultiProcessor);
+  device.memory = properties.totalGlobalMem;
+  device.l2 = static_cast<std::size_t>(properties.l2CacheSize);
+  device.peak_bandwidth = device.emulated ? 0 : peak_bandwidth();
+}
+
+} // namespace
+
+bool on_emulator() {
+  return dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
+}
+
+Device open_device(Choice choice, char** argv) {
+  Device device;
+  device.emulated = on_emulator();
+  if (choice == Choice::gpu && device.emulated) {
+    throw NoDevice("--device=gpu, but the emulator is first on LD_LIBRARY_PATH; unset it to reach the GPU");
+  }
+  if (choice == Choice::emulator && !device.emulated) execute_on_emulator(argv);
+  if (!device.emulated) {
+    if (const std::string reason = why_no_gpu(); !reason.empty()) {
+      if (choice == Choice::gpu) {
+        throw NoDevice(
+            fmt::format("no usable GPU: {}. Nothing was run; --device=emulator runs without a GPU", reason));
+      }
+      fmt::print(stderr, "No usable GPU ({}): running on the emulator.\n", reason);
+      execute_on_emulator(argv);
+    }
+  }
+  describe(device);
+  return the_device = device;
+}
+
+const Device& device() {
+  return the_device;
+}
+
+unsigned multiprocessors() {
+  return the_device.multiprocessors;
+}
+
+unsigned resident_blocks(unsigned block) {
+  return the_device.multiprocessors * (the_device.threads_per_multiprocessor / block);
+}
+
+} // namespace lab

@@ -1,0 +1,36 @@
+// The device that a lab program runs on: NVIDIA's, through NVIDIA's runtime, or the emulator, which stands in
+// for that runtime when its folder is first on LD_LIBRARY_PATH.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace lab {
+
+enum class Choice { automatic, gpu, emulator };
+
+struct Device {
+  bool emulated = false;
+  std::string name;
+  int compute_capability = 0; // 75 for 7.5
+  unsigned multiprocessors = 0, threads_per_multiprocessor = 0;
+  std::size_t memory = 0, l2 = 0; // bytes
+  double peak_bandwidth = 0;      // bytes a second by the device's attributes; 0: the driver does not say
+};
+
+// The device that was asked for is not there: a reason to skip, with what to do.
+struct NoDevice : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Finds the device. Where the emulator is wanted (or no GPU is usable and the choice is automatic) and this
+// process runs on NVIDIA's runtime, executes the program again on the emulator and does not return.
+Device open_device(Choice choice, char** argv);
+
+// The device that open_device() found.
+const Device& device();
+
+bool on_emulator();
+
+} // namespace lab

@@ -1,0 +1,297 @@
+// The order of things in a lab program: command line, regions, device, rungs, report.
+#include "check.hpp"
+#include "command_line.hpp"
+#include "processes.hpp"
+#include "report.hpp"
+#include "technique.hpp"
+#include "timing.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+namespace lab {
+namespace {
+
+constexpr int exit_failed = 1, exit_usage = 2,
+              exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
+constexpr std::size_t profile_n = std::size_t{1} << 20, slow_n = std::size_t{1} << 26;
+
+// The lab's file as the compiler was given it is relative to the folder that it was called in, most often the
+// build folder: looked for there, from here and from each folder above the program.
+std::string find_source(const std::string& as_compiled) {
+  namespace fs = std::filesystem;
+  const fs::path path(as_compiled);
+  std::error_code ignored;
+  if (path.is_absolute() || fs::exists(path, ignored)) return as_compiled;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+       folder.has_relative_path(); folder = folder.parent_path()) {
+    const fs::path candidate = (folder / path).lexically_normal();
+    if (fs::exists(candidate, ignored)) return candidate.string();
+  }
+  return as_compiled;
+}
+
+// The lab's regions; none where the source cannot be read, as when only the program was handed on.
+std::vector<Region> read_regions(const std::string& source) {
+  std::ifstream file(source);
+  if (!file) return {};
+  std::stringstream text;
+  text << file.rdbuf();
+  return find_regions(text.str(), source);
+}
+
+class Program {
+public:
+  Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<Region> regions,
+          char** argv)
+      : options_(std::move(options)), heading_(std::move(heading)), rungs_(rungs),
+        regions_(std::move(regions)), argv_(argv) {
+    for (const Rung& rung : rungs_) {
+      const bool asked = options_.rungs.empty() || std::find(options_.rungs.begin(), options_.rungs.end(),
+                                                             rung.name) != options_.rungs.end();
+      if (asked) chosen_.push_back(&rung);
+      if (!first_todo(regions_, rung.name)) filled_.push_back(&rung);
+    }
+  }
+
+  int run() {
+    if (options_.list) {
+      print_list(heading_, rungs_, regions_, options_.json);
+      return 0;
+    }
+    const bool any_filled = std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) {
+      return !first_todo(regions_, rung->name);
+    });
+    if (any_filled) {
+      open_device(options_.device, argv_);
+      refuse_what_does_not_fit();
+    }
+    for (std::size_t i = 0; i < chosen_.size() && !device_lost_; ++i) {
+      results_.push_back(result_of(*chosen_[i]));
+      if (!options_.json && !options_.tap) print_text(results_.back(), options_);
+    }
+    const int rest = results_.size() < chosen_.size() ? run_rest_elsewhere() : 0;
+    report();
+    return std::max(rest, exit_code());
+  }
+
+private:
+  void refuse_what_does_not_fit() const {
+    if (!options_.n) return;
+    for (const Rung* rung : chosen_) {
+      const std::size_t width = size_of(rung->variants[0].type);
+      if (*options_.n / 2 < device().memory / width / 2) continue;
+      throw UsageError(fmt::format("--n {}: {} elements of {} bytes do not fit into the {} bytes of {}",
+                                   *options_.n, *options_.n, width, device().memory, device().name));
+    }
+  }
+
+  Result result_of(const Rung& rung) {
+    Result result;
+    result.rung = rung.name;
+    if (const Region* todo = first_todo(regions_, rung.name)) {
+      result.state = State::todo, result.reason = todo->todo;
+      result.file = heading_.source, result.line = todo->todo_line;
+      return result;
+    }
+    if (const std::string reason = why_not_for(rung); !reason.empty()) {
+      result.state = State::skip, result.reason = reason;
+      return result;
+    }
+    try {
+      run_rung(rung, result);
+    } catch (const CudaError& error) {
+      result.checks.push_back({"the rung runs", false, false, error.what(), ""});
+      device_lost_ = true; // whatever is left of the device, the next rung starts in a process of its own
+    }
+    decide(result);
+    return result;
+  }
+
+  // With all rungs at once, a size or block that one of them does not take leaves that one out.
+  std::string why_not_for(const Rung& rung) const {
+    const unsigned block = options_.block.value_or(256);
+    if (block < rung.min_block || block > rung.max_block) {
+      return fmt::format("takes {} to {} threads a block", rung.min_block, rung.max_block);
+    }
+    if (!options_.n || !rung.max_n) return "";
+    const double most = rung.max_n(Size{*options_.n, block});
+    return static_cast<double>(*options_.n) <= most ? "" : fmt::format("takes up to {:.0f} elements", most);
+  }
+
+  void run_rung(const Rung& rung, Result& result) {
+    const unsigned block = options_.block.value_or(256);
+    Checked checked;
+    if (on_emulator()) {
+      Recorded recorded = record([&] { checked = check_rung(rung, options_); });
+      result.hazards = std::move(recorded.hazards);
+    } else {
+      checked = check_rung(rung, options_);
+    }
+    result.checks = std::move(checked.checks);
+    device_lost_ = checked.device_lost;
+    const bool right =
+        std::all_of(result.checks.begin(), result.checks.end(), [](const Check& c) { return c.ok; });
+    if (device_lost_ || !right) return;
+    if (on_emulator()) {
+      technique_ = check_technique(rung, filled_, options_);
+      if (options_.profile || options_.json) {
+        result.profile =
+            profile_rung(rung, rung.variants[0], options_.n.value_or(profile_n), block, options_.seed)
+                .profile;
+      }
+    } else {
+      time_rung(rung, result);
+    }
+  }
+
+  void time_rung(const Rung& rung, Result& result) {
+    const bool to_be_fast = rung.least_bandwidth > 0 && !options_.n;
+    if (!options_.time && !to_be_fast) return;
+    const Timing timing = timed(rung);
+    if (options_.time) result.timing = timing;
+    if (options_.time && &rung != rungs_.data()) {
+      const Rung& before = *(&rung - 1);
+      if (!first_todo(regions_, before.name) && takes(before, timing.n)) {
+        result.timing->speed_up_over_rung_before = timed(before).median / timing.median;
+      }
+    }
+    if (!to_be_fast) return;
+    const double part = timing.bytes_per_second / timing.measured_bandwidth;
+    if (part < rung.least_bandwidth) {
+      slow_ = fmt::format(
+          "{:.0f} % of the read bandwidth measured in this run, {:.0f} % expected: {:.1f} us for {} "
+          "elements, {:.1f} us expected",
+          100 * part, 100 * rung.least_bandwidth, timing.median, timing.n,
+          timing.median * part / rung.least_bandwidth);
+    }
+  }
+
+  static bool takes(const Rung& rung, std::size_t n) {
+    return !rung.max_n || static_cast<double>(n) <= rung.max_n(Size{n, 256});
+  }
+
+  // Kept, so that the next rung finds the time of the one before.
+  Timing timed(const Rung& rung) {
+    if (timed_rung_ == &rung) return last_timing_;
+    const unsigned block = std::clamp(options_.block.value_or(256), rung.min_block, rung.max_block);
+    std::size_t n = options_.n.value_or(slow_n);
+    if (rung.max_n) n = std::min(n, static_cast<std::size_t>(rung.max_n(Size{n, block})));
+    const Timing timing = time_variant(rung, rung.variants[0], n, block, options_.seed);
+    timed_rung_ = &rung, last_timing_ = timing;
+    return timing;
+  }
+
+  void decide(Result& result) {
+    const auto failed =
+        std::find_if(result.checks.begin(), result.checks.end(), [](const Check& c) { return !c.ok; });
+    const auto off = std::find_if(technique_.begin(), technique_.end(), [](const Check& c) { return !c.ok; });
+    if (failed != result.checks.end()) {
+      result.state = State::wrong;
+      result.reason = fmt::format("{}: {}", failed->name, failed->message);
+    } else if (!result.hazards.empty()) {
+      result.state = State::hazard;
+      result.reason = "right, but by luck: " + result.hazards[0].message;
+    } else if (off != technique_.end()) {
+      result.state = State::off_technique;
+      result.reason = off->message;
+    } else if (!slow_.empty()) {
+      result.state = State::slow;
+      result.reason = slow_;
+    }
+    if (!result.hazards.empty()) result.file = result.hazards[0].file, result.line = result.hazards[0].line;
+    for (Check& check : technique_) result.checks.push_back(std::move(check));
+    if (!slow_.empty()) result.checks.push_back({"speed", false, false, slow_, ""});
+    technique_.clear(), slow_.clear();
+  }
+
+  // After an error that leaves the device unusable for this process, the other rungs run in one of their own.
+  int run_rest_elsewhere() {
+    std::vector<std::string> names;
+    for (std::size_t i = results_.size(); i < chosen_.size(); ++i) names.push_back(chosen_[i]->name);
+    const bool by_json = options_.json || options_.tap;
+    const ChildOutput child = run_again_for(argv_, names, by_json);
+    if (by_json) rest_.push_back(child.output);
+    return child.exit_code;
+  }
+
+  void report() {
+    if (options_.json) {
+      print_json(heading_, results_, rest_);
+    } else if (options_.tap && chosen_.size() == 1) {
+      print_tap(results_[0], options_.solutions);
+    } else if (options_.tap) {
+      for (const std::string& text : rest_) {
+        for (Result& result : results_from_json(text)) results_.push_back(std::move(result));
+      }
+      print_tap(std::span<const Result>(results_), options_.solutions);
+    }
+  }
+
+  int exit_code() const {
+    if (options_.tap) return 0; // the points say it; Meson takes anything else for a broken test program
+    bool all_ran = true;
+    for (const Result& result : results_) {
+      if (is_failure(result.state, options_.solutions)) return exit_failed;
+      all_ran = all_ran && result.state == State::pass;
+    }
+    // A lab that still has a TODO has not failed, and has not passed either.
+    return all_ran || options_.json || options_.profile || options_.time ? 0 : exit_skipped;
+  }
+
+  Options options_;
+  Heading heading_;
+  std::span<const Rung> rungs_;
+  std::vector<Region> regions_;
+  char** argv_;
+  std::vector<const Rung*> chosen_, filled_;
+  std::vector<Result> results_;
+  std::vector<std::string> rest_;
+  std::vector<Check> technique_;
+  std::string slow_;
+  const Rung* timed_rung_ = nullptr;
+  Timing last_timing_;
+  bool device_lost_ = false;
+};
+
+void check_rungs(std::span<const Rung> rungs) {
+  for (const Rung& rung : rungs) {
+    if (rung.variant_count < 1 || rung.variant_count > Rung::max_variants ||
+        rung.promise_count > Rung::max_promises) {
+      throw UsageError(fmt::format("rung {}: 1 to {} host functions (.on) and up to {} promises, please",
+                                   rung.name, Rung::max_variants, Rung::max_promises));
+    }
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv, std::initializer_list<Rung> list, const char* source) {
+  const std::span<const Rung> rungs(list.begin(), list.size());
+  const std::string path = find_source(source);
+  const std::string lab = std::filesystem::path(path).parent_path().filename().string();
+  bool tap = false;
+  try {
+    check_rungs(rungs);
+    const std::optional<Options> options = parse_command_line(argc, argv, lab, rungs);
+    if (!options) return 0;
+    tap = options->tap;
+    return Program(*options, {lab, path}, rungs, read_regions(path), argv).run();
+  } catch (const NoDevice& missing) {
+    if (tap) return print_tap_skip(missing.what()), 0;
+    fmt::print(stderr, "{}\n", missing.what());
+    return exit_skipped;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_failed;
+  }
+}
+
+} // namespace lab

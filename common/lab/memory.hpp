@@ -1,0 +1,61 @@
+// Device memory for a check: fitting exactly on the emulator, whose own guard zones see every access beyond
+// it, and between canaries on a GPU.
+#pragma once
+
+#include "sequence.hpp"
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace lab {
+
+// An error of the CUDA runtime, in words.
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class DeviceBuffer {
+public:
+  // `bytes` bytes that start `offset` bytes after an address aligned to 256. Throws CudaError.
+  DeviceBuffer(std::size_t bytes, std::size_t offset = 0);
+  ~DeviceBuffer();
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&&) = delete;
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  // "" while what surrounds the buffer is as it was, else where it was written.
+  std::string damage() const;
+
+private:
+  void* allocation_ = nullptr;
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0, before_ = 0, after_ = 0;
+};
+
+// Puts a sequence's n elements into device memory.
+void upload(const Sequence& input, void* destination);
+
+// The index of the first of the sequence's elements that differs in device memory, or n.
+std::size_t first_change(const Sequence& input, const void* device_memory);
+
+// `count` elements of the poison at device memory.
+void fill_poison(Type type, Kind kind, std::size_t count, void* device_memory);
+
+// Buffers that a rung asked for with lab::scratch. A new run gets them in the same order; on the emulator
+// they are freed after each run, so that it can tell what the run itself has not written.
+class ScratchRun {
+public:
+  explicit ScratchRun(
+      bool keep = false); // keep: for timing, where allocating would be part of what is measured
+  ~ScratchRun();
+  // As DeviceBuffer::damage(), over all buffers of this run.
+  std::string damage() const;
+
+private:
+  bool keep_;
+};
+void release_scratch();
+
+} // namespace lab

@@ -1,0 +1,61 @@
+#include "processes.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lab {
+
+std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json) {
+  std::vector<std::string> arguments{argv[0]};
+  for (char** at = argv + 1; *at; ++at) {
+    const std::string_view argument(*at);
+    if (argument == "--rung") {
+      if (at[1]) ++at;
+    } else if (!argument.starts_with("--rung=") &&
+               !(as_json && (argument == "--tap" || argument == "--json"))) {
+      arguments.emplace_back(argument);
+    }
+  }
+  if (as_json) arguments.emplace_back("--json");
+  for (const std::string& rung : rungs) arguments.push_back("--rung=" + rung);
+  return arguments;
+}
+
+ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json) {
+  const std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  std::array<int, 2> ends{-1, -1};
+  if (as_json && pipe(ends.data()) != 0)
+    throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (child == 0) {
+    if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
+    execv("/proc/self/exe", pointers.data());
+    _exit(127);
+  }
+  ChildOutput result;
+  if (as_json) {
+    close(ends[1]);
+    std::array<char, 4096> part;
+    for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0;) {
+      result.output.append(part.data(), static_cast<std::size_t>(got));
+    }
+    close(ends[0]);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+} // namespace lab

@@ -1,0 +1,22 @@
+// This program, run again: a kernel that faults takes the process's device context with it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+struct ChildOutput {
+  int exit_code = 0;
+  std::string output; // of stdout, where it was asked for
+};
+
+// Runs the program with the same arguments but for these rungs. `as_json`: with --json in place of --tap, and
+// stdout is handed back; else the child prints for itself.
+ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json);
+
+// The arguments that it is given (tests look at them).
+std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json);
+
+} // namespace lab

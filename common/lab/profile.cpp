@@ -1,0 +1,111 @@
+#include "profile.hpp"
+
+#include "runtime/warpfold_emulator.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+
+namespace lab {
+namespace {
+
+template <class Function>
+Function* look_up(const char* name) {
+  void* symbol = dlsym(RTLD_DEFAULT, name);
+  if (!symbol) throw std::runtime_error(std::string("the emulator in use has no ") + name + "; rebuild it");
+  return reinterpret_cast<Function*>(symbol);
+}
+
+Hazard hazard_from(const nlohmann::json& json) {
+  Hazard hazard;
+  hazard.kind = json.value("kind", "");
+  hazard.file = json.value("file", "");
+  hazard.line = json.value("line", 0);
+  hazard.other_file = json.value("other_file", "");
+  hazard.other_line = json.value("other_line", 0);
+  hazard.message = json.value("message", "");
+  return hazard;
+}
+
+// Sums over all launches. A ratio cannot be summed: it is worked out anew from the sums.
+std::vector<std::pair<std::string, double>> totals_of(const nlohmann::json& launches) {
+  std::vector<std::pair<std::string, double>> totals;
+  for (const auto& launch : launches) {
+    for (const auto& [key, value] : launch.at("counters").items()) {
+      if (!value.is_number()) continue;
+      auto at =
+          std::find_if(totals.begin(), totals.end(), [&](const auto& total) { return total.first == key; });
+      if (at == totals.end()) at = totals.insert(totals.end(), {key, 0.0});
+      at->second += value.template get<double>();
+    }
+  }
+  double warps = 0, threads = 0;
+  for (const auto& [key, value] : totals) {
+    if (key == "warp_instructions") warps = value;
+    if (key == "thread_instructions") threads = value;
+  }
+  for (auto& [key, value] : totals) {
+    if (key == "simt_efficiency") value = warps > 0 ? threads / (32 * warps) : 0;
+  }
+  return totals;
+}
+
+} // namespace
+
+Recorded record(const std::function<void()>& run) {
+  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+  run();
+  Recorded recorded;
+  recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
+  const nlohmann::json report = nlohmann::json::parse(recorded.profile.report);
+  recorded.profile.launches = report.at("launches").size();
+  recorded.profile.totals = totals_of(report.at("launches"));
+  for (const auto& hazard : report.at("hazards")) recorded.hazards.push_back(hazard_from(hazard));
+  return recorded;
+}
+
+double Profile::total(std::string_view key) const {
+  for (const auto& [name, value] : totals) {
+    if (name == key) return value;
+  }
+  return 0;
+}
+
+double value_of(Counter counter, const Profile& profile, Type type) {
+  const auto t = [&profile](std::string_view key) { return profile.total(key); };
+  const auto launches = static_cast<double>(profile.launches);
+  const auto element = static_cast<double>(size_of(type));
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return static_cast<double>(__VA_ARGS__);
+#include "counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  static_cast<void>(element);
+  return launches;
+}
+
+std::string_view name_of(Counter counter) {
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return #name;
+#include "counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  return "";
+}
+
+std::string_view noun_of(Counter counter) {
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return noun;
+#include "counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  return "";
+}
+
+} // namespace lab

@@ -1,0 +1,23 @@
+// Counters and hazards, asked of the emulator through its C interface; it is looked up at run time, so that a
+// lab program never links to it.
+#pragma once
+
+#include "result.hpp"
+
+#include <functional>
+
+namespace lab {
+
+// What the emulator recorded while `run` ran. Only on the emulator.
+struct Recorded {
+  Profile profile;
+  std::vector<Hazard> hazards;
+};
+Recorded record(const std::function<void()>& run);
+
+// The value of a counter, as counters.def says.
+double value_of(Counter counter, const Profile& profile, Type type);
+std::string_view name_of(Counter counter);
+std::string_view noun_of(Counter counter);
+
+} // namespace lab

@@ -1,0 +1,135 @@
+#include "report.hpp"
+
+#include "device.hpp"
+
+#include <cstdio>
+#include <fmt/format.h>
+
+namespace lab {
+
+std::string_view name_of(State state) {
+  constexpr std::string_view names[] = {"todo", "wrong", "hazard", "off-technique", "slow", "pass", "skip"};
+  return names[static_cast<int>(state)];
+}
+
+bool is_failure(State state, bool todo_fails) {
+  if (state == State::todo) return todo_fails;
+  return state != State::pass && state != State::skip;
+}
+
+namespace {
+
+std::string place_of(const Result& result) {
+  return result.line > 0 ? fmt::format("{}:{}", result.file, result.line) : "";
+}
+
+std::string count_text(double value) {
+  if (value == static_cast<double>(static_cast<long long>(value))) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.3f}", value);
+}
+
+void print_timing(const Timing& timing) {
+  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), n = {}, {} threads a block\n",
+             timing.median, timing.low, timing.high, timing.repetitions, timing.n, timing.block);
+  const double measured = 100 * timing.bytes_per_second / timing.measured_bandwidth;
+  const std::string peak = timing.peak_bandwidth > 0
+                               ? fmt::format("{:.1f} % of the peak by the device's attributes",
+                                             100 * timing.bytes_per_second / timing.peak_bandwidth)
+                               : "peak unknown to the driver";
+  fmt::print("    {:.1f} GB/s: {:.1f} % of what a reading kernel reaches ({:.0f} GB/s); {}\n",
+             1e-9 * timing.bytes_per_second, measured, 1e-9 * timing.measured_bandwidth, peak);
+  fmt::print("    {:.1f} times a CPU loop ({:.1f} us)", timing.speed_up_over_cpu, timing.cpu_loop);
+  if (timing.speed_up_over_rung_before > 0) {
+    fmt::print(", {:.2f} times the rung before", timing.speed_up_over_rung_before);
+  }
+  fmt::print("\n");
+}
+
+void print_profile(const Profile& profile) {
+  fmt::print("    counted on the emulator, n = {}, {} threads a block, {} launch{}\n", profile.n,
+             profile.block, profile.launches, profile.launches == 1 ? "" : "es");
+  for (const auto& [key, value] : profile.totals) fmt::print("    {:>14} {}\n", count_text(value), key);
+}
+
+// TAP points may hold no '#', which starts a directive.
+std::string tap_text(std::string text) {
+  for (char& c : text) {
+    if (c == '#' || c == '\n') c = ' ';
+  }
+  return text;
+}
+
+void print_comment(std::string_view text) {
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    fmt::print("#   {}\n", text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+}
+
+} // namespace
+
+void print_text(const Result& result, const Options& options) {
+  fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,
+             result.state == State::pass ? "" : fmt::format(": {}", result.reason));
+  if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
+    fmt::print("    at {}\n", place);
+  }
+  for (const Check& check : result.checks) {
+    if (check.ok || check.skipped) continue;
+    fmt::print("    {}: {}\n", check.name, check.message);
+    if (!check.diagnosis.empty()) fmt::print("    {}\n", check.diagnosis);
+    break; // the first says most; --tap and --json have them all
+  }
+  for (const Hazard& hazard : result.hazards) fmt::print("    {}: {}\n", hazard.kind, hazard.message);
+  if (result.profile && options.profile) print_profile(*result.profile);
+  if (result.timing) print_timing(*result.timing);
+  std::fflush(stdout);
+}
+
+void print_tap_skip(std::string_view reason) {
+  fmt::print("1..0 # SKIP {}\n", tap_text(std::string(reason)));
+}
+
+void print_tap(const Result& result, bool todo_fails) {
+  if (result.state == State::todo && !todo_fails) return print_tap_skip("TODO " + place_of(result));
+  if (result.state == State::skip) return print_tap_skip(result.reason);
+  if (result.state == State::todo) {
+    fmt::print("1..1\nnot ok 1 - {}: TODO {}\n", result.rung, place_of(result));
+    return;
+  }
+  std::size_t number = 0;
+  for (const Check& check : result.checks) {
+    fmt::print("{} {} - {}{}\n", check.ok ? "ok" : "not ok", ++number, tap_text(check.name),
+               check.skipped ? " # SKIP " + tap_text(check.message) : "");
+    if (!check.skipped && !check.message.empty()) print_comment(check.message);
+    if (!check.diagnosis.empty()) print_comment(check.diagnosis);
+  }
+  for (const Hazard& hazard : result.hazards) {
+    fmt::print("not ok {} - {}: {}:{}\n", ++number, hazard.kind, hazard.file, hazard.line);
+    print_comment(hazard.message);
+  }
+  if (result.state == State::pass || number == 0) {
+    fmt::print("{} {} - {}\n", is_failure(result.state, todo_fails) ? "not ok" : "ok", number + 1,
+               result.rung);
+    ++number;
+  }
+  fmt::print("1..{}\n", number);
+  if (result.state != State::pass)
+    fmt::print("# {}: {} {}\n", result.rung, name_of(result.state), result.reason);
+}
+
+void print_tap(std::span<const Result> results, bool todo_fails) {
+  fmt::print("1..{}\n", results.size());
+  std::size_t number = 0;
+  for (const Result& result : results) {
+    fmt::print("{} {} - {}", is_failure(result.state, todo_fails) ? "not ok" : "ok", ++number, result.rung);
+    if (result.state == State::todo && !todo_fails) fmt::print(" # SKIP TODO {}", place_of(result));
+    if (result.state == State::skip) fmt::print(" # SKIP {}", tap_text(result.reason));
+    fmt::print("\n");
+    if (is_failure(result.state, todo_fails))
+      print_comment(fmt::format("{}: {}", name_of(result.state), result.reason));
+  }
+}
+
+} // namespace lab

@@ -1,0 +1,65 @@
+// What came out of a rung: its checks, its counters, its times, and the state that they amount to.
+#pragma once
+
+#include "sequence.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+enum class State { todo, wrong, hazard, off_technique, slow, pass, skip };
+std::string_view name_of(State state);
+
+// One run of a rung on one input, or one property that it must have.
+struct Check {
+  std::string name; // "n = 257, exact"
+  bool ok = true;
+  bool skipped = false;  // message says why
+  std::string message;   // what was expected and what came, where it is not ok
+  std::string diagnosis; // what the wrong number looks like, where the evidence holds
+};
+
+struct Hazard {
+  std::string kind, file, other_file, message;
+  int line = 0, other_line = 0;
+};
+
+// What the emulator counted while a rung ran once.
+struct Profile {
+  std::size_t n = 0, rows = 1;
+  unsigned block = 0;
+  std::size_t launches = 0;
+  std::vector<std::pair<std::string, double>> totals; // by the report's keys, all launches together
+  std::string report;                                 // the report itself, JSON text
+
+  double total(std::string_view key) const;
+};
+
+// Microseconds of one run of a rung; what the figures mean stands in timing.hpp.
+struct Timing {
+  std::size_t n = 0, repetitions = 0;
+  unsigned block = 0;
+  double median = 0, low = 0, high = 0; // low, high: the quartiles
+  double bytes_per_second = 0;
+  double peak_bandwidth = 0;     // by the device's attributes; 0 unknown
+  double measured_bandwidth = 0; // bytes a second of this library's own reading kernel
+  double cpu_loop = 0;           // microseconds of a plain loop on one CPU thread
+  double speed_up_over_cpu = 0, speed_up_over_rung_before = 0; // 0: not known
+};
+
+struct Result {
+  std::string rung;
+  State state = State::pass;
+  std::string reason; // one line
+  std::string file;   // where to look: the next TODO, or a hazard
+  int line = 0;
+  std::vector<Check> checks;
+  std::vector<Hazard> hazards;
+  std::optional<Profile> profile;
+  std::optional<Timing> timing;
+};
+
+} // namespace lab

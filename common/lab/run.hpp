@@ -1,0 +1,33 @@
+// One run of a rung on one input, with everything around it that can show a mistake.
+#pragma once
+
+#include "memory.hpp"
+#include "result.hpp"
+
+namespace lab {
+
+// What a run is given.
+struct Case {
+  Kind kind = Kind::exact;
+  std::size_t n = 0, rows = 1;
+  unsigned block = 256;
+  std::size_t offset = 0; // elements that the input starts after an aligned address
+};
+std::string describe(const Case& given);
+
+// What came of it.
+struct Outcome {
+  std::vector<double> results;      // one a row
+  std::vector<std::byte> bits;      // the same, as they lay in memory
+  std::string error;                // of the CUDA runtime, in words; "" where there was none
+  bool device_lost = false;         // no later call can succeed in this process
+  std::string input_change, damage; // "" or what was written that must not be
+};
+
+Outcome run_once(const Variant& variant, const Case& given, const Sequence& input);
+
+// The rung's launches and nothing else, on memory that is already there; returns when the device has
+// finished. Throws CudaError.
+void launch_and_wait(const Variant& variant, const Arguments& arguments);
+
+} // namespace lab

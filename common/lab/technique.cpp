@@ -1,0 +1,122 @@
+#include "technique.hpp"
+
+#include "check.hpp"
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace lab {
+namespace {
+
+// A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
+// smaller than one of a thread an element.
+constexpr std::size_t sizes[] = {std::size_t{1} << 17, 100003};
+
+std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
+  if (!rung.max_n) return n;
+  const auto most = static_cast<std::size_t>(rung.max_n(Size{n, block}));
+  return n % 2 == 0 ? std::min(n, most) : std::min(n, most - most / 8 - 1);
+}
+
+std::string number(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+}
+
+const Rung* find(std::span<const Rung* const> rungs, std::string_view name) {
+  for (const Rung* rung : rungs) {
+    if (name == rung->name) return rung;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
+                      std::uint64_t seed) {
+  block = std::clamp(block, rung.min_block, rung.max_block);
+  n = limited(rung, n, block);
+  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  // As many rows as make the matrix about square; what is left over is not used.
+  const std::size_t rows = variant.by_rows ? static_cast<std::size_t>(std::sqrt(static_cast<double>(n))) : 1;
+  DeviceBuffer data(n * size_of(variant.type)), result(rows * size_of(variant.type));
+  upload(input, data.data());
+  fill_poison(variant.type, Kind::exact, rows, result.data());
+  Recorded recorded = record([&] {
+    ScratchRun scratch_run;
+    launch_and_wait(variant, {data.data(), result.data(), rows > 0 ? n / rows * rows : 0, rows, block});
+  });
+  recorded.profile.n = rows > 0 ? n / rows * rows : 0;
+  recorded.profile.rows = rows;
+  recorded.profile.block = block;
+  return recorded;
+}
+
+Check judge_promise(const Promise& promise, double measured, double bound) {
+  Check check{fmt::format("technique: {}", noun_of(promise.counter)), true, false, "", ""};
+  const char* words = "expected";
+  switch (promise.relation) {
+  case Promise::Relation::equal:
+    check.ok = std::abs(measured - bound) < 1e-6 * std::max(1.0, bound);
+    break;
+  case Promise::Relation::at_most:
+    check.ok = measured <= bound + 1e-9, words = "or fewer expected";
+    break;
+  case Promise::Relation::at_least:
+    check.ok = measured >= bound - 1e-9, words = "or more expected";
+    break;
+  case Promise::Relation::fewer_than_rung:
+    check.ok = measured < bound;
+    break;
+  }
+  if (promise.relation == Promise::Relation::fewer_than_rung) {
+    check.message = fmt::format("{} {}, fewer than the {} of {} expected", number(measured),
+                                noun_of(promise.counter), number(bound), promise.other_rung);
+  } else {
+    check.message =
+        fmt::format("{} {}, {} {}", number(measured), noun_of(promise.counter), number(bound), words);
+  }
+  if (!check.ok && *promise.lesson) check.message += fmt::format(": {}", promise.lesson);
+  return check;
+}
+
+std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const> filled,
+                                   const Options& options) {
+  std::vector<Check> checks;
+  if (rung.promise_count == 0) return checks;
+  if (device().compute_capability < rung.promise_capability) {
+    checks.push_back({"technique", true, true,
+                      fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
+                                  rung.promise_capability / 10, rung.promise_capability % 10,
+                                  device().compute_capability / 10, device().compute_capability % 10),
+                      ""});
+    return checks;
+  }
+  const unsigned block = std::clamp(options.block.value_or(256), rung.min_block, rung.max_block);
+  const Variant& variant = rung.variants[0];
+  for (const std::size_t n : sizes) {
+    const Recorded mine = profile_rung(rung, variant, n, block, options.seed);
+    const Size size{mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows};
+    for (int i = 0; i < rung.promise_count; ++i) {
+      const Promise& promise = rung.promises[i];
+      double bound = 0;
+      if (promise.other_rung) {
+        const Rung* other = find(filled, promise.other_rung);
+        if (!other) continue; // not filled yet: nothing to compare with
+        bound = value_of(promise.counter,
+                         profile_rung(*other, other->variants[0], n, block, options.seed).profile,
+                         other->variants[0].type);
+      } else {
+        bound = promise.bound(size);
+      }
+      Check check = judge_promise(promise, value_of(promise.counter, mine.profile, variant.type), bound);
+      check.name += fmt::format(", n = {}", mine.profile.n);
+      checks.push_back(check);
+    }
+    if (std::any_of(checks.begin(), checks.end(), [](const Check& check) { return !check.ok; })) break;
+  }
+  return checks;
+}
+
+} // namespace lab
