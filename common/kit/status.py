@@ -1,6 +1,7 @@
 """`kit status`: how far the student is."""
 
 import json
+from pathlib import Path
 
 from . import labs, toolchain
 from .build import Build
@@ -39,9 +40,9 @@ def show(chosen: list[labs.Lab], answers: list[dict]) -> None:
         for index, rung in enumerate(answer["rungs"]):
             state = rung["state"]
             place = where(rung)
-            table.add([lab.name if index == 0 else "", rung["rung"], paint(state, COLOURS.get(state, "bold")), place, reason(rung)])
+            table.add([lab.name if index == 0 else "", rung["name"], paint(state, COLOURS.get(state, "bold")), place, reason(rung)])
             if following is None and state != "pass":
-                following = (rung["rung"], state, place)
+                following = (rung["name"], state, place)
     print(table.text())
     rungs = [rung for answer in answers for rung in answer["rungs"]]
     print(f"\n{sum(rung['state'] == 'pass' for rung in rungs)} of {len(rungs)} rungs pass.")
@@ -52,8 +53,6 @@ def show(chosen: list[labs.Lab], answers: list[dict]) -> None:
 def where(rung: dict) -> str:
     if not rung.get("file"):
         return ""
-    from pathlib import Path
-
     return f"{relative(Path(rung['file']))}:{rung['line']}"
 
 

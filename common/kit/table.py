@@ -20,10 +20,15 @@ class Table:
         self.left = left
         self.drop_first = drop_first or []
         self.rows: list[list[str]] = []
+        self.sections: dict[int, str] = {}  # before the row of this index
 
     def add(self, row: list[str]) -> None:
         assert len(row) == len(self.headings), (row, self.headings)
         self.rows.append(row)
+
+    def section(self, title: str) -> None:
+        """A line of its own above the rows that follow."""
+        self.sections[len(self.rows)] = title
 
     def text(self) -> str:
         shown = list(range(len(self.headings)))
@@ -35,7 +40,11 @@ class Table:
             if index in shown:
                 shown.remove(index)
                 dropped.append(heading)
-        lines = [console.paint(self._line(self.headings, shown), "grey"), *(self._line(row, shown) for row in self.rows)]
+        lines = [console.paint(self._line(self.headings, shown), "grey")]
+        for index, row in enumerate(self.rows):
+            if index in self.sections:
+                lines.append(self.sections[index])
+            lines.append(self._line(row, shown))
         if dropped:
             lines.append(console.paint(f"(too narrow for: {', '.join(dropped)})", "grey"))
         return "\n".join(line.rstrip() for line in lines)
