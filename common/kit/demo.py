@@ -21,7 +21,7 @@ def run(options) -> int:
     answers = []
     for lab in chosen:
         say(f"running {lab.name}")
-        answers.append(labs.ask(lab, "--solutions"))
+        answers.append(labs.ask(lab, "--solutions", "--time"))
     if options.json:
         print(json.dumps(answers, indent=2))
     else:

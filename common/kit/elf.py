@@ -40,7 +40,7 @@ def read(path: Path) -> Elf:
     try:
         data = memoryview(Path(path).read_bytes())
         return parse(Path(path), data)
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise NotElf(f"{path} begins as an ELF file but is damaged or cut short") from error
 
 

@@ -1,6 +1,7 @@
 """The labs and their rungs: asked of Meson (which programs there are) and of the programs (what they hold)."""
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ def find(build: Build, solved: bool) -> list[Lab]:
     folder = "solutions" if solved else "labs"
     found = []
     for target in build.introspect("targets"):
-        sources = [Path(name) for group in target["target_sources"] for name in group.get("sources", [])]
+        sources = [Path(os.path.normpath(name)) for group in target["target_sources"] for name in group.get("sources", [])]
         for source in sources:
             if target["type"] == "executable" and source.parent.parent.name == folder:
                 found.append(Lab(source.parent.name, Path(target["filename"][0]), source))

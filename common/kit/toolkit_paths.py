@@ -40,9 +40,12 @@ def configured_nvcc() -> Path | None:
     return Path(found) if found else None
 
 
+USUAL_FOLDERS = ["/usr/local/cuda", "/opt/cuda"]
+
+
 def other_nvccs(kit_toolkit: Path) -> list[Path]:
     """Compilers that are on the machine though not on PATH, best first."""
-    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda", str(kit_toolkit)]
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), *USUAL_FOLDERS, str(kit_toolkit)]
     candidates = [Path(root) / "bin" / "nvcc" for root in roots if root]
     return [path for path in candidates if os.access(path, os.X_OK)]
 

@@ -1,0 +1,109 @@
+"""Set-up on machines that lack something: a clear message, exit code 3, nothing half-done."""
+
+import fcntl
+import subprocess
+import sys
+import time
+import unittest
+
+from support import NO_INDEX, CloneCase
+
+KIT_ONLY = ("common/kit", "kit", "requirements", "meson", "subprojects")
+NO_TOOLKIT = "from kit import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
+
+# Answers as an nvcc does that is in order up to the point that a test is about.
+NVCC = """case "$*" in
+  *--version*) echo "Cuda compilation tools, release {version}, V{version}.0";;
+  *-E*) {preprocess};;
+esac
+"""
+
+
+class Setup(CloneCase):
+    only = KIT_ONLY
+
+    def machine(self, *without: str) -> None:
+        names = ["c++", "g++", "gcc", "pkg-config", "meson", "ninja", "sh", "uname"]
+        self.link(*(name for name in names if name not in without))
+
+    def test_without_a_compiler_it_names_the_packages(self):
+        self.assertFails(self.kit("setup"), 3, "this machine lacks g++", "An administrator must install", "libfmt-dev")
+
+    def test_the_package_names_are_the_distribution_s_own(self):
+        self.fake("dnf", "exit 1")
+        self.assertFails(self.kit("setup"), 3, "An administrator must run: dnf install gcc-c++", "fmt-devel")
+
+    def test_too_old_a_host_compiler(self):
+        self.machine("c++")
+        self.fake("c++", 'case "$1" in -dumpversion) echo 9.4.0;; *) echo "c++ (GCC) 9.4.0";; esac')
+        self.assertFails(self.kit("setup"), 3, "GCC 9.4.0", "needs GCC 11 or newer", "CXX=")
+
+    def test_no_nvcc_and_no_network(self):
+        self.machine()
+        result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
+        self.assertFails(result, 3, "no nvcc was found", "no network", "run the same kit command again")
+        self.assertFalse((self.clone / ".kit" / "venv" / "stamps" / "toolkit").exists())
+        self.assertFalse((self.clone / ".kit" / "toolkit").exists())
+
+    def test_too_old_an_nvcc_is_named_before_the_kit_s_own_is_fetched(self):
+        self.machine()
+        self.fake("nvcc", NVCC.format(version="11.2", preprocess="exit 0"))
+        result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
+        self.assertFails(result, 3, "is CUDA 11.2; Warpfold needs 12.0 or newer", "no network")
+
+    def test_an_nvcc_that_refuses_the_host_compiler(self):
+        self.machine()
+        refusal = "echo '#error -- unsupported GNU version! gcc versions later than 15 are not supported! The nvcc flag'; exit 1"
+        self.fake("nvcc", NVCC.format(version="13.0", preprocess=refusal))
+        result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
+        self.assertFails(result, 3, "does not take this machine's C++ compiler: gcc versions later than 15 are not supported")
+
+    def test_no_meson_and_no_network(self):
+        self.machine("meson")
+        self.assertFails(self.kit("setup", **NO_INDEX), 3, "no network", "meson")
+
+    def test_too_old_a_meson_is_not_used(self):
+        self.machine("meson")
+        self.fake("meson", "echo 0.56.2")
+        self.assertFails(self.kit("setup", **NO_INDEX), 3, "older than 1.0", "no network")
+
+    def test_no_venv_module(self):
+        self.machine("meson")
+        broken = self.folder / "broken"
+        broken.mkdir()
+        (broken / "ensurepip.py").write_text("raise ImportError('no ensurepip')\n")
+        result = self.kit("setup", PYTHONPATH=str(broken), **NO_INDEX)
+        self.assertFails(result, 3, "no venv module", "python3-venv")
+        self.assertFalse((self.clone / ".kit" / "venv").exists())
+
+    def test_an_interrupted_environment_is_made_anew(self):
+        self.machine("meson")
+        half = self.clone / ".kit" / "venv" / "bin"
+        half.mkdir(parents=True)
+        (half / "python").write_text("cut sho")
+        result = self.kit("setup", **NO_INDEX)
+        self.assertFails(result, 3, "incomplete or broken; making it anew", "no network")
+        works = subprocess.run([self.clone / ".kit" / "venv" / "bin" / "python", "-c", "import pip"])
+        self.assertEqual(works.returncode, 0)
+
+    def test_a_clone_that_cannot_be_written_to(self):
+        (self.clone / ".kit").write_text("a file where the folder should be\n")
+        self.assertFails(self.kit("setup"), 3, "cannot write to")
+
+    def test_a_second_kit_waits_for_the_first(self):
+        (self.clone / ".kit").mkdir()
+        with open(self.clone / ".kit" / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            start = "import sys; sys.path.insert(0, 'common'); from kit.cli import main; sys.exit(main(['setup']))"
+            second = subprocess.Popen(
+                [sys.executable, "-c", start], cwd=self.clone, env={"PATH": str(self.programs)}, text=True, stderr=subprocess.PIPE
+            )
+            self.assertIn("another kit is at work", second.stderr.readline())
+            time.sleep(0.2)
+            self.assertIsNone(second.poll())
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            self.assertIn("lacks", second.communicate(timeout=60)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
