@@ -1,5 +1,7 @@
 #include "ptx/control_flow.hpp"
 
+#include "ptx/post_dominators.hpp"
+
 #include <algorithm>
 
 namespace warpfold::ptx {
@@ -60,92 +62,6 @@ std::vector<std::uint32_t> successors(const std::vector<Instruction>& body,
   return list;
 }
 
-// Immediate post-dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on
-// the reversed graph. One virtual exit follows each block that leaves the function; blocks that never reach
-// it (endless loops) have no post-dominator.
-class PostDominators {
-public:
-  PostDominators(std::vector<BasicBlock>& blocks, const std::vector<Instruction>& body)
-      : blocks_(blocks), exit_(static_cast<std::uint32_t>(blocks.size())), predecessors_(blocks.size() + 1),
-        order_(blocks.size() + 1, BasicBlock::none), dominator_(blocks.size() + 1, BasicBlock::none) {
-    for (std::uint32_t block = 0; block < exit_; ++block) {
-      for (const std::uint32_t next : blocks[block].successors) predecessors_[next].push_back(block);
-    }
-    connect_exit(body);
-    number_in_postorder();
-    iterate();
-    for (std::uint32_t block = 0; block < exit_; ++block) {
-      blocks[block].post_dominator = dominator_[block] == exit_ ? BasicBlock::none : dominator_[block];
-    }
-  }
-
-private:
-  bool exits(std::uint32_t block) const { return exits_[block]; }
-
-  // A guarded return leaves and goes on: it is an edge to the exit beside the one to the next block.
-  void connect_exit(const std::vector<Instruction>& body) {
-    exits_.resize(exit_, false);
-    for (std::uint32_t block = 0; block < exit_; ++block) {
-      if (!blocks_[block].successors.empty() && !leaves(body[blocks_[block].end - 1])) continue;
-      exits_[block] = true;
-      predecessors_[exit_].push_back(block);
-    }
-  }
-
-  // Depth first from the exit against the edges, without recursion: bodies have tens of thousands of blocks.
-  void number_in_postorder() {
-    std::vector<bool> seen(exit_ + 1, false);
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack{{exit_, 0}};
-    seen[exit_] = true;
-    while (!stack.empty()) {
-      auto& [block, next] = stack.back();
-      if (next < predecessors_[block].size()) {
-        const std::uint32_t before = predecessors_[block][next++];
-        if (!seen[before]) {
-          seen[before] = true;
-          stack.emplace_back(before, 0);
-        }
-      } else {
-        order_[block] = static_cast<std::uint32_t>(postorder_.size());
-        postorder_.push_back(block);
-        stack.pop_back();
-      }
-    }
-  }
-
-  std::uint32_t meet(std::uint32_t left, std::uint32_t right) const {
-    while (left != right) {
-      while (order_[left] < order_[right]) left = dominator_[left];
-      while (order_[right] < order_[left]) right = dominator_[right];
-    }
-    return left;
-  }
-
-  void iterate() {
-    dominator_[exit_] = exit_;
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (auto each = postorder_.rbegin(); each != postorder_.rend(); ++each) {
-        if (*each == exit_) continue;
-        std::uint32_t merged = exits(*each) ? exit_ : BasicBlock::none;
-        for (const std::uint32_t next : blocks_[*each].successors) {
-          if (dominator_[next] == BasicBlock::none) continue; // not reached yet, or never
-          merged = merged == BasicBlock::none ? next : meet(merged, next);
-        }
-        if (merged == dominator_[*each]) continue;
-        dominator_[*each] = merged;
-        changed = true;
-      }
-    }
-  }
-
-  std::vector<BasicBlock>& blocks_;
-  std::uint32_t exit_;
-  std::vector<std::vector<std::uint32_t>> predecessors_;
-  std::vector<bool> exits_;
-  std::vector<std::uint32_t> order_, dominator_, postorder_;
-};
-
 } // namespace
 
 std::vector<BasicBlock> basic_blocks(const Function& function) {
@@ -161,7 +77,7 @@ std::vector<BasicBlock> basic_blocks(const Function& function) {
     std::fill(block_of.begin() + blocks[block].begin, block_of.begin() + blocks[block].end, block);
   }
   for (BasicBlock& block : blocks) block.successors = successors(body, block_of, block.end);
-  PostDominators{blocks, body};
+  find_post_dominators(blocks, body);
   return blocks;
 }
 
