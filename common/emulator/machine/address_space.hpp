@@ -43,6 +43,8 @@ public:
 
   std::optional<Allocation> find(std::uint64_t address) const;     // the live allocation that holds the address
   std::optional<Allocation> nearest(std::uint64_t address) const;  // live or freed, the closest one, for reports
+  // True for every address that the device could ever hand out, live or not; never for the host's own memory.
+  bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const;                                      // bytes in live device and managed allocations
   // Calls `visit(const Allocation&)` for each live allocation of the kind, in the order of their addresses.
