@@ -1,0 +1,199 @@
+// Issuing work: at once, or into the graph that its stream is captured into.
+#include "errors.hpp"
+#include "stream_table.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace warpfold::runtime {
+namespace {
+
+bool is_legacy(cudaStream_t stream) {
+  return stream == nullptr || stream == cudaStreamLegacy;
+}
+
+// The legacy default stream waits for every blocking stream, which a stream under capture can't allow.
+void refuse_implicit_wait(StreamTable& table) {
+  for (const auto& [handle, stream] : table.streams)
+    if (stream->place.capturing() && !(stream->flags & cudaStreamNonBlocking)) {
+      stream->place.capture->invalidated = true;
+      throw Refusal(cudaErrorStreamCaptureImplicit,
+                    "work in the default stream would wait for a stream that is being captured into a graph");
+    }
+}
+
+void add_to_capture(CapturePlace& place, cudaGraphNodeType type, Work work) {
+  if (place.capture->invalidated)
+    throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+  place.last = {place.capture->graph->add(type, std::move(work), place.last)};
+}
+
+bool reaches(std::vector<GraphNode*> from, const GraphNode* wanted) {
+  std::set<const GraphNode*> seen;
+  while (!from.empty()) {
+    const GraphNode* node = from.back();
+    from.pop_back();
+    if (node == wanted) return true;
+    if (seen.insert(node).second)
+      from.insert(from.end(), node->dependencies.begin(), node->dependencies.end());
+  }
+  return false;
+}
+
+cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::vector<GraphNode*> first,
+                  cudaStreamCaptureMode mode) {
+  return entry(caller, [&] {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    Stream& stream = table.stream(handle);
+    if (is_legacy(handle))
+      throw Refusal(cudaErrorStreamCaptureUnsupported, "the default stream cannot be captured");
+    if (stream.place.capturing())
+      throw Refusal(cudaErrorIllegalState, "the stream is being captured already");
+    auto capture = std::make_shared<Capture>();
+    if (!graph) capture->own = std::make_unique<Graph>();
+    capture->graph = graph ? graph : capture->own.get();
+    capture->origin = handle;
+    capture->mode = mode;
+    capture->id = table.next_id++;
+    table.captures.push_back(capture);
+    stream.place = {capture, std::move(first)};
+    return cudaSuccess;
+  });
+}
+
+// What was forked from the captured stream must have come back to it.
+void check_joined(StreamTable& table, const Stream& origin) {
+  for (const auto& [handle, stream] : table.streams) {
+    if (stream.get() == &origin || stream->place.capture != origin.place.capture) continue;
+    for (GraphNode* last : stream->place.last)
+      if (!reaches(origin.place.last, last))
+        throw Refusal(
+            cudaErrorStreamCaptureUnjoined,
+            "a stream that was forked with events was not joined to the captured stream before the end");
+  }
+}
+
+void leave(StreamTable& table, const std::shared_ptr<Capture>& capture) {
+  capture->active = false;
+  std::erase(table.captures, capture);
+  for (const auto& [handle, stream] : table.streams)
+    if (stream->place.capture == capture) stream->place = {};
+  if (table.per_thread.place.capture == capture) table.per_thread.place = {};
+}
+
+} // namespace
+
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work) {
+  {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    Stream& stream = table.stream(handle);
+    if (stream.place.capturing()) {
+      add_to_capture(stream.place, type, std::move(work));
+      return cudaSuccess;
+    }
+    if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
+  }
+  return work();
+}
+
+void refuse_while_capturing(const char* caller) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  for (const auto& capture : table.captures)
+    if (capture->mode != cudaStreamCaptureModeRelaxed) {
+      capture->invalidated = true;
+      throw Refusal(cudaErrorStreamCaptureUnsupported,
+                    fmt::format("{} cannot be called while a stream is captured into a graph", caller));
+    }
+}
+
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned) {
+  return entry("cudaStreamWaitEvent", [&] {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    Stream& stream = table.stream(stream_handle);
+    Event& event = table.event(event_handle);
+    CapturePlace& place = stream.place;
+    if (!event.place.capturing()) {
+      if (place.capturing() && event.recorded)
+        throw Refusal(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
+      return cudaSuccess;
+    }
+    if (!place.capturing()) place = {event.place.capture, {}};
+    if (place.capture != event.place.capture)
+      throw Refusal(cudaErrorStreamCaptureMerge, "the stream and the event belong to different captures");
+    for (GraphNode* node : event.place.last)
+      if (std::find(place.last.begin(), place.last.end(), node) == place.last.end())
+        place.last.push_back(node);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return begin("cudaStreamBeginCapture", stream, nullptr, {}, mode);
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                          const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
+                                          size_t count, cudaStreamCaptureMode mode) {
+  if (!graph || (count && !dependencies)) return remember(cudaErrorInvalidValue);
+  auto first = reinterpret_cast<GraphNode* const*>(dependencies);
+  return entry("cudaStreamBeginCaptureToGraph", [&] {
+    return begin("cudaStreamBeginCaptureToGraph", stream, &graph_of(graph), {first, first + count}, mode);
+  });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  return entry("cudaStreamEndCapture", [&] {
+    if (!graph) return cudaErrorInvalidValue;
+    *graph = nullptr;
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    Stream& stream = table.stream(handle);
+    if (!stream.place.capturing()) throw Refusal(cudaErrorIllegalState, "the stream is not being captured");
+    if (stream.place.capture->origin != handle)
+      throw Refusal(cudaErrorStreamCaptureUnmatched,
+                    "the capture began in another stream and must end there");
+    const std::shared_ptr<Capture> capture = stream.place.capture;
+    try {
+      if (capture->invalidated) throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+      check_joined(table, stream);
+    } catch (const Refusal&) {
+      leave(table, capture);
+      throw;
+    }
+    leave(table, capture);
+    *graph = capture->own ? keep(std::move(capture->own)) : reinterpret_cast<cudaGraph_t>(capture->graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  return entry("cudaStreamIsCapturing", [&] {
+    if (!status) return cudaErrorInvalidValue;
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    const CapturePlace& place = table.stream(handle).place;
+    *status = !place.capturing()           ? cudaStreamCaptureStatusNone
+              : place.capture->invalidated ? cudaStreamCaptureStatusInvalidated
+                                           : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+  if (!mode) return remember(cudaErrorInvalidValue);
+  std::swap(*mode, current);
+  return cudaSuccess;
+}
+}

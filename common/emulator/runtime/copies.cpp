@@ -1,0 +1,250 @@
+// Copies and fills. Each checks its ranges when it is issued and moves the bytes when its turn comes.
+#include "errors.hpp"
+#include "memory_check.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+namespace {
+
+// A block of bytes with two pitches: `depth` slices of `height` rows of `width` bytes.
+struct Box {
+  std::byte* begin = nullptr;
+  std::size_t pitch = 0, slice = 0; // bytes from row to row, from slice to slice
+};
+
+std::size_t extent_of(const Box& box, const cudaExtent& extent) {
+  if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return 0;
+  return (extent.depth - 1) * box.slice + (extent.height - 1) * box.pitch + extent.width;
+}
+
+Box box_of(void* pointer, std::size_t pitch, std::size_t height) {
+  return {static_cast<std::byte*>(pointer), pitch, pitch * height};
+}
+
+Box box_of(const cudaPitchedPtr& pointer, const cudaPos& at) {
+  Box box = box_of(pointer.ptr, pointer.pitch, pointer.ysize);
+  if (box.begin) box.begin += at.z * box.slice + at.y * box.pitch + at.x;
+  return box;
+}
+
+void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
+  for (std::size_t z = 0; z < extent.depth; ++z)
+    for (std::size_t y = 0; y < extent.height; ++y)
+      std::memmove(destination.begin + z * destination.slice + y * destination.pitch,
+                   source.begin + z * source.slice + y * source.pitch, extent.width);
+}
+
+void check_pitch(std::size_t pitch, std::size_t width, bool several_rows) {
+  if (several_rows && pitch < width)
+    throw Refusal(cudaErrorInvalidPitchValue,
+                  fmt::format("a pitch of {} bytes is less than a row's {}", pitch, width));
+}
+
+cudaError_t copy(const char* caller, void* destination, const void* source, std::size_t size,
+                 cudaMemcpyKind kind, cudaStream_t stream) {
+  return entry(caller, [&] {
+    check_copy(destination, source, size, kind);
+    return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
+      if (size) std::memmove(destination, source, size);
+      return cudaSuccess;
+    });
+  });
+}
+
+cudaError_t copy(const char* caller, const Box& destination, const Box& source, const cudaExtent& extent,
+                 cudaMemcpyKind kind, cudaStream_t stream) {
+  return entry(caller, [&] {
+    const bool several_rows = extent.height * extent.depth > 1;
+    check_pitch(destination.pitch, extent.width, several_rows);
+    check_pitch(source.pitch, extent.width, several_rows);
+    check_copy(destination.begin, source.begin, 0,
+               kind); // the direction; the two ends have sizes of their own
+    check_any_range("the destination", destination.begin, extent_of(destination, extent));
+    check_any_range("the source", source.begin, extent_of(source, extent));
+    return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
+      copy_box(destination, source, extent);
+      return cudaSuccess;
+    });
+  });
+}
+
+cudaError_t copy(const char* caller, const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  if (!parameters) return remember(cudaErrorInvalidValue);
+  if (parameters->srcArray || parameters->dstArray)
+    return not_supported(caller, "copy linear memory, not CUDA arrays");
+  return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
+              box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, parameters->kind, stream);
+}
+
+cudaError_t copy(const char* caller, const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  if (!parameters) return remember(cudaErrorInvalidValue);
+  if (parameters->srcDevice != 0 || parameters->dstDevice != 0) return remember(cudaErrorInvalidDevice);
+  if (parameters->srcArray || parameters->dstArray)
+    return not_supported(caller, "copy linear memory, not CUDA arrays");
+  return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
+              box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, cudaMemcpyDefault, stream);
+}
+
+cudaError_t copy_2d(const char* caller, void* destination, std::size_t destination_pitch, const void* source,
+                    std::size_t source_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                    cudaStream_t stream) {
+  return copy(caller, box_of(destination, destination_pitch, height),
+              box_of(const_cast<void*>(source), source_pitch, height), cudaExtent{width, height, 1}, kind,
+              stream);
+}
+
+// The bytes of a variable that a copy touches. Throws where they reach past its end.
+std::byte* inside_symbol(const void* symbol, std::size_t size, std::size_t offset) {
+  const machine::PlacedVariable variable = Runtime::get().registry.variable(symbol);
+  if (offset > variable.size || size > variable.size - offset)
+    throw Refusal(cudaErrorInvalidValue, fmt::format("{} bytes at offset {} reach past the {} bytes of {}",
+                                                     size, offset, variable.size, variable.name));
+  return reinterpret_cast<std::byte*>(variable.address) + offset;
+}
+
+cudaError_t to_symbol(const char* caller, const void* symbol, const void* source, std::size_t size,
+                      std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return entry(caller, [&] {
+    if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost)
+      return cudaErrorInvalidMemcpyDirection;
+    return copy(caller, inside_symbol(symbol, size, offset), source, size, kind, stream);
+  });
+}
+
+cudaError_t from_symbol(const char* caller, void* destination, const void* symbol, std::size_t size,
+                        std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return entry(caller, [&] {
+    if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost)
+      return cudaErrorInvalidMemcpyDirection;
+    return copy(caller, destination, inside_symbol(symbol, size, offset), size, kind, stream);
+  });
+}
+
+cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent& extent,
+                 cudaStream_t stream) {
+  return entry(caller, [&] {
+    check_pitch(box.pitch, extent.width, extent.height * extent.depth > 1);
+    check_device_range("the destination", box.begin, extent_of(box, extent));
+    return submit(stream, cudaGraphNodeTypeMemset, [=] {
+      for (std::size_t z = 0; z < extent.depth; ++z)
+        for (std::size_t y = 0; y < extent.height; ++y)
+          if (extent.width) std::memset(box.begin + z * box.slice + y * box.pitch, value, extent.width);
+      return cudaSuccess;
+    });
+  });
+}
+
+cudaError_t fill(const char* caller, void* pointer, int value, std::size_t size, cudaStream_t stream) {
+  return fill(caller, box_of(pointer, size, 1), value, cudaExtent{size, 1, 1}, stream);
+}
+
+cudaError_t peer(const char* caller, void* destination, int destination_device, const void* source,
+                 int source_device, std::size_t size, cudaStream_t stream) {
+  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
+  return copy(caller, destination, source, size, cudaMemcpyDeviceToDevice, stream);
+}
+
+} // namespace
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaMemcpy(void* destination, const void* source, size_t size, cudaMemcpyKind kind) {
+  return copy("cudaMemcpy", destination, source, size, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t size, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return copy("cudaMemcpyAsync", destination, source, size, kind, stream);
+}
+
+cudaError_t cudaMemcpyPeer(void* destination, int destination_device, const void* source, int source_device,
+                           size_t size) {
+  return peer("cudaMemcpyPeer", destination, destination_device, source, source_device, size, nullptr);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source,
+                                int source_device, size_t size, cudaStream_t stream) {
+  return peer("cudaMemcpyPeerAsync", destination, destination_device, source, source_device, size, stream);
+}
+
+cudaError_t cudaMemcpy2D(void* destination, size_t destination_pitch, const void* source, size_t source_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  return copy_2d("cudaMemcpy2D", destination, destination_pitch, source, source_pitch, width, height, kind,
+                 nullptr);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* destination, size_t destination_pitch, const void* source,
+                              size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  return copy_2d("cudaMemcpy2DAsync", destination, destination_pitch, source, source_pitch, width, height,
+                 kind, stream);
+}
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
+  return copy("cudaMemcpy3D", parameters, nullptr);
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return copy("cudaMemcpy3DAsync", parameters, stream);
+}
+
+cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
+  return copy("cudaMemcpy3DPeer", parameters, nullptr);
+}
+
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return copy("cudaMemcpy3DPeerAsync", parameters, stream);
+}
+
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* source, size_t size, size_t offset,
+                               cudaMemcpyKind kind) {
+  return to_symbol("cudaMemcpyToSymbol", symbol, source, size, offset, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* source, size_t size, size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t stream) {
+  return to_symbol("cudaMemcpyToSymbolAsync", symbol, source, size, offset, kind, stream);
+}
+
+cudaError_t cudaMemcpyFromSymbol(void* destination, const void* symbol, size_t size, size_t offset,
+                                 cudaMemcpyKind kind) {
+  return from_symbol("cudaMemcpyFromSymbol", destination, symbol, size, offset, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void* destination, const void* symbol, size_t size, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream) {
+  return from_symbol("cudaMemcpyFromSymbolAsync", destination, symbol, size, offset, kind, stream);
+}
+
+cudaError_t cudaMemset(void* pointer, int value, size_t size) {
+  return fill("cudaMemset", pointer, value, size, nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t size, cudaStream_t stream) {
+  return fill("cudaMemsetAsync", pointer, value, size, stream);
+}
+
+cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+  return fill("cudaMemset2D", box_of(pointer, pitch, height), value, {width, height, 1}, nullptr);
+}
+
+cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+  return fill("cudaMemset2DAsync", box_of(pointer, pitch, height), value, {width, height, 1}, stream);
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+  return fill("cudaMemset3D", box_of(pointer, cudaPos{}), value, extent, nullptr);
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
+  return fill("cudaMemset3DAsync", box_of(pointer, cudaPos{}), value, extent, stream);
+}
+}

@@ -1,0 +1,76 @@
+#include "device_limits.hpp"
+
+#include "runtime.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace warpfold::runtime {
+namespace {
+
+using machine::Limits;
+
+struct Attribute {
+  int number; // cudaDevAttr...
+  int value;
+};
+
+constexpr int as_int(std::uint32_t value) {
+  return static_cast<int>(value);
+}
+
+// What is not here is 0: the device has no textures, surfaces, clusters, clocks of its own, caches or peers,
+// and doesn't see memory that the program took from malloc.
+constexpr Attribute attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, as_int(Limits::threads_per_block)},
+    {cudaDevAttrMaxBlockDimX, as_int(Limits::block.x)},
+    {cudaDevAttrMaxBlockDimY, as_int(Limits::block.y)},
+    {cudaDevAttrMaxBlockDimZ, as_int(Limits::block.z)},
+    {cudaDevAttrMaxGridDimX, as_int(Limits::grid.x)},
+    {cudaDevAttrMaxGridDimY, as_int(Limits::grid.y)},
+    {cudaDevAttrMaxGridDimZ, as_int(Limits::grid.z)},
+    {cudaDevAttrMaxSharedMemoryPerBlock, as_int(Limits::shared_per_block)},
+    {cudaDevAttrTotalConstantMemory, as_int(Limits::constant_bytes)},
+    {cudaDevAttrWarpSize, as_int(Limits::warp_size)},
+    {cudaDevAttrMaxPitch, 0x7fffffff},
+    {cudaDevAttrMaxRegistersPerBlock, as_int(Limits::registers_per_block)},
+    {cudaDevAttrClockRate, 1'000'000}, // kHz: clock64() counts nanoseconds as far as a program can tell
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrTexturePitchAlignment, 32},
+    {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrMultiProcessorCount, as_int(Limits::multiprocessors)},
+    {cudaDevAttrIntegrated, 1}, // it shares the host's memory
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrComputeMode, cudaComputeModeDefault},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, as_int(Limits::threads_per_multiprocessor)},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, as_int(Limits::shared_per_block_optin)},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, as_int(Limits::registers_per_block)},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrHostNativeAtomicSupported, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 1},
+    {cudaDevAttrConcurrentManagedAccess, 1},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
+    {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, as_int(Limits::shared_per_block_optin)},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrDirectManagedMemAccessFromHost, 1},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, as_int(Limits::blocks_per_multiprocessor)},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+};
+
+constexpr int highest_attribute = 160; // beyond those of any toolkit so far
+
+} // namespace
+
+std::optional<int> device_attribute(int attribute) {
+  if (attribute == cudaDevAttrComputeCapabilityMajor) return Runtime::get().registry.capability() / 10;
+  if (attribute == cudaDevAttrComputeCapabilityMinor) return Runtime::get().registry.capability() % 10;
+  auto found = std::find_if(std::begin(attributes), std::end(attributes),
+                            [&](const Attribute& known) { return known.number == attribute; });
+  if (found != std::end(attributes)) return found->value;
+  return attribute > 0 && attribute < highest_attribute ? std::optional(0) : std::nullopt;
+}
+
+} // namespace warpfold::runtime

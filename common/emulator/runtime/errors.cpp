@@ -1,0 +1,114 @@
+#include "errors.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <iterator>
+#include <mutex>
+#include <set>
+
+namespace warpfold::runtime {
+namespace {
+
+struct ErrorText {
+  int code;
+  const char *name, *description;
+};
+
+constexpr ErrorText error_texts[] = {
+#define CUDA_ERROR(code, name, description) {code, #name, description},
+#include "errors.def"
+#undef CUDA_ERROR
+};
+
+const ErrorText* find_text(cudaError_t error) {
+  auto found = std::find_if(std::begin(error_texts), std::end(error_texts),
+                            [&](const ErrorText& text) { return text.code == static_cast<int>(error); });
+  return found == std::end(error_texts) ? nullptr : found;
+}
+
+thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<cudaError_t> process_error{cudaSuccess};
+
+} // namespace
+
+void say(const std::string& message) {
+  fmt::print(stderr, "warpfold: {}\n", message);
+}
+
+cudaError_t sticky_error() {
+  return process_error.load(std::memory_order_relaxed);
+}
+
+void set_sticky_error(cudaError_t error) {
+  cudaError_t none = cudaSuccess;
+  process_error.compare_exchange_strong(none, error); // the first fault is the one to look at
+}
+
+void clear_sticky_error() {
+  process_error = cudaSuccess;
+  last_error = cudaSuccess;
+}
+
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+cudaError_t error_from_exception(const char* function) noexcept {
+  try {
+    throw;
+  } catch (const Refusal& refusal) {
+    if (*refusal.what() != '\0') say(fmt::format("{}: {}", function, refusal.what()));
+    return refusal.code;
+  } catch (const std::bad_alloc&) {
+    return cudaErrorMemoryAllocation;
+  } catch (const std::exception& error) {
+    say(fmt::format("{}: {}", function, error.what()));
+    return cudaErrorUnknown;
+  } catch (...) {
+    return cudaErrorUnknown;
+  }
+}
+
+cudaError_t not_supported(const char* function, const char* instead) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::string>; // outlives static destructors that call us
+  std::lock_guard lock(mutex);
+  if (said.insert(function).second)
+    say(fmt::format("{} is not supported by the emulator{}{}", function, *instead ? ": " : "", instead));
+  return remember(cudaErrorNotSupported);
+}
+
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaGetLastError() {
+  if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
+  return std::exchange(last_error, cudaSuccess);
+}
+
+cudaError_t cudaPeekAtLastError() {
+  cudaError_t sticky = sticky_error();
+  return sticky != cudaSuccess ? sticky : last_error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const ErrorText* text = find_text(error);
+  return text ? text->name : "unrecognised error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const ErrorText* text = find_text(error);
+  return text ? text->description : "unrecognised error code";
+}
+}
+
+namespace warpfold::runtime {
+
+int refuse_by_name(const char* function) { return not_supported(function); }
+
+} // namespace warpfold::runtime

@@ -1,0 +1,50 @@
+// Errors as the runtime's interface knows them: the last one of a thread, and the sticky one of the process.
+#pragma once
+
+#include "cuda_api.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace warpfold::runtime {
+
+// What an entry point throws to refuse a call: the code that it returns, and a line for stderr.
+struct Refusal : std::runtime_error {
+  Refusal(cudaError_t error, const std::string& message) : std::runtime_error(message), code(error) {}
+  cudaError_t code;
+};
+
+// One line on stderr, "warpfold: " before it.
+void say(const std::string& message);
+
+// The error that a fault in a kernel left behind. No call but cudaDeviceReset clears it (CUDA Runtime API,
+// "Error Handling": such errors leave the process in a state in which all further work returns the same
+// error).
+cudaError_t sticky_error();
+void set_sticky_error(cudaError_t error);
+void clear_sticky_error();
+
+// Makes `error` this thread's last error unless it is a success; returns it.
+cudaError_t remember(cudaError_t error);
+
+// Turns the exception that is being handled into an error code, after saying on stderr what went wrong.
+cudaError_t error_from_exception(const char* function) noexcept;
+
+// The body of an entry point: nothing happens after a sticky error, an exception becomes an error code, and
+// the outcome becomes the thread's last error.
+template <typename Body>
+cudaError_t entry(const char* function, Body&& body) noexcept {
+  try {
+    if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return remember(sticky);
+    return remember(std::forward<Body>(body)());
+  } catch (...) {
+    return remember(error_from_exception(function));
+  }
+}
+
+// For what the emulator does not do: says so once a function, returns cudaErrorNotSupported.
+cudaError_t not_supported(const char* function, const char* instead = "");
+
+} // namespace warpfold::runtime

@@ -1,0 +1,115 @@
+// Events. An event is complete as soon as it is recorded (streams.hpp says why); its time is the host's
+// clock.
+#include "errors.hpp"
+#include "stream_table.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+
+Event& StreamTable::event(cudaEvent_t handle) {
+  auto found = events.find(handle);
+  if (found == events.end())
+    throw Refusal(cudaErrorInvalidResourceHandle, "the event was never created, or is destroyed already");
+  return *found->second;
+}
+
+namespace {
+
+template <typename Body>
+cudaError_t with_event(const char* caller, cudaEvent_t handle, Body body) {
+  return entry(caller, [&] {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    return body(table, table.event(handle));
+  });
+}
+
+cudaError_t create(const char* caller, cudaEvent_t* handle, unsigned flags) {
+  return entry(caller, [&] {
+    constexpr unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    if (!handle || (flags & ~known)) return cudaErrorInvalidValue;
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    auto event = std::make_unique<Event>();
+    event->flags = flags;
+    *handle = reinterpret_cast<cudaEvent_t>(event.get());
+    table.events[event.get()] = std::move(event);
+    return cudaSuccess;
+  });
+}
+
+void record(Event& event) {
+  event.recorded = true;
+  event.time = std::chrono::steady_clock::now();
+}
+
+cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_handle) {
+  return with_event(caller, handle, [&](StreamTable& table, Event& event) {
+    Stream& stream = table.stream(stream_handle);
+    event.place = stream.place.capturing() ? stream.place : CapturePlace{};
+    if (!event.place.capturing()) record(event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t wait(const char* caller, cudaEvent_t handle) {
+  return with_event(caller, handle, [](StreamTable&, Event& event) {
+    if (event.place.capture)
+      throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
+    return cudaSuccess;
+  });
+}
+
+} // namespace
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return create("cudaEventCreate", event, 0);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return create("cudaEventCreateWithFlags", event, flags);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t handle) {
+  return with_event("cudaEventDestroy", handle, [&](StreamTable& table, Event&) {
+    table.events.erase(handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return record("cudaEventRecord", event, stream);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  if (flags & ~unsigned{cudaEventRecordExternal}) return remember(cudaErrorInvalidValue);
+  return record("cudaEventRecordWithFlags", event, stream);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return wait("cudaEventQuery", event);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return wait("cudaEventSynchronize", event);
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
+  return with_event("cudaEventElapsedTime", begin_handle, [&](StreamTable& table, Event& begin) {
+    Event& end = table.event(end_handle);
+    if (!milliseconds) return cudaErrorInvalidValue;
+    if (!begin.recorded || !end.recorded)
+      throw Refusal(cudaErrorInvalidResourceHandle, "both events must be recorded first");
+    if ((begin.flags | end.flags) & cudaEventDisableTiming)
+      throw Refusal(cudaErrorInvalidResourceHandle,
+                    "an event created with cudaEventDisableTiming has no time");
+    *milliseconds = std::chrono::duration<float, std::milli>(end.time - begin.time).count();
+    return cudaSuccess;
+  });
+}
+}

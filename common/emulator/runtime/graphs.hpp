@@ -1,0 +1,47 @@
+// Graphs: work kept to be done later, and the capture of streams into them.
+#pragma once
+
+#include "streams.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace warpfold::runtime {
+
+struct GraphNode {
+  cudaGraphNodeType type{};
+  Work work;                            // empty for a node that does nothing
+  std::vector<GraphNode*> dependencies; // nodes of the same graph
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes; // in the order of their addition
+  // Throws Refusal where a dependency is not a node of this graph.
+  GraphNode* add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies);
+  bool contains(const GraphNode* node) const;
+};
+
+// Hands a graph to the program, and takes one from it. The second throws Refusal for what is no live graph.
+cudaGraph_t keep(std::unique_ptr<Graph> graph);
+Graph& graph_of(cudaGraph_t handle);
+
+// The nodes so ordered that each comes after what it depends on. Throws Refusal where they form a circle.
+std::vector<const GraphNode*> in_order(const Graph& graph);
+
+// Nodes that a stream, or an event, stands behind within one capture.
+struct Capture {
+  std::unique_ptr<Graph> own; // empty where the program gave the graph
+  Graph* graph = nullptr;
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode{};
+  unsigned long long id = 0;
+  bool active = true, invalidated = false;
+};
+
+struct CapturePlace {
+  std::shared_ptr<Capture> capture; // null: not in a capture
+  std::vector<GraphNode*> last;
+  bool capturing() const { return capture && capture->active; }
+};
+
+} // namespace warpfold::runtime

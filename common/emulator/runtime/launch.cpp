@@ -1,0 +1,247 @@
+#include "launch.hpp"
+
+#include "errors.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+namespace {
+
+using machine::Dim3;
+using machine::Limits;
+
+std::string text(const Dim3& size) {
+  return fmt::format("({}, {}, {})", size.x, size.y, size.z);
+}
+
+// The names that the student sees: a mangled name with its parameter list taken apart helps nobody, so both
+// are given by the report; here the plain one is enough.
+[[noreturn]] void refuse(cudaError_t code, const KernelEntry& entry, const std::string& what) {
+  throw Refusal(code, fmt::format("{}: {}", entry.name, what));
+}
+
+void check_dimension(const KernelEntry& entry, const char* what, const Dim3& size, const Dim3& limit) {
+  if (size.count() == 0)
+    refuse(cudaErrorInvalidConfiguration, entry,
+           fmt::format("the {} is {}: every dimension must be at least 1 (for n = 0, skip the launch)", what,
+                       text(size)));
+  if (size.x > limit.x || size.y > limit.y || size.z > limit.z)
+    refuse(cudaErrorInvalidConfiguration, entry,
+           fmt::format("the {} is {}, larger than the device's limit {}", what, text(size), text(limit)));
+}
+
+void check_threads(const KernelEntry& entry, const Dim3& block) {
+  const std::uint64_t threads = block.count();
+  if (threads > Limits::threads_per_block)
+    refuse(cudaErrorInvalidConfiguration, entry,
+           fmt::format("the block {} has {} threads, more than the device's limit of {}", text(block),
+                       threads, Limits::threads_per_block));
+  const std::uint32_t bound = entry.kernel->attributes().max_threads_per_block;
+  if (threads > bound)
+    refuse(
+        cudaErrorLaunchOutOfResources, entry,
+        fmt::format("the block {} has {} threads, more than the {} that the kernel's __launch_bounds__ allow",
+                    text(block), threads, bound));
+}
+
+void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
+  const std::uint32_t limit = dynamic_shared_limit(entry);
+  if (dynamic_shared <= limit) return;
+  const std::uint32_t fixed = entry.kernel->attributes().static_shared;
+  const bool attribute_helps = dynamic_shared + std::uint64_t{fixed} <= Limits::shared_per_block_optin;
+  refuse(
+      cudaErrorInvalidValue, entry,
+      fmt::format("{} bytes of dynamic shared memory, more than the {} that are left beside the kernel's {} "
+                  "static bytes{}",
+                  dynamic_shared, limit, fixed,
+                  attribute_helps
+                      ? "; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows more"
+                      : ""));
+}
+
+void check_resident(const KernelEntry& entry, const machine::LaunchShape& shape) {
+  const std::uint64_t resident =
+      std::uint64_t(resident_blocks(entry, static_cast<int>(shape.block.count()), shape.dynamic_shared)) *
+      Limits::multiprocessors;
+  if (shape.grid.count() > resident)
+    refuse(
+        cudaErrorCooperativeLaunchTooLarge, entry,
+        fmt::format(
+            "a cooperative launch of {} blocks, but only {} of this kernel can be resident at the same time "
+            "(cudaOccupancyMaxActiveBlocksPerMultiprocessor times the multiprocessors)",
+            shape.grid.count(), resident));
+}
+
+cudaError_t error_of(machine::Fault::Kind kind) {
+  using Kind = machine::Fault::Kind;
+  switch (kind) {
+  case Kind::out_of_bounds:
+  case Kind::use_after_free:
+  case Kind::host_memory:
+    return cudaErrorIllegalAddress;
+  case Kind::misaligned:
+    return cudaErrorMisalignedAddress;
+  case Kind::assertion:
+    return cudaErrorAssert;
+  case Kind::barrier: // a GPU would wait for ever
+  case Kind::endless:
+    return cudaErrorLaunchTimeout;
+  case Kind::unsupported:
+    return cudaErrorNotSupported;
+  case Kind::stack_overflow:
+    return cudaErrorHardwareStackError;
+  case Kind::invalid_instruction:
+    return cudaErrorIllegalInstruction;
+  case Kind::trap:
+  case Kind::warp_mask:
+    return cudaErrorLaunchFailure;
+  }
+  return cudaErrorUnknown;
+}
+
+std::string place(const machine::SourceLine& line) {
+  return line.line ? fmt::format("{}:{}: ", line.file, line.line) : std::string();
+}
+
+void report_fault(const std::string& kernel, const machine::Fault& fault) {
+  say(fmt::format("{}{} [kernel {}]", place(fault.where), fault.message, kernel));
+}
+
+} // namespace
+
+std::uint32_t dynamic_shared_limit(const KernelEntry& entry) {
+  const std::uint32_t fixed = entry.kernel->attributes().static_shared;
+  if (entry.dynamic_shared_limit != 0) return entry.dynamic_shared_limit;
+  return fixed >= Limits::shared_per_block ? 0 : Limits::shared_per_block - fixed;
+}
+
+PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments) {
+  check_dimension(entry, "grid", shape.grid, Limits::grid);
+  check_dimension(entry, "block", shape.block, Limits::block);
+  check_threads(entry, shape.block);
+  check_shared(entry, shape.dynamic_shared);
+  if (shape.cooperative) check_resident(entry, shape);
+
+  PreparedLaunch launch{&entry, shape, std::vector<std::byte>(entry.kernel->parameter_bytes())};
+  const auto& parameters = entry.kernel->parameters();
+  if (!parameters.empty() && !arguments)
+    refuse(cudaErrorInvalidValue, entry, "the array of arguments is null");
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    std::memcpy(launch.parameters.data() + parameters[i].offset, arguments[i], parameters[i].size);
+  return launch;
+}
+
+cudaError_t run(const PreparedLaunch& launch) {
+  Runtime& runtime = Runtime::get();
+  machine::LaunchOptions options;
+  options.workers = runtime.options.workers;
+  options.step_limit = runtime.options.step_limit;
+  std::lock_guard lock(runtime.launch_mutex);
+  machine::LaunchRecord record =
+      machine::launch(*launch.entry->kernel, launch.shape, launch.parameters, options);
+  if (runtime.recording) runtime.recorder.add(record);
+  if (!record.fault) return cudaSuccess;
+  report_fault(record.kernel, *record.fault);
+  const cudaError_t error = error_of(record.fault->kind);
+  set_sticky_error(error);
+  return error;
+}
+
+namespace {
+
+Dim3 size_of(dim3 size) {
+  return {size.x, size.y, size.z};
+}
+
+cudaError_t launch(const char* caller, const void* function, machine::LaunchShape shape, std::size_t shared,
+                   void** arguments, cudaStream_t stream) {
+  return entry(caller, [&] {
+    if (!function)
+      throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: it could not be found before");
+    KernelEntry& kernel = Runtime::get().registry.kernel(function);
+    if (shared > UINT32_MAX)
+      refuse(cudaErrorInvalidValue, kernel, fmt::format("{} bytes of dynamic shared memory", shared));
+    shape.dynamic_shared = static_cast<std::uint32_t>(shared);
+    return submit(stream, cudaGraphNodeTypeKernel,
+                  [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
+  });
+}
+
+// What <<<...>>> says, between the call of the kernel's stub and the launch inside it.
+struct CallConfiguration {
+  dim3 grid, block;
+  std::size_t shared = 0;
+  cudaStream_t stream = nullptr;
+};
+thread_local std::vector<CallConfiguration> call_configurations;
+
+machine::LaunchShape shape_from(const cudaLaunchConfig_t& config) {
+  machine::LaunchShape shape{size_of(config.gridDim), size_of(config.blockDim)};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
+    if (attribute.id == cudaLaunchAttributeClusterDimension)
+      shape.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
+  }
+  if (shape.cluster.count() > 1)
+    throw Refusal(cudaErrorNotSupported, "clusters of blocks are not supported by the emulator: launch "
+                                         "without cudaLaunchAttributeClusterDimension");
+  return shape;
+}
+
+} // namespace
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream) {
+  call_configurations.push_back({grid, block, shared, stream});
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
+  if (call_configurations.empty()) return remember(cudaErrorMissingConfiguration);
+  const CallConfiguration top = call_configurations.back();
+  call_configurations.pop_back();
+  *grid = top.grid;
+  *block = top.block;
+  *shared = top.shared;
+  *static_cast<cudaStream_t*>(stream) = top.stream;
+  return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                               cudaStream_t stream) {
+  return launch("launch", kernel, {size_of(grid), size_of(block)}, shared, arguments, stream);
+}
+}
+#pragma GCC visibility pop
+
+extern "C" {
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                             cudaStream_t stream) {
+  return launch("cudaLaunchKernel", function, {size_of(grid), size_of(block)}, shared, arguments, stream);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared, cudaStream_t stream) {
+  warpfold::machine::LaunchShape shape{size_of(grid), size_of(block)};
+  shape.cooperative = true;
+  return launch("cudaLaunchCooperativeKernel", function, shape, shared, arguments, stream);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  return entry("cudaLaunchKernelExC", [&] {
+    if (!config) return cudaErrorInvalidValue;
+    return launch("cudaLaunchKernelExC", function, shape_from(*config), config->dynamicSmemBytes, arguments,
+                  config->stream);
+  });
+}
+}

@@ -1,0 +1,14 @@
+// What the driver's linker does for programs built with -rdc=true: several PTX modules become one.
+#pragma once
+
+#include "ptx/module.hpp"
+
+#include <vector>
+
+namespace warpfold::runtime {
+
+// Joins the modules: what one declares and another defines becomes one symbol (PTX ISA 11.6, linking
+// directives). Throws std::runtime_error where a symbol is defined twice. What nobody defines stays external.
+ptx::Module link(std::vector<ptx::Module> modules);
+
+} // namespace warpfold::runtime

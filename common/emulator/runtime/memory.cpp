@@ -1,0 +1,275 @@
+// Allocating, freeing, and asking what a pointer is. Copies are in copies.cpp.
+#include "errors.hpp"
+#include "memory_check.hpp"
+#include "pools.hpp"
+#include "runtime.hpp"
+#include "streams.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+namespace {
+
+using machine::MemoryKind;
+
+// cudaMalloc's promise for rows (cudaMallocPitch): each begins at a multiple of this.
+constexpr std::size_t pitch_alignment = 512;
+
+std::string next_label(const char* what, std::size_t size) {
+  static std::atomic<unsigned> count{0};
+  return fmt::format("{} {} ({} bytes)", what, ++count, size);
+}
+
+void* allocate(std::size_t size, MemoryKind kind) {
+  if (size == 0) return nullptr;
+  const char* what = kind == MemoryKind::managed  ? "managed allocation"
+                     : kind == MemoryKind::pinned ? "pinned allocation"
+                                                  : "allocation";
+  return Runtime::get().memory.allocate(size, kind, next_label(what, size));
+}
+
+cudaError_t allocate(const char* caller, void** pointer, std::size_t size, MemoryKind kind) {
+  return entry(caller, [&] {
+    if (!pointer) return cudaErrorInvalidValue;
+    refuse_while_capturing(caller);
+    *pointer = allocate(size, kind);
+    return cudaSuccess;
+  });
+}
+
+void release(const void* pointer, bool (*allowed)(MemoryKind), const char* allowed_by) {
+  if (!pointer) return;
+  Runtime& runtime = Runtime::get();
+  auto allocation = allocation_of(pointer);
+  if (!allocation) {
+    const auto nearest = runtime.memory.nearest(reinterpret_cast<std::uint64_t>(pointer));
+    if (nearest && !nearest->live && nearest->begin == reinterpret_cast<std::uint64_t>(pointer))
+      throw Refusal(cudaErrorInvalidValue, fmt::format("{} was freed before", nearest->label));
+    throw Refusal(cudaErrorInvalidValue, fmt::format("{} was not allocated by {}", pointer, allowed_by));
+  }
+  if (!allowed(allocation->kind))
+    throw Refusal(cudaErrorInvalidValue,
+                  fmt::format("{} was not allocated by {}", allocation->label, allowed_by));
+  if (!runtime.memory.release(const_cast<void*>(pointer)))
+    throw Refusal(cudaErrorInvalidValue,
+                  fmt::format("{}: only the first byte of an allocation can be freed", describe(pointer)));
+}
+
+bool is_device(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::managed;
+}
+bool is_pinned(MemoryKind kind) {
+  return kind == MemoryKind::pinned;
+}
+bool is_registered(MemoryKind kind) {
+  return kind == MemoryKind::registered;
+}
+
+std::size_t pitch_of(std::size_t width) {
+  return (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+}
+
+cudaError_t free_in_order(const char* caller, void* pointer, cudaStream_t stream) {
+  return entry(caller, [&] {
+    return submit(stream, cudaGraphNodeTypeMemFree, [pointer] {
+      release(pointer, is_device, "cudaMalloc or cudaMallocAsync");
+      return cudaSuccess;
+    });
+  });
+}
+
+cudaMemoryType type_of(const machine::Allocation& allocation) {
+  switch (allocation.kind) {
+  case MemoryKind::managed:
+    return cudaMemoryTypeManaged;
+  case MemoryKind::pinned:
+  case MemoryKind::registered:
+    return cudaMemoryTypeHost;
+  default:
+    return Runtime::get().registry.is_managed_variable(allocation.begin) ? cudaMemoryTypeManaged
+                                                                         : cudaMemoryTypeDevice;
+  }
+}
+
+} // namespace
+
+cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t size, cudaStream_t stream) {
+  return entry(caller, [&] {
+    if (!pointer) return cudaErrorInvalidValue;
+    check_stream(stream);
+    refuse_while_capturing(caller); // memory nodes of graphs are not supported
+    *pointer = allocate(size, MemoryKind::device);
+    return cudaSuccess;
+  });
+}
+
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** pointer, size_t size) {
+  return allocate("cudaMalloc", pointer, size, MemoryKind::device);
+}
+
+cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
+  if (size == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    return remember(cudaErrorInvalidValue);
+  return allocate("cudaMallocManaged", pointer, size, MemoryKind::managed);
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t size) {
+  return allocate("cudaMallocHost", pointer, size, MemoryKind::pinned);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
+  if (flags & ~unsigned{cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined})
+    return remember(cudaErrorInvalidValue);
+  return allocate("cudaHostAlloc", pointer, size, MemoryKind::pinned);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  if (!pitch) return remember(cudaErrorInvalidValue);
+  *pitch = pitch_of(width);
+  return allocate("cudaMallocPitch", pointer, *pitch * height, MemoryKind::device);
+}
+
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (!pointer) return remember(cudaErrorInvalidValue);
+  const size_t pitch = pitch_of(extent.width);
+  void* memory = nullptr;
+  const cudaError_t error =
+      allocate("cudaMalloc3D", &memory, pitch * extent.height * extent.depth, MemoryKind::device);
+  if (error == cudaSuccess) *pointer = {memory, pitch, extent.width, extent.height};
+  return error;
+}
+
+cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) {
+  return allocate_in_order("cudaMallocAsync", pointer, size, stream);
+}
+
+cudaError_t cudaFree(void* pointer) {
+  return entry("cudaFree", [&] {
+    if (pointer) refuse_while_capturing("cudaFree");
+    release(pointer, is_device, "cudaMalloc");
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  return free_in_order("cudaFreeAsync", pointer, stream);
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  return entry("cudaFreeHost", [&] {
+    release(pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned) {
+  return entry("cudaHostRegister", [&] {
+    if (!pointer || size == 0) return cudaErrorInvalidValue;
+    return Runtime::get().memory.add_registered(pointer, size) ? cudaSuccess
+                                                               : cudaErrorHostMemoryAlreadyRegistered;
+  });
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  return entry("cudaHostUnregister", [&] {
+    auto allocation = pointer ? allocation_of(pointer) : std::nullopt;
+    if (!allocation || !is_registered(allocation->kind)) return cudaErrorHostMemoryNotRegistered;
+    return Runtime::get().memory.release(pointer) ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
+  return entry("cudaHostGetDevicePointer", [&] {
+    if (!device || flags != 0) return cudaErrorInvalidValue;
+    auto allocation = host ? allocation_of(host) : std::nullopt;
+    if (!allocation || !(is_pinned(allocation->kind) || is_registered(allocation->kind)))
+      return cudaErrorInvalidValue;
+    *device = host;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
+  return entry("cudaHostGetFlags", [&] {
+    auto allocation = host ? allocation_of(host) : std::nullopt;
+    if (!flags || !allocation || !is_pinned(allocation->kind)) return cudaErrorInvalidValue;
+    *flags = cudaHostAllocMapped;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+  return entry("cudaMemGetInfo", [&] {
+    const warpfold::machine::AddressSpace& memory = Runtime::get().memory;
+    if (available) *available = memory.capacity() - memory.used();
+    if (total) *total = memory.capacity();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return entry("cudaPointerGetAttributes", [&] {
+    if (!attributes) return cudaErrorInvalidValue;
+    *attributes = {};
+    attributes->type = cudaMemoryTypeUnregistered;
+    attributes->device = cudaInvalidDeviceId;
+    auto allocation = pointer ? allocation_of(pointer) : std::nullopt;
+    if (!allocation) {
+      attributes->hostPointer = const_cast<void*>(pointer);
+      return cudaSuccess;
+    }
+    attributes->type = type_of(*allocation);
+    attributes->device = 0;
+    attributes->devicePointer = const_cast<void*>(pointer);
+    if (attributes->type != cudaMemoryTypeDevice) attributes->hostPointer = const_cast<void*>(pointer);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
+  return entry("cudaGetSymbolAddress", [&] {
+    if (!pointer) return cudaErrorInvalidValue;
+    *pointer = reinterpret_cast<void*>(Runtime::get().registry.variable(symbol).address);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
+  return entry("cudaGetSymbolSize", [&] {
+    if (!size) return cudaErrorInvalidValue;
+    *size = Runtime::get().registry.variable(symbol).size;
+    return cudaSuccess;
+  });
+}
+
+// Advice moves pages on a GPU; here there is one memory. The range is checked all the same.
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, cudaMemLocation, unsigned,
+                                 cudaStream_t stream) {
+#else
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, int, cudaStream_t stream) {
+#endif
+  return entry("cudaMemPrefetchAsync", [&] {
+    check_stream(stream);
+    check_device_range("the range", pointer, size);
+    return cudaSuccess;
+  });
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaMemAdvise(const void* pointer, size_t size, cudaMemoryAdvise, cudaMemLocation) {
+#else
+cudaError_t cudaMemAdvise(const void* pointer, size_t size, cudaMemoryAdvise, int) {
+#endif
+  return entry("cudaMemAdvise", [&] {
+    check_device_range("the range", pointer, size);
+    return cudaSuccess;
+  });
+}
+}

@@ -1,0 +1,105 @@
+#include "memory_check.hpp"
+
+#include "errors.hpp"
+#include "runtime.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+namespace {
+
+using machine::Allocation;
+using machine::MemoryKind;
+
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+// Memory that the host's own instructions may touch as well.
+bool is_host_accessible(const Allocation& allocation) {
+  return allocation.kind == MemoryKind::managed || allocation.kind == MemoryKind::pinned ||
+         allocation.kind == MemoryKind::registered ||
+         (allocation.kind == MemoryKind::variable &&
+          Runtime::get().registry.is_managed_variable(allocation.begin));
+}
+
+void check_fits(const char* what, const void* pointer, std::size_t size, const Allocation& allocation) {
+  if (address_of(pointer) + size <= allocation.end() && address_of(pointer) + size >= address_of(pointer))
+    return;
+  throw Refusal(cudaErrorInvalidValue, fmt::format("{} bytes at {} would pass the end of it: it is {}", size,
+                                                   what, describe(pointer)));
+}
+
+void check_host_side(const char* what, const void* pointer, std::size_t size, const char* direction) {
+  check_any_range(what, pointer, size);
+  if (auto allocation = allocation_of(pointer); allocation && !is_host_accessible(*allocation))
+    throw Refusal(cudaErrorInvalidValue, fmt::format("the direction is {}, but {} is device memory: {}",
+                                                     direction, what, describe(pointer)));
+}
+
+void check_device_side(const char* what, const void* pointer, std::size_t size, const char* direction) {
+  if (pointer && !allocation_of(pointer) && !Runtime::get().memory.reserves(address_of(pointer)))
+    throw Refusal(cudaErrorInvalidValue,
+                  fmt::format("the direction is {}, but {} ({}) is host memory", direction, what, pointer));
+  check_device_range(what, pointer, size);
+}
+
+} // namespace
+
+std::optional<Allocation> allocation_of(const void* pointer) {
+  return Runtime::get().memory.find(address_of(pointer));
+}
+
+std::string describe(const void* pointer) {
+  auto nearest = Runtime::get().memory.nearest(address_of(pointer));
+  if (!nearest) return fmt::format("{}, no allocation is near", pointer);
+  const std::uint64_t address = address_of(pointer);
+  const std::string state = nearest->live ? "" : ", which was freed";
+  if (address < nearest->begin)
+    return fmt::format("{}, {} bytes before {}{}", pointer, nearest->begin - address, nearest->label, state);
+  return fmt::format("{}, byte {} of {}{}", pointer, address - nearest->begin, nearest->label, state);
+}
+
+void check_device_range(const char* what, const void* pointer, std::size_t size) {
+  if (size == 0) return;
+  if (!pointer) throw Refusal(cudaErrorInvalidValue, fmt::format("{} is null", what));
+  auto allocation = allocation_of(pointer);
+  if (!allocation)
+    throw Refusal(cudaErrorInvalidValue,
+                  fmt::format("{} is not in live device memory: {}", what, describe(pointer)));
+  check_fits(what, pointer, size, *allocation);
+}
+
+void check_any_range(const char* what, const void* pointer, std::size_t size) {
+  if (size == 0) return;
+  if (pointer && !allocation_of(pointer) && !Runtime::get().memory.reserves(address_of(pointer))) return;
+  check_device_range(what, pointer, size);
+}
+
+void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind) {
+  switch (kind) {
+  case cudaMemcpyHostToHost:
+    check_host_side("the destination", destination, size, "host to host");
+    check_host_side("the source", source, size, "host to host");
+    return;
+  case cudaMemcpyHostToDevice:
+    check_device_side("the destination", destination, size, "host to device");
+    check_host_side("the source", source, size, "host to device");
+    return;
+  case cudaMemcpyDeviceToHost:
+    check_host_side("the destination", destination, size, "device to host");
+    check_device_side("the source", source, size, "device to host");
+    return;
+  case cudaMemcpyDeviceToDevice:
+    check_device_side("the destination", destination, size, "device to device");
+    check_device_side("the source", source, size, "device to device");
+    return;
+  case cudaMemcpyDefault:
+    check_any_range("the destination", destination, size);
+    check_any_range("the source", source, size);
+    return;
+  }
+  throw Refusal(cudaErrorInvalidMemcpyDirection, fmt::format("{} is no direction", static_cast<int>(kind)));
+}
+
+} // namespace warpfold::runtime

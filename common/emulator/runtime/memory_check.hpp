@@ -1,0 +1,29 @@
+// What a copy or fill may touch.
+#pragma once
+
+#include "cuda_api.hpp"
+#include "machine/address_space.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace warpfold::runtime {
+
+// The live allocation that the pointer lies in; nothing for memory that only the host knows.
+std::optional<machine::Allocation> allocation_of(const void* pointer);
+
+// Throws Refusal (cudaErrorInvalidValue) unless `size` bytes at `pointer` lie in one live allocation. `what`
+// names the pointer for the message: "the destination".
+void check_device_range(const char* what, const void* pointer, std::size_t size);
+
+// The same for a pointer that may also be the host's own memory, which can't be checked.
+void check_any_range(const char* what, const void* pointer, std::size_t size);
+
+// Checks both ends of a copy of `size` bytes against its direction.
+void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind);
+
+// "byte 4096 of allocation 3 (4096 bytes), which was freed": where an address lies, in words.
+std::string describe(const void* pointer);
+
+} // namespace warpfold::runtime

@@ -1,0 +1,168 @@
+// Memory pools exist for programs that set them up: freed memory goes back at once here, so that a use after
+// free is seen, and a pool has nothing to keep.
+#include "pools.hpp"
+
+#include "errors.hpp"
+#include "runtime.hpp"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace warpfold::runtime {
+namespace {
+
+struct Pool {
+  int reuse[4] = {0, 1, 1, 1}; // by cudaMemPoolReuse...; kept, and not used
+  unsigned long long release_threshold = 0;
+};
+
+struct PoolTable {
+  std::mutex mutex;
+  std::map<const void*, std::unique_ptr<Pool>> pools;
+  Pool standard;
+  cudaMemPool_t current = reinterpret_cast<cudaMemPool_t>(&standard);
+
+  static PoolTable& get() {
+    static PoolTable& table = *new PoolTable;
+    return table;
+  }
+  Pool& pool(cudaMemPool_t handle) {
+    if (reinterpret_cast<Pool*>(handle) == &standard) return standard;
+    auto found = pools.find(handle);
+    if (found == pools.end())
+      throw Refusal(cudaErrorInvalidValue, "the memory pool was never created, or is destroyed already");
+    return *found->second;
+  }
+};
+
+template <typename Body>
+cudaError_t with_pool(const char* caller, cudaMemPool_t handle, Body body) {
+  return entry(caller, [&] {
+    PoolTable& table = PoolTable::get();
+    std::lock_guard lock(table.mutex);
+    return body(table, table.pool(handle));
+  });
+}
+
+cudaError_t pool_of(const char* caller, cudaMemPool_t* pool, int device, bool standard) {
+  return entry(caller, [&] {
+    if (device != 0) return cudaErrorInvalidDevice;
+    if (!pool) return cudaErrorInvalidValue;
+    PoolTable& table = PoolTable::get();
+    std::lock_guard lock(table.mutex);
+    *pool = standard ? reinterpret_cast<cudaMemPool_t>(&table.standard) : table.current;
+    return cudaSuccess;
+  });
+}
+
+bool is_reuse(cudaMemPoolAttr attribute) {
+  return attribute >= cudaMemPoolReuseFollowEventDependencies &&
+         attribute <= cudaMemPoolReuseAllowInternalDependencies;
+}
+
+} // namespace
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  return pool_of("cudaDeviceGetDefaultMemPool", pool, device, true);
+}
+
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return pool_of("cudaDeviceGetMemPool", pool, device, false);
+}
+
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  if (device != 0) return remember(cudaErrorInvalidDevice);
+  return with_pool("cudaDeviceSetMemPool", pool, [&](PoolTable& table, Pool&) {
+    table.current = pool;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return entry("cudaMemPoolCreate", [&] {
+    if (!pool || !properties) return cudaErrorInvalidValue;
+    if (properties->location.type != cudaMemLocationTypeDevice || properties->location.id != 0)
+      return cudaErrorInvalidDevice;
+    PoolTable& table = PoolTable::get();
+    std::lock_guard lock(table.mutex);
+    auto made = std::make_unique<Pool>();
+    *pool = reinterpret_cast<cudaMemPool_t>(made.get());
+    table.pools[made.get()] = std::move(made);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
+  return with_pool("cudaMemPoolDestroy", handle, [&](PoolTable& table, Pool& pool) {
+    if (&pool == &table.standard) return cudaErrorInvalidValue;
+    if (table.current == handle) table.current = reinterpret_cast<cudaMemPool_t>(&table.standard);
+    table.pools.erase(handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t handle, size_t) {
+  return with_pool("cudaMemPoolTrimTo", handle, [](PoolTable&, Pool&) { return cudaSuccess; });
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
+  return with_pool("cudaMemPoolSetAttribute", handle, [&](PoolTable&, Pool& pool) {
+    if (!value) return cudaErrorInvalidValue;
+    if (is_reuse(attribute))
+      std::memcpy(&pool.reuse[attribute], value, sizeof(int));
+    else if (attribute == cudaMemPoolAttrReleaseThreshold)
+      std::memcpy(&pool.release_threshold, value, sizeof pool.release_threshold);
+    else if (attribute != cudaMemPoolAttrReservedMemHigh && attribute != cudaMemPoolAttrUsedMemHigh)
+      return cudaErrorInvalidValue;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
+  return with_pool("cudaMemPoolGetAttribute", handle, [&](PoolTable&, Pool& pool) {
+    if (!value) return cudaErrorInvalidValue;
+    if (is_reuse(attribute)) {
+      std::memcpy(value, &pool.reuse[attribute], sizeof(int));
+      return cudaSuccess;
+    }
+    if (attribute < cudaMemPoolAttrReleaseThreshold || attribute > cudaMemPoolAttrUsedMemHigh)
+      return cudaErrorInvalidValue;
+    // One memory serves every pool, so what is in use there is what each says.
+    const unsigned long long number =
+        attribute == cudaMemPoolAttrReleaseThreshold ? pool.release_threshold : Runtime::get().memory.used();
+    std::memcpy(value, &number, sizeof number);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc* descriptions, size_t count) {
+  return with_pool("cudaMemPoolSetAccess", handle, [&](PoolTable&, Pool&) {
+    if (count && !descriptions) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; ++i)
+      if (descriptions[i].location.id != 0) return cudaErrorInvalidDevice;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation* location) {
+  return with_pool("cudaMemPoolGetAccess", handle, [&](PoolTable&, Pool&) {
+    if (!flags || !location) return cudaErrorInvalidValue;
+    if (location->id != 0) return cudaErrorInvalidDevice;
+    *flags = cudaMemAccessFlagsProtReadWrite;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
+  const cudaError_t error =
+      with_pool("cudaMallocFromPoolAsync", pool, [](PoolTable&, Pool&) { return cudaSuccess; });
+  return error != cudaSuccess ? error : allocate_in_order("cudaMallocFromPoolAsync", pointer, size, stream);
+}
+}

@@ -1,0 +1,249 @@
+#include "registration.hpp"
+
+#include "errors.hpp"
+#include "fatbin/container.hpp"
+#include "linking.hpp"
+#include "runtime.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+
+// ---- a module
+// -------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool has_ptx(const std::vector<fatbin::Image>& images) {
+  return std::any_of(images.begin(), images.end(),
+                     [](const fatbin::Image& image) { return image.kind == fatbin::Kind::ptx; });
+}
+
+// The image to run of one object. Throws Refusal, FormatError.
+fatbin::Image choose_image(const std::vector<fatbin::Image>& images) {
+  if (has_ptx(images)) return fatbin::choose(images);
+  try {
+    return fatbin::choose(images);
+  } catch (const fatbin::FormatError& error) {
+    throw Refusal(cudaErrorNoKernelImageForDevice, error.what());
+  }
+}
+
+ptx::Module parse_all(const std::vector<std::string>& texts) {
+  std::vector<ptx::Module> modules;
+  for (const std::string& text : texts) modules.push_back(ptx::parse(text));
+  return link(std::move(modules));
+}
+
+} // namespace
+
+void CodeModule::read() {
+  if (!texts_.empty()) return;
+  try {
+    for (const std::vector<fatbin::Image>& images : fatbin::read_wrapper(wrapper_)) {
+      fatbin::Image image = choose_image(images);
+      capability_ = std::max(capability_, image.architecture);
+      texts_.push_back(std::move(image.ptx));
+    }
+  } catch (const fatbin::FormatError& error) {
+    throw Refusal(cudaErrorInvalidKernelImage, error.what());
+  }
+}
+
+void CodeModule::load() {
+  read();
+  try {
+    program_ =
+        std::make_unique<machine::Program>(parse_all(std::exchange(texts_, {})), Runtime::get().memory);
+  } catch (const ptx::ParseError& error) {
+    throw Refusal(cudaErrorInvalidPtx, fmt::format("the program's PTX cannot be read: {}", error.what()));
+  } catch (const std::runtime_error& error) {
+    throw Refusal(cudaErrorInvalidPtx, fmt::format("the program's PTX cannot be used: {}", error.what()));
+  }
+  for (VariableEntry* variable : managed)
+    if (const auto* placed = program_->variable(variable->name))
+      *variable->managed_slot = reinterpret_cast<void*>(placed->address);
+}
+
+machine::Program& CodeModule::program() {
+  if (failure_) throw Refusal(failure_->code, ""); // said the first time
+  if (!program_) {
+    try {
+      load();
+    } catch (const Refusal& refusal) {
+      failure_ = Failure{refusal.code};
+      throw;
+    }
+  }
+  return *program_;
+}
+
+int CodeModule::capability() {
+  if (capability_ == 0 && !failure_) {
+    try {
+      read();
+    } catch (const Refusal&) { // said when the code is used
+      texts_.clear();
+    }
+  }
+  return capability_;
+}
+
+void CodeModule::unload() {
+  if (program_) unloaded_.push_back(std::move(program_));
+  failure_.reset();
+}
+
+// ---- the registry
+// ---------------------------------------------------------------------------------------------
+
+CodeModule* Registry::add_module(const void* wrapper) {
+  std::lock_guard lock(mutex_);
+  return modules_.emplace_back(std::make_unique<CodeModule>(wrapper)).get();
+}
+
+void Registry::remove_module(CodeModule* module) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(kernel_by_host_, [&](const auto& item) { return item.second->module == module; });
+  std::erase_if(variable_by_host_, [&](const auto& item) { return item.second->module == module; });
+}
+
+void Registry::add_kernel(CodeModule* module, const void* host_function, const char* name) {
+  std::lock_guard lock(mutex_);
+  KernelEntry* entry = kernels_.emplace_back(std::make_unique<KernelEntry>()).get();
+  entry->module = module;
+  entry->name = name;
+  entry->host_function = host_function;
+  kernel_by_host_[host_function] = entry;
+  kernel_by_handle_[entry] = entry;
+}
+
+void Registry::add_variable(VariableEntry variable) {
+  std::lock_guard lock(mutex_);
+  VariableEntry* entry = variables_.emplace_back(std::make_unique<VariableEntry>(std::move(variable))).get();
+  variable_by_host_[entry->host_variable] = entry;
+  if (entry->managed_slot) entry->module->managed.push_back(entry);
+}
+
+void Registry::load_managed(CodeModule* module) {
+  std::lock_guard lock(mutex_);
+  if (!module->managed.empty()) module->program();
+}
+
+KernelEntry* Registry::find_kernel(const void* function) {
+  std::lock_guard lock(mutex_);
+  if (auto found = kernel_by_host_.find(function); found != kernel_by_host_.end()) return found->second;
+  if (auto found = kernel_by_handle_.find(function); found != kernel_by_handle_.end()) return found->second;
+  return nullptr;
+}
+
+KernelEntry& Registry::kernel(const void* function) {
+  std::lock_guard lock(mutex_);
+  KernelEntry* entry = find_kernel(function);
+  if (!entry) throw Refusal(cudaErrorInvalidDeviceFunction, "the function is not a kernel of this program");
+  if (!entry->kernel) {
+    entry->kernel = entry->module->program().kernel(entry->name);
+    if (!entry->kernel)
+      throw Refusal(cudaErrorInvalidDeviceFunction,
+                    fmt::format("the program's PTX holds no kernel named {}", entry->name));
+  }
+  return *entry;
+}
+
+machine::PlacedVariable Registry::variable(const void* symbol) {
+  std::lock_guard lock(mutex_);
+  auto found = variable_by_host_.find(symbol);
+  if (found == variable_by_host_.end())
+    throw Refusal(cudaErrorInvalidSymbol, "not a device variable: pass the __device__ or __constant__ "
+                                          "variable itself, not its address or name");
+  const VariableEntry& entry = *found->second;
+  const auto* placed = entry.module->program().variable(entry.name);
+  if (!placed)
+    throw Refusal(cudaErrorInvalidSymbol,
+                  fmt::format("the program's PTX holds no variable named {}", entry.name));
+  return *placed;
+}
+
+bool Registry::is_managed_variable(std::uint64_t address) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(variables_.begin(), variables_.end(), [&](const auto& entry) {
+    auto begin = entry->managed_slot ? reinterpret_cast<std::uint64_t>(*entry->managed_slot) : 0;
+    return begin != 0 && address >= begin && address < begin + entry->size;
+  });
+}
+
+int Registry::capability() {
+  std::lock_guard lock(mutex_);
+  int highest = 0;
+  for (const auto& module : modules_) highest = std::max(highest, module->capability());
+  return highest ? highest : 75;
+}
+
+void Registry::unload_all() {
+  std::lock_guard lock(mutex_);
+  for (const auto& module : modules_) module->unload();
+  for (const auto& entry : kernels_) entry->kernel = nullptr;
+}
+
+} // namespace warpfold::runtime
+
+// ---- what the program's own start-up code calls
+// ----------------------------------------------------------------
+
+using namespace warpfold::runtime;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+void** __cudaRegisterFatBinary(void* wrapper) {
+  return reinterpret_cast<void**>(Runtime::get().registry.add_module(wrapper));
+}
+
+void __cudaRegisterFatBinaryEnd(void**) {}
+
+void __cudaUnregisterFatBinary(void** handle) {
+  Runtime::get().registry.remove_module(reinterpret_cast<CodeModule*>(handle));
+}
+
+char __cudaInitModule(void** handle) {
+  cudaError_t error = entry("loading the program's device code", [&] {
+    Runtime::get().registry.load_managed(reinterpret_cast<CodeModule*>(handle));
+    return cudaSuccess;
+  });
+  return error == cudaSuccess;
+}
+
+void __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int, uint3*,
+                            uint3*, dim3*, dim3*, int*) {
+  Runtime::get().registry.add_kernel(reinterpret_cast<CodeModule*>(handle), host_function, name);
+}
+
+void __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int, size_t size,
+                       int constant, int) {
+  Runtime::get().registry.add_variable(
+      {reinterpret_cast<CodeModule*>(handle), name, host_variable, nullptr, size, constant != 0});
+}
+
+void __cudaRegisterManagedVar(void** handle, void** host_slot, char*, const char* name, int, size_t size,
+                              int constant, int) {
+  Runtime::get().registry.add_variable(
+      {reinterpret_cast<CodeModule*>(handle), name, host_slot, host_slot, size, constant != 0});
+}
+
+// Host variables and tables of functions that both sides share need hardware that reads the host's page
+// tables.
+void __cudaRegisterHostVar(void**, const char*, char*, size_t) {
+  not_supported("__cudaRegisterHostVar");
+}
+void __cudaRegisterUnifiedTable(void**, void*) {
+  not_supported("__cudaRegisterUnifiedTable");
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
+  KernelEntry* entry = Runtime::get().registry.find_kernel(host_function);
+  *kernel = reinterpret_cast<cudaKernel_t>(entry);
+  return entry ? cudaSuccess : remember(cudaErrorInvalidDeviceFunction);
+}
+}
+#pragma GCC visibility pop

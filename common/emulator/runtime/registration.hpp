@@ -1,0 +1,97 @@
+// What a program registers before main: its fat binaries, and which host addresses stand for which kernels
+// and variables in them. Nothing is parsed until the first use.
+#pragma once
+
+#include "cuda_api.hpp"
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace warpfold::runtime {
+
+class CodeModule;
+
+// A kernel by the name that the host knows. It is what a cudaKernel_t points at.
+struct KernelEntry {
+  CodeModule* module = nullptr;
+  std::string name; // mangled
+  const void* host_function = nullptr;
+  machine::Kernel* kernel = nullptr;      // looked up at first use
+  std::uint32_t dynamic_shared_limit = 0; // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
+  int carveout = -1;                      // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
+};
+
+struct VariableEntry {
+  CodeModule* module = nullptr;
+  std::string name;
+  const void* host_variable = nullptr;
+  void** managed_slot = nullptr; // where the host keeps the address of a managed variable
+  std::uint64_t size = 0;
+  bool constant = false;
+};
+
+// One registered fat binary, and the program that it becomes.
+class CodeModule {
+public:
+  explicit CodeModule(const void* wrapper) : wrapper_(wrapper) {}
+  // Parses and places the module at the first call. Throws Refusal, with a message only the first time.
+  machine::Program& program();
+  // Compute capability of the code that would be chosen, as 75 for 7.5; 0 where there is none.
+  int capability();
+  // Forgets what is loaded, so that the next use starts from the initial values (cudaDeviceReset).
+  void unload();
+
+  std::vector<VariableEntry*> managed;
+
+private:
+  struct Failure {
+    cudaError_t code;
+  };
+  const void* wrapper_;
+  std::unique_ptr<machine::Program> program_;
+  std::vector<std::unique_ptr<machine::Program>> unloaded_; // launch records may still point at their kernels
+  std::optional<Failure> failure_;
+  std::vector<std::string> texts_; // PTX, one of each object; from the first question to the parsing
+  int capability_ = 0;
+  void read();
+  void load();
+};
+
+// Safe to call from several threads.
+class Registry {
+public:
+  CodeModule* add_module(const void* wrapper);
+  void remove_module(CodeModule* module); // what it registered is no longer found; its programs stay
+  void add_kernel(CodeModule* module, const void* host_function, const char* name);
+  void add_variable(VariableEntry variable);
+  void load_managed(CodeModule* module); // sets the host's pointers to the module's managed variables
+
+  // By host function or by cudaKernel_t; null where there is none.
+  KernelEntry* find_kernel(const void* function);
+  // The entry, looked up in its program. Throws Refusal.
+  KernelEntry& kernel(const void* function);
+  // The device address and size of a registered variable. Throws Refusal (cudaErrorInvalidSymbol).
+  machine::PlacedVariable variable(const void* symbol);
+  bool is_managed_variable(std::uint64_t address);
+  // The compute capability of the device: the highest that any registered module was compiled for, 7.5
+  // without one.
+  int capability();
+  void unload_all();
+
+private:
+  std::recursive_mutex mutex_;
+  std::vector<std::unique_ptr<CodeModule>> modules_;
+  std::vector<std::unique_ptr<KernelEntry>> kernels_;
+  std::vector<std::unique_ptr<VariableEntry>> variables_;
+  std::unordered_map<const void*, KernelEntry*> kernel_by_host_, kernel_by_handle_;
+  std::unordered_map<const void*, VariableEntry*> variable_by_host_;
+};
+
+} // namespace warpfold::runtime

@@ -1,0 +1,20 @@
+// WARPFOLD_REPORT: the report that is written when the process ends.
+#pragma once
+
+#include <string>
+
+namespace warpfold::runtime {
+
+class ReportFile {
+public:
+  void set_path(std::string path) { path_ = std::move(path); }
+  bool wanted() const { return !path_.empty(); }
+  // Writes the whole text or nothing: a temporary file in the same folder, then a rename. Says on stderr what
+  // failed.
+  void write(const std::string& text) const;
+
+private:
+  std::string path_;
+};
+
+} // namespace warpfold::runtime

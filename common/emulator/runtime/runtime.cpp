@@ -1,0 +1,95 @@
+#include "runtime.hpp"
+
+#include "errors.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace warpfold::runtime {
+namespace {
+
+// The device has the memory that the host has, within what a container allows, so that an allocation that
+// cannot be backed is refused by cudaMalloc and not met later as a killed process.
+std::uint64_t memory_of_this_host() {
+  std::uint64_t bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::uint64_t limit = 0;
+    if (std::ifstream(path) >> limit && limit != 0) bytes = std::min(bytes, limit);
+  }
+  return bytes;
+}
+
+bool parse_number(const std::string& text, std::uint64_t& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool set_checks(Options& options, std::string_view names) {
+  bool races = false, initialisation = false;
+  while (!names.empty()) {
+    std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    if (name == "races")
+      races = true;
+    else if (name == "initialisation")
+      initialisation = true;
+    else if (name == "all")
+      races = initialisation = true;
+    else if (name != "none")
+      return false;
+  }
+  options.check_races = races;
+  options.check_initialisation = initialisation;
+  return true;
+}
+
+void options_from_environment(Options& options) {
+  constexpr struct {
+    const char *variable, *name, *expected;
+  } variables[] = {
+      {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one a core"},
+      {"WARPFOLD_CHECKS", "checks", "none, all, or races and initialisation separated by a comma"},
+      {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
+  };
+  for (const auto& [variable, name, expected] : variables)
+    if (const char* value = std::getenv(variable); value && !set_option(options, name, value))
+      say(fmt::format("{}={} is ignored: expected {}", variable, value, expected));
+}
+
+} // namespace
+
+bool set_option(Options& options, const std::string& name, const std::string& value) {
+  std::uint64_t number = 0;
+  if (name == "checks") return set_checks(options, value);
+  if (name == "workers" && parse_number(value, number) && number <= 1024) {
+    options.workers = static_cast<unsigned>(number);
+    return true;
+  }
+  if (name == "step-limit" && parse_number(value, number)) {
+    options.step_limit = number;
+    return true;
+  }
+  return false;
+}
+
+Runtime& Runtime::get() {
+  static Runtime& runtime = *new Runtime;
+  return runtime;
+}
+
+Runtime::Runtime() : memory(memory_of_this_host()) {
+  options_from_environment(options);
+  if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
+    report_file.set_path(path);
+    recording = true;
+    // The runtime is first used while the program's static objects are made, so this runs after their
+    // destructors.
+    std::atexit([] { get().report_file.write(get().recorder.json()); });
+  }
+}
+
+} // namespace warpfold::runtime

@@ -1,0 +1,45 @@
+// The one piece of global state: what a process has of the emulated device. It is made at the first use and
+// never destroyed, because programs call the runtime from static destructors and from atexit handlers.
+#pragma once
+
+#include "machine/address_space.hpp"
+#include "machine/machine.hpp"
+#include "registration.hpp"
+#include "report_file.hpp"
+#include "watch/report.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace warpfold::runtime {
+
+// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT) and warpfold_emulator_option
+// set.
+struct Options {
+  std::atomic<unsigned> workers{0};         // 0: one a core
+  std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
+  std::atomic<bool> check_races{false}, check_initialisation{false};
+};
+
+class Runtime {
+public:
+  static Runtime& get();
+
+  machine::AddressSpace memory;
+  watch::Recorder recorder;
+  Registry registry;
+  Options options;
+  ReportFile report_file;
+  std::atomic<bool> recording{false}; // launches are kept for a report
+  std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
+
+private:
+  Runtime();
+};
+
+// Sets an option by its name in warpfold_emulator.h. False where the name or the value is not known.
+bool set_option(Options& options, const std::string& name, const std::string& value);
+
+} // namespace warpfold::runtime

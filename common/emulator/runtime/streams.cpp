@@ -1,0 +1,181 @@
+#include "errors.hpp"
+#include "stream_table.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::runtime {
+
+StreamTable& StreamTable::get() {
+  static StreamTable& table = *[] {
+    auto made = new StreamTable;
+    made->legacy.id = 1;
+    made->per_thread.id = 2;
+    return made;
+  }();
+  return table;
+}
+
+Stream& StreamTable::stream(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy) return legacy;
+  if (handle == cudaStreamPerThread) return per_thread;
+  auto found = streams.find(handle);
+  if (found == streams.end())
+    throw Refusal(cudaErrorInvalidResourceHandle, "the stream was never created, or is destroyed already");
+  return *found->second;
+}
+
+void check_stream(cudaStream_t stream) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  table.stream(stream);
+}
+
+namespace {
+
+cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int priority) {
+  return entry(caller, [&] {
+    if (!handle || (flags & ~unsigned{cudaStreamNonBlocking})) return cudaErrorInvalidValue;
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    auto stream = std::make_unique<Stream>();
+    stream->flags = flags;
+    stream->priority = priority > 0    ? 0
+                       : priority < -1 ? -1
+                                       : priority; // out of range is clamped, as CUDA says
+    stream->id = table.next_id++;
+    *handle = reinterpret_cast<cudaStream_t>(stream.get());
+    table.streams[stream.get()] = std::move(stream);
+    return cudaSuccess;
+  });
+}
+
+// Calls `body` with the stream, which must be live.
+template <typename Body>
+cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
+  return entry(caller, [&] {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    return body(table.stream(handle));
+  });
+}
+
+// Everything issued before is done, so there is never anything to wait for, except that a captured stream has
+// nothing to wait for either and the program must be told so.
+cudaError_t wait(const char* caller, cudaStream_t handle) {
+  return with_stream(caller, handle, [](Stream& stream) {
+    if (!stream.place.capturing()) return cudaSuccess;
+    stream.place.capture->invalidated = true;
+    throw Refusal(cudaErrorStreamCaptureUnsupported, "the stream is being captured into a graph");
+  });
+}
+
+} // namespace
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return create("cudaStreamCreate", stream, 0, 0);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return create("cudaStreamCreateWithFlags", stream, flags, 0);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  return create("cudaStreamCreateWithPriority", stream, flags, priority);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  return with_stream("cudaStreamDestroy", handle, [&](Stream& stream) {
+    StreamTable& table = StreamTable::get();
+    if (&stream == &table.legacy || &stream == &table.per_thread)
+      throw Refusal(cudaErrorInvalidResourceHandle, "a default stream cannot be destroyed");
+    table.streams.erase(handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return wait("cudaStreamSynchronize", stream);
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return wait("cudaStreamQuery", stream);
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+  return with_stream("cudaStreamGetFlags", handle, [&](Stream& stream) {
+    if (!flags) return cudaErrorInvalidValue;
+    *flags = stream.flags;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  return with_stream("cudaStreamGetPriority", handle, [&](Stream& stream) {
+    if (!priority) return cudaErrorInvalidValue;
+    *priority = stream.priority;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  return with_stream("cudaStreamGetId", handle, [&](Stream& stream) {
+    if (!id) return cudaErrorInvalidValue;
+    *id = stream.id;
+    return cudaSuccess;
+  });
+}
+
+#if CUDART_VERSION >= 12080
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  return with_stream("cudaStreamGetDevice", handle, [&](Stream&) {
+    if (!device) return cudaErrorInvalidValue;
+    *device = 0;
+    return cudaSuccess;
+  });
+}
+#endif
+
+// Attributes steer where a GPU keeps data and how it schedules: they never change a result, so they are
+// accepted.
+cudaError_t cudaStreamCopyAttributes(cudaStream_t destination, cudaStream_t source) {
+  return with_stream("cudaStreamCopyAttributes", destination, [&](Stream&) {
+    StreamTable::get().stream(source);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID, const cudaStreamAttrValue* value) {
+  return with_stream("cudaStreamSetAttribute", handle,
+                     [&](Stream&) { return value ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t, unsigned) {
+  return with_stream("cudaStreamAttachMemAsync", handle,
+                     [&](Stream&) { return pointer ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return entry("cudaLaunchHostFunc", [&] {
+    if (!function) return cudaErrorInvalidValue;
+    return submit(stream, cudaGraphNodeTypeHost, [=] {
+      function(data);
+      return cudaSuccess;
+    });
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                  unsigned flags) {
+  return entry("cudaStreamAddCallback", [&] {
+    if (!callback || flags != 0) return cudaErrorInvalidValue;
+    return submit(stream, cudaGraphNodeTypeHost, [=] {
+      callback(stream, cudaSuccess, data);
+      return cudaSuccess;
+    });
+  });
+}
+}
