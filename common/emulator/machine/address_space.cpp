@@ -1,0 +1,126 @@
+#include "address_space.hpp"
+
+#include <algorithm>
+#include <new>
+#include <sys/mman.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t quarantine_bytes = 64ull << 20;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+// What an allocation takes from the range, its guard zone behind it included.
+std::uint64_t footprint(std::uint64_t size) {
+  return round_up(std::max<std::uint64_t>(size, 1) + AddressSpace::guard_bytes, AddressSpace::alignment);
+}
+
+} // namespace
+
+AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
+  // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and holes.
+  reserved_ = round_up(2 * capacity + (1ull << 30), page);
+  void* range = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) throw std::bad_alloc();
+  base_ = reinterpret_cast<std::uint64_t>(range);
+  top_ = base_ + alignment;
+}
+
+AddressSpace::~AddressSpace() { munmap(reinterpret_cast<void*>(base_), reserved_); }
+
+void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string label) {
+  std::lock_guard lock(mutex_);
+  bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
+  if (size > capacity_ || (counted && used_ + size > capacity_)) throw std::bad_alloc();
+  std::uint64_t needed = footprint(size), begin = 0;
+  if (auto hole = free_by_size_.lower_bound(needed); hole != free_by_size_.end() && hole->first < 2 * needed) {
+    begin = hole->second;
+    std::uint64_t rest = hole->first - needed;
+    free_by_size_.erase(hole);
+    allocations_.erase(begin);
+    if (rest >= alignment) free_by_size_.emplace(rest, begin + needed);
+  } else {
+    while (top_ + needed > base_ + reserved_ && !quarantine_.empty()) give_back_oldest();
+    if (top_ + needed > base_ + reserved_) throw std::bad_alloc();
+    begin = top_;
+    top_ += needed;
+  }
+  allocations_[begin] = {begin, size, kind, true, std::move(label)};
+  if (counted) used_ += size;
+  ++generation_;
+  return reinterpret_cast<void*>(begin);
+}
+
+bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
+  std::lock_guard lock(mutex_);
+  auto first = reinterpret_cast<std::uint64_t>(begin);
+  auto next = allocations_.lower_bound(first);
+  if (next != allocations_.end() && next->second.live && next->first < first + size) return false;
+  if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first) return false;
+  allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory"};
+  ++generation_;
+  return true;
+}
+
+bool AddressSpace::release(void* begin) {
+  std::lock_guard lock(mutex_);
+  auto found = allocations_.find(reinterpret_cast<std::uint64_t>(begin));
+  if (found == allocations_.end() || !found->second.live) return false;
+  Allocation& allocation = found->second;
+  ++generation_;
+  if (allocation.kind == MemoryKind::registered) {
+    allocations_.erase(found);
+    return true;
+  }
+  allocation.live = false;
+  if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed) used_ -= allocation.size;
+  // Whole pages go back to the system at once; the addresses stay unused for a while.
+  std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
+  if (first_page < last_page)
+    madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
+  quarantine_.emplace(freed_count_++, allocation.begin);
+  quarantined_ += allocation.size;
+  while (quarantined_ > quarantine_bytes && quarantine_.size() > 1) give_back_oldest();
+  return true;
+}
+
+void AddressSpace::give_back_oldest() {
+  auto oldest = quarantine_.begin();
+  std::uint64_t begin = oldest->second, size = allocations_[begin].size;
+  quarantine_.erase(oldest);
+  quarantined_ -= size;
+  free_by_size_.emplace(footprint(size), begin);
+}
+
+std::optional<Allocation> AddressSpace::find(std::uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return std::nullopt;
+  const Allocation& candidate = std::prev(after)->second;
+  if (!candidate.live || address >= candidate.end()) return std::nullopt;
+  return candidate;
+}
+
+std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  auto after = allocations_.upper_bound(address);
+  std::optional<Allocation> best;
+  std::uint64_t best_distance = ~0ull;
+  if (after != allocations_.begin()) {
+    const Allocation& before = std::prev(after)->second;
+    best = before;
+    best_distance = address < before.end() ? 0 : address - before.end() + 1;
+  }
+  if (after != allocations_.end() && after->first - address < best_distance) best = after->second;
+  return best;
+}
+
+std::uint64_t AddressSpace::used() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+
+} // namespace warpfold::machine

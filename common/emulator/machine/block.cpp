@@ -1,0 +1,199 @@
+#include "block.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+// "lane 3", "lanes 0-15", "lanes 0, 2, 4 and 13 more"
+std::string lanes_in_words(std::uint32_t mask) {
+  if (std::popcount(mask) == 1) return fmt::format("lane {}", std::countr_zero(mask));
+  int first = std::countr_zero(mask), last = 31 - std::countl_zero(mask);
+  if (std::popcount(mask) == last - first + 1) return fmt::format("lanes {}-{}", first, last);
+  std::string text = "lanes ";
+  int shown = 0;
+  for (std::uint32_t rest = mask; rest && shown < 3; rest &= rest - 1, ++shown)
+    text += fmt::format("{}{}", shown ? ", " : "", std::countr_zero(rest));
+  if (std::popcount(mask) > shown) text += fmt::format(" and {} more", std::popcount(mask) - shown);
+  return text;
+}
+
+std::string place(const SourceLine& at) {
+  if (at.file.empty()) return "an unknown line (build with -lineinfo)";
+  return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
+}
+
+// Where the warps of a block stand, one line a place.
+std::string standing(const Block& block) {
+  const Code& code = block.worker.grid.code;
+  std::vector<std::pair<std::string, std::string>> places; // where, who
+  auto add = [&](const Warp& warp, const Operation* at, std::uint32_t mask, const char* doing) {
+    std::string where = fmt::format("{} ({})", place(code.line_of(*at)), doing);
+    std::string who = fmt::format("warp {} {}", warp.index, lanes_in_words(mask));
+    auto known = std::find_if(places.begin(), places.end(), [&](auto& entry) { return entry.first == where; });
+    if (known == places.end())
+      places.emplace_back(where, who);
+    else if (known->second.size() < 160)
+      known->second += "; " + who;
+    else if (!known->second.ends_with("...")) known->second += "; ...";
+  };
+  for (const Warp& warp : block.warps) {
+    for (const Path& path : warp.paths) {
+      const Operation* at = path.next;
+      const char* doing = "running";
+      if (path.state == Path::State::at_barrier) --at, doing = "waits at a barrier";
+      if (path.state == Path::State::at_rendezvous) doing = "waits for the lanes of its mask";
+      add(warp, at, path.mask, doing);
+    }
+    for (const Meeting& meeting : warp.meetings)
+      if (meeting.at && meeting.arrived) add(warp, meeting.at, meeting.arrived, "waits for diverged lanes");
+  }
+  std::string text;
+  for (const auto& [where, who] : places) text += fmt::format("\n    {}: {}", where, who);
+  return text;
+}
+
+} // namespace
+
+Dim3 Block::thread_of(const Warp& warp, unsigned lane) const {
+  const Dim3& shape = worker.grid.shape.block;
+  std::uint32_t thread = warp.index * warp_lanes + lane;
+  return {thread % shape.x, thread / shape.x % shape.y, thread / (shape.x * shape.y)};
+}
+
+Block::Block(Worker& owner) : worker(owner) {
+  const Grid& grid = worker.grid;
+  const Frame& frame = grid.code.frames.front();
+  threads = static_cast<std::uint32_t>(grid.shape.block.count());
+  warps.resize((threads + warp_lanes - 1) / warp_lanes);
+  shared.resize(grid.code.dynamic_shared_offset + grid.shape.dynamic_shared + warp_lanes * 8);
+  constexpr std::size_t cache_line = 64;
+  frames.resize(warps.size() * frame.bytes + cache_line);
+  std::byte* first_frame = frames.data() + (cache_line - reinterpret_cast<std::uintptr_t>(frames.data()) % cache_line);
+  local.resize(warps.size() * warp_lanes * worker.local_stride);
+  for (std::size_t i = 0; i < warps.size(); ++i) {
+    Warp& warp = warps[i];
+    warp.index = static_cast<std::uint32_t>(i);
+    warp.block = this;
+    warp.worker = &worker;
+    warp.tallies = worker.tallies.data();
+    warp.kernel_frame = first_frame + i * frame.bytes;
+    warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
+    fill_frame(warp, frame, warp.kernel_frame, 0);
+  }
+}
+
+void Block::start(std::uint64_t linear) {
+  const Grid& grid = worker.grid;
+  const Frame& frame = grid.code.frames.front();
+  linear_id = linear;
+  id = {static_cast<std::uint32_t>(linear % grid.shape.grid.x),
+        static_cast<std::uint32_t>(linear / grid.shape.grid.x % grid.shape.grid.y),
+        static_cast<std::uint32_t>(linear / grid.shape.grid.x / grid.shape.grid.y)};
+  alive = threads;
+  steps = 0;
+  for (Barrier& barrier : barriers) barrier = {};
+  for (Warp& warp : warps) {
+    fill_block_specials(warp, frame, warp.kernel_frame);
+    std::uint32_t lanes = std::min(warp_lanes, threads - warp.index * warp_lanes);
+    warp.start(all_lanes >> (warp_lanes - lanes), frame.entry);
+  }
+  if (grid.watcher) grid.watcher->block_begin(*this);
+}
+
+Block::Progress Block::run() {
+  bool progress = false;
+  for (Warp& warp : warps)
+    if (!warp.done()) progress |= warp.run();
+  if (alive == 0) {
+    if (worker.grid.watcher) worker.grid.watcher->block_end(*this);
+    return Progress::done;
+  }
+  if (!progress)
+    for (Warp& warp : warps) progress |= warp.release_all_waiting();
+  return progress ? Progress::running : Progress::stuck;
+}
+
+void Block::arrive(const Warp& warp, const Operation* op, unsigned number, std::uint32_t arriving,
+                   std::uint32_t expected, std::uint32_t true_predicates, bool waits) {
+  Barrier& barrier = barriers[number];
+  Watcher* watcher = worker.grid.watcher;
+  if (watcher && expected == 0) {
+    if (warp.mask != warp.alive)
+      watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
+    if (barrier.first && barrier.first != op)
+      watcher->notice(warp, *op, Notice::barrier_mismatch, warp.mask, barrier.first);
+  }
+  if (!barrier.first) barrier.first = op;
+  barrier.arrived += arriving;
+  barrier.waiting += waits ? arriving : 0;
+  barrier.population += true_predicates;
+  barrier.expected = expected;
+  check(number);
+}
+
+void Block::left(std::uint32_t leaving) {
+  alive -= leaving;
+  for (unsigned number = 0; number < barrier_count; ++number)
+    if (barriers[number].arrived && barriers[number].expected == 0) check(number);
+}
+
+void Block::check(unsigned number) {
+  Barrier& barrier = barriers[number];
+  std::uint32_t needed = barrier.expected ? barrier.expected : alive;
+  if (barrier.arrived < needed || barrier.arrived == 0) return;
+  Barrier next;
+  next.result_population = barrier.population;
+  next.result_threads = barrier.arrived;
+  const Operation* op = barrier.first;
+  bool whole_block = barrier.expected == 0 || barrier.expected >= threads;
+  if (barrier.waiting)
+    for (Warp& warp : warps)
+      for (Path& path : warp.paths)
+        if (path.state == Path::State::at_barrier && path.barrier == number) path.state = Path::State::ready;
+  barrier = next;
+  ++worker.tallies[op->index].requests; // once a block, not once a warp
+  if (worker.grid.watcher) worker.grid.watcher->barrier(*this, *op, number, whole_block);
+}
+
+void Block::stop_stuck() const {
+  Fault fault{.kind = Fault::Kind::barrier, .where = {}, .other = {}, .message = {}};
+  for (const Warp& warp : warps)
+    for (const Path& path : warp.paths)
+      if (fault.where.file.empty() && path.next) {
+        bool rendezvous = path.state == Path::State::at_rendezvous;
+        if (rendezvous) fault.kind = Fault::Kind::warp_mask;
+        fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
+      }
+  fault.message = fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They stand at{}",
+                              id.x, id.y, id.z, standing(*this));
+  throw LaunchStopped(std::move(fault));
+}
+
+void Block::stop_endless() const {
+  Fault fault{.kind = Fault::Kind::endless, .where = {}, .other = {}, .message = {}};
+  for (const Warp& warp : warps)
+    for (const Path& path : warp.paths)
+      if (fault.where.line == 0 && path.state == Path::State::ready) fault.where = worker.grid.code.line_of(*path.next);
+  fault.message = fmt::format("block ({}, {}, {}) has executed {} warp instructions without coming to its end (the "
+                              "limit is set by WARPFOLD_STEP_LIMIT). Its threads stand at{}",
+                              id.x, id.y, id.z, steps, standing(*this));
+  throw LaunchStopped(std::move(fault));
+}
+
+void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
+  const Block& block = *warp.block;
+  Fault fault{.kind = kind, .where = block.worker.grid.code.line_of(*op), .other = {}, .message = message};
+  if (lanes) {
+    Dim3 thread = block.thread_of(warp, static_cast<unsigned>(std::countr_zero(lanes)));
+    fault.message += fmt::format(" (block ({}, {}, {}), thread ({}, {}, {})", block.id.x, block.id.y, block.id.z,
+                                 thread.x, thread.y, thread.z);
+    if (std::popcount(lanes) > 1) fault.message += fmt::format(" and {} more of its warp", std::popcount(lanes) - 1);
+    fault.message += ")";
+  }
+  throw LaunchStopped(std::move(fault));
+}
+
+} // namespace warpfold::machine

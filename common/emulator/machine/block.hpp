@@ -1,0 +1,111 @@
+// A block of warps on one host thread, and the host thread (worker) that runs blocks.
+#pragma once
+
+#include "watcher.hpp"
+#include "warp.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace warpfold::machine {
+
+// Thrown by handlers: the launch stops here.
+struct LaunchStopped : std::runtime_error {
+  explicit LaunchStopped(Fault why) : std::runtime_error(why.message), fault(std::move(why)) {}
+  Fault fault;
+};
+
+// Windows of the generic address space (PTX ISA 5.1.7). No host address lies in them.
+inline constexpr std::uint64_t shared_window = 1ull << 56, local_window = 2ull << 56, parameter_window = 3ull << 56,
+                               function_window = 4ull << 56, window_mask = 0xffull << 56;
+
+// What all workers of a launch share.
+struct Grid {
+  const Code& code;
+  const LaunchShape& shape;
+  std::span<const std::byte> parameters;
+  AddressSpace& memory;
+  Watcher* watcher = nullptr;
+  std::uint64_t step_limit = 0;
+  unsigned workers = 1;
+  std::uint64_t id = 0;                        // %gridid
+  std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
+  std::atomic<bool> stop = false;
+  std::mutex mutex;
+  std::optional<Fault> fault;                  // the first one; under `mutex`
+  std::uint64_t block_count() const { return shape.grid.count(); }
+};
+
+struct Barrier {
+  std::uint32_t arrived = 0;                   // threads, of which `waiting` wait (the others used bar.arrive)
+  std::uint32_t waiting = 0;
+  std::uint32_t expected = 0;                  // threads; 0: all of the block that have not left
+  const Operation* first = nullptr;            // who came first, for the report
+  std::uint32_t population = 0;                // bar.red.popc: predicates that were true...
+  std::uint32_t result_population = 0, result_threads = 0;  // ...of the last completed round
+};
+
+struct Block {
+  static constexpr unsigned barrier_count = 16;
+  enum class Progress : std::uint8_t { done, running, stuck };
+
+  Worker& worker;
+  Dim3 id{0, 0, 0};
+  std::uint64_t linear_id = 0;
+  std::uint32_t threads = 0, alive = 0;
+  std::uint64_t steps = 0;                     // warp instructions so far, updated once a slice
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;
+  std::vector<std::byte> frames, local;        // storage of the warps' kernel frames and local memory
+  Barrier barriers[barrier_count];
+
+  explicit Block(Worker& worker);
+  void start(std::uint64_t linear_id);
+  Progress run();                              // every warp once, until it waits or its slice is over
+  // A path of `warp` is at a barrier that `expected` threads must reach (0: all).
+  void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving, std::uint32_t expected,
+              std::uint32_t true_predicates, bool waits);
+  void left(std::uint32_t threads_leaving);    // these will never reach a barrier
+  [[noreturn]] void stop_stuck() const;
+  [[noreturn]] void stop_endless() const;
+  Dim3 thread_of(const Warp& warp, unsigned lane) const;  // threadIdx
+
+private:
+  void check(unsigned barrier);
+};
+
+// Where the allocation lies that an operation accessed last: most accesses need no look-up.
+struct KnownRange { std::uint64_t begin = 1, end = 0; };
+
+struct Worker {
+  Grid& grid;
+  std::vector<Tally> tallies;                  // by operation
+  std::vector<KnownRange> ranges;              // by operation
+  std::uint64_t generation = 0;                // of the address space when `ranges` was filled
+  std::uint32_t local_stride = 0;              // bytes of local memory a lane
+  std::vector<std::unique_ptr<Block>> resident, spare;
+
+  explicit Worker(Grid& grid);
+  void run();                                  // blocks until the grid has none left, or a fault
+  std::uint64_t instructions() const;          // warp instructions so far
+
+private:
+  std::unique_ptr<Block> take_block();
+};
+
+// Stops the launch with a message that names the instruction, its line, and the lanes concerned.
+[[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
+                       std::uint32_t lanes = 0);
+
+// Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.
+void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::uint32_t local_base);
+// The part that changes from block to block.
+void fill_block_specials(const Warp& warp, const Frame& frame, std::byte* storage);
+
+}  // namespace warpfold::machine

@@ -1,0 +1,200 @@
+// A launch: worker threads take the blocks of a grid one after the other. A block that has run for long without an end
+// steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back scan) all make progress.
+#include "block.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <thread>
+
+namespace warpfold::machine {
+
+namespace {
+
+constexpr std::uint64_t default_step_limit = 1ull << 32;
+
+// Host threads that stay between launches: starting one costs more than a small launch.
+class Pool {
+public:
+  // Runs `work` on the calling thread and on `helpers` others; returns when all are done.
+  void run(unsigned helpers, const std::function<void()>& work) {
+    std::lock_guard one_launch(launching_);
+    {
+      std::lock_guard lock(mutex_);
+      while (threads_.size() < helpers) threads_.emplace_back([this, number = threads_.size()] { serve(number); });
+      work_ = &work;
+      wanted_ = running_ = helpers;
+      ++round_;
+    }
+    changed_.notify_all();
+    work();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return running_ == 0; });
+  }
+
+private:
+  void serve(std::size_t number) {
+    for (std::uint64_t seen = 0;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return round_ != seen; });
+      seen = round_;
+      if (number >= wanted_) continue;
+      const std::function<void()>& work = *work_;
+      lock.unlock();
+      work();
+      lock.lock();
+      if (--running_ == 0) changed_.notify_all();
+    }
+  }
+
+  std::mutex launching_, mutex_;
+  std::condition_variable changed_;
+  std::vector<std::thread> threads_;
+  const std::function<void()>* work_ = nullptr;
+  std::size_t wanted_ = 0, running_ = 0;
+  std::uint64_t round_ = 0;
+};
+
+// Lives as long as the process: its threads wait for work even while static destructors run.
+Pool& pool() {
+  static Pool* const threads = new Pool;
+  return *threads;
+}
+
+// Blocks that one worker may hold unfinished at the same time.
+std::size_t resident_limit(const Grid& grid) {
+  std::uint64_t limit = grid.shape.cooperative ? grid.block_count()
+                                               : std::uint64_t{Limits::multiprocessors} * Limits::blocks_per_multiprocessor;
+  return static_cast<std::size_t>((limit + grid.workers - 1) / grid.workers);
+}
+
+void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    sum[i].warps += part[i].warps;
+    sum[i].threads += part[i].threads;
+    sum[i].requests += part[i].requests;
+    sum[i].sectors += part[i].sectors;
+    sum[i].wavefronts += part[i].wavefronts;
+    sum[i].ideal_wavefronts += part[i].ideal_wavefronts;
+    sum[i].lanes += part[i].lanes;
+    sum[i].bytes += part[i].bytes;
+    sum[i].divergent += part[i].divergent;
+  }
+}
+
+// Blocks are counted at their head while they run; spread that over their instructions.
+void spread_heads(const Code& code, std::vector<Tally>& tallies) {
+  for (std::size_t i = 0; i < tallies.size(); ++i) {
+    std::size_t head = code.head_of[i];
+    if (head == i) continue;
+    tallies[i].warps = tallies[head].warps;
+    tallies[i].threads = tallies[head].threads;
+  }
+}
+
+} // namespace
+
+Worker::Worker(Grid& shared) : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()) {
+  const Frame& frame = grid.code.frames.front();
+  constexpr std::uint32_t call_stack = 16 * 1024; // bytes a thread, as far as local memory goes
+  local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
+}
+
+std::uint64_t Worker::instructions() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < tallies.size(); ++i) sum += tallies[grid.code.head_of[i]].warps;
+  return sum;
+}
+
+std::unique_ptr<Block> Worker::take_block() {
+  std::uint64_t next = grid.next_block.fetch_add(1);
+  if (next >= grid.block_count()) return nullptr;
+  std::unique_ptr<Block> block;
+  if (spare.empty()) {
+    block = std::make_unique<Block>(*this);
+  } else {
+    block = std::move(spare.back());
+    spare.pop_back();
+  }
+  block->start(next);
+  return block;
+}
+
+void Worker::run() {
+  std::size_t limit = resident_limit(grid), turn = 0;
+  while (!grid.stop) {
+    std::unique_ptr<Block> block;
+    // A new block as long as there is room, else the resident ones in turn.
+    if (resident.size() < limit) block = take_block();
+    if (!block) {
+      if (resident.empty()) return;
+      turn %= resident.size();
+      block = std::move(resident[turn]);
+      resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
+    }
+    std::uint64_t before = 0;
+    bool counted = false;
+    for (unsigned round = 0;; ++round) {
+      Block::Progress progress = block->run();
+      if (progress == Block::Progress::stuck) block->stop_stuck();
+      if (progress == Block::Progress::done) {
+        ++grid.blocks_done;
+        spare.push_back(std::move(block));
+        break;
+      }
+      if (grid.stop) return;
+      // Waiting at a barrier is no reason to step aside; a slice that ran out is.
+      bool slice_over = std::any_of(block->warps.begin(), block->warps.end(),
+                                    [](const Warp& warp) { return !warp.done() && warp.slice == 0; });
+      if (!slice_over) continue;
+      std::uint64_t now = instructions();
+      if (counted) block->steps += now - before;
+      before = now;
+      counted = true;
+      if (block->steps > grid.step_limit) block->stop_endless();
+      if (round >= 8 || grid.shape.cooperative) {
+        resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
+        ++turn;
+        break;
+      }
+    }
+  }
+}
+
+LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
+                    const LaunchOptions& options) {
+  static std::atomic<std::uint64_t> grids = 0;
+  const Code& code = kernel.code();
+  unsigned workers = options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
+  workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count()));
+  Grid grid{.code = code, .shape = shape, .parameters = parameters, .memory = kernel.program().memory(),
+            .watcher = options.watcher,
+            .step_limit = options.step_limit ? options.step_limit : default_step_limit,
+            .workers = workers, .id = ++grids, .mutex = {}, .fault = {}};
+  LaunchRecord record{.kernel = kernel.name(), .shape = shape, .source = &kernel,
+                      .tallies = std::vector<Tally>(code.operations.size()), .blocks = 0, .fault = {}};
+  if (grid.watcher) grid.watcher->launch_begin(grid);
+  std::function<void()> work = [&] {
+    Worker worker(grid);
+    try {
+      worker.run();
+    } catch (const LaunchStopped& stopped) {
+      std::lock_guard lock(grid.mutex);
+      if (!grid.fault) grid.fault = stopped.fault;
+      grid.stop = true;
+    }
+    std::lock_guard lock(grid.mutex);
+    add(record.tallies, worker.tallies);
+  };
+  if (workers <= 1)
+    work();
+  else
+    pool().run(workers - 1, work);
+  spread_heads(code, record.tallies);
+  record.blocks = grid.blocks_done;
+  record.fault = grid.fault;
+  if (grid.watcher) grid.watcher->launch_end(grid);
+  return record;
+}
+
+} // namespace warpfold::machine

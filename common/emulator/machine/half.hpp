@@ -1,0 +1,44 @@
+// 16-bit floating-point values as they lie in registers.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace warpfold::machine {
+
+struct Half {
+  _Float16 value;
+  Half() = default;
+  explicit Half(double x) : value(static_cast<_Float16>(x)) {}   // one rounding, to nearest even
+  explicit operator float() const { return static_cast<float>(value); }
+  explicit operator double() const { return static_cast<double>(value); }
+};
+
+// The upper half of a float.
+struct BFloat {
+  std::uint16_t bits;
+  BFloat() = default;
+  explicit BFloat(double x) : bits(round(x)) {}
+  explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  explicit operator double() const { return static_cast<float>(*this); }
+
+private:
+  // Rounds a double once: to float towards odd first, so that the second step sees what was lost.
+  static std::uint16_t round(double x) {
+    auto single = static_cast<float>(x);
+    if (x != x) return 0x7fff;
+    auto raw = std::bit_cast<std::uint32_t>(single);
+    double back = single;
+    if (back != x && !std::isinf(single)) {
+      if (std::fabs(back) > std::fabs(x)) --raw;
+      raw |= 1;
+    }
+    std::uint32_t rounded = raw + 0x7fff + (raw >> 16 & 1);
+    return static_cast<std::uint16_t>(rounded >> 16);
+  }
+};
+
+template <typename T> struct Pair { T low, high; };
+
+}  // namespace warpfold::machine

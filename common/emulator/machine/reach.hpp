@@ -1,0 +1,39 @@
+// What a kernel can reach: the functions that it may call, and the shared memory that they name.
+#pragma once
+
+#include "ptx/module.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace warpfold::machine {
+
+struct Reach {
+  std::vector<std::uint32_t> functions;         // of the module, with a body; the kernel first
+  std::vector<std::uint32_t> shared_variables;  // of the module, sized at compile time
+  bool has_calls = false;
+};
+
+Reach reach(const ptx::Module& module, std::uint32_t kernel);
+
+// Bytes of shared memory that the kernel has before the launch adds its own; `place(function, variable, offset)` is
+// told of each variable (function `module_scope` for the module's own).
+inline constexpr std::uint32_t module_scope = ~0u;
+template <typename Place> std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Place place) {
+  std::uint64_t bytes = 0;
+  auto add = [&](const ptx::Variable& variable, std::uint32_t scope, std::uint32_t index) {
+    std::uint64_t alignment = variable.alignment ? variable.alignment : 1;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    place(scope, index, bytes);
+    bytes += variable.size;
+  };
+  for (std::uint32_t index : reached.shared_variables) add(module.variables[index], module_scope, index);
+  for (std::uint32_t function : reached.functions) {
+    const auto& variables = module.functions[function].variables;
+    for (std::uint32_t i = 0; i < variables.size(); ++i)
+      if (variables[i].space == ptx::Space::shared && !variables[i].is_extern) add(variables[i], function, i);
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace warpfold::machine

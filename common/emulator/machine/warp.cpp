@@ -1,0 +1,305 @@
+#include "warp.hpp"
+
+#include "block.hpp"
+
+#include <algorithm>
+
+namespace warpfold::machine {
+
+namespace {
+
+constexpr std::uint32_t slice_length = 1u << 18; // backward branches
+
+// One lane's value of a parameter or result slot, from one frame to another.
+void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from, const Frame::Slot& from_slot,
+               std::uint32_t mask) {
+  std::uint32_t width = std::min(to_slot.width, from_slot.width);
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::memcpy(to + to_slot.row + lane * to_slot.width, from + from_slot.row + lane * from_slot.width, width);
+  }
+}
+
+// Reads the slots that a call operation lists: a count, then row and width of each.
+std::vector<Frame::Slot> listed_slots(const Code& code, std::uint32_t& position) {
+  std::vector<Frame::Slot> slots(code.lists[position++]);
+  for (Frame::Slot& slot : slots) {
+    slot.row = code.lists[position++];
+    slot.width = code.lists[position++];
+  }
+  return slots;
+}
+
+} // namespace
+
+void Warp::start(std::uint32_t active, const Operation* entry) {
+  alive = active;
+  carry = 0;
+  meeting = rendezvous = -1;
+  meeting_at = nullptr;
+  meetings.clear();
+  rendezvouses.clear();
+  paths.clear();
+  paths.push_back({.next = entry, .frame = kernel_frame, .mask = active});
+}
+
+void Warp::load(const Path& path) {
+  frame = path.frame;
+  local_base = path.local_base;
+  frame_index = path.frame_index;
+  rendezvous = path.rendezvous;
+  set_meeting(path.meeting);
+  set_mask(path.mask);
+}
+
+void Warp::save(const Operation* next, Path::State state) {
+  paths.push_back({.next = next,
+                   .frame = frame,
+                   .mask = mask,
+                   .meeting = meeting,
+                   .local_base = local_base,
+                   .frame_index = frame_index,
+                   .state = state,
+                   .rendezvous = rendezvous});
+}
+
+bool Warp::has_ready_path() const {
+  return std::any_of(paths.begin(), paths.end(), [](const Path& path) { return path.state == Path::State::ready; });
+}
+
+const Operation* Warp::next_path() {
+  for (std::size_t i = paths.size(); i-- > 0;) {
+    if (paths[i].state != Path::State::ready) continue;
+    Path path = paths[i];
+    paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(i));
+    load(path);
+    return path.next;
+  }
+  mask = 0;
+  return nullptr;
+}
+
+bool Warp::run() {
+  const Operation* op = next_path();
+  if (!op) return false;
+  slice = slice_length;
+  while (op) op = op->run(*this, op);
+  return true;
+}
+
+void Warp::set_meeting(std::int32_t index) {
+  meeting = index;
+  meeting_at = index >= 0 && !meetings[static_cast<std::size_t>(index)].is_call()
+                   ? meetings[static_cast<std::size_t>(index)].at
+                   : nullptr;
+}
+
+// A meeting of the lanes that run now, inside the meeting that they are in.
+std::int32_t Warp::new_meeting(const Operation* at) {
+  auto free = std::find_if(meetings.begin(), meetings.end(), [](const Meeting& m) { return m.at == nullptr; });
+  if (free == meetings.end()) free = meetings.emplace(meetings.end());
+  free->at = at;
+  free->expected = mask;
+  free->arrived = 0;
+  free->parent = meeting;
+  free->frame = frame;
+  free->local_base = local_base;
+  free->frame_index = frame_index;
+  free->call = nullptr;
+  return static_cast<std::int32_t>(free - meetings.begin());
+}
+
+const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
+                               const Operation* meeting_place) {
+  if (meeting_place) {
+    // A loop that lanes leave one after the other has one meeting, not one for each lane that leaves.
+    bool same = meeting_at == meeting_place && meetings[static_cast<std::size_t>(meeting)].frame == frame;
+    if (!same) set_meeting(new_meeting(meeting_place));
+    Meeting& here = meetings[static_cast<std::size_t>(meeting)];
+    std::uint32_t rest = mask & ~taken_mask;
+    if (taken == meeting_place) {
+      here.arrived |= taken_mask;
+      set_mask(rest);
+      return not_taken;
+    }
+    if (not_taken == meeting_place) {
+      here.arrived |= rest;
+      set_mask(taken_mask);
+      return taken;
+    }
+  }
+  std::uint32_t rest = mask & ~taken_mask;
+  set_mask(taken_mask);
+  save(taken, Path::State::ready);
+  set_mask(rest);
+  return not_taken;
+}
+
+const Operation* Warp::arrive(const Operation*) {
+  Meeting& here = meetings[static_cast<std::size_t>(meeting)];
+  here.arrived |= mask;
+  return here.arrived == here.expected ? complete(meeting) : next_path();
+}
+
+const Operation* Warp::complete(std::int32_t index) {
+  Meeting& met = meetings[static_cast<std::size_t>(index)];
+  const Operation* next = met.at;
+  if (met.is_call()) {
+    const Code& code = worker->grid.code;
+    std::uint32_t position = met.call->list;
+    listed_slots(code, position); // the arguments
+    std::vector<Frame::Slot> results = listed_slots(code, position);
+    const Frame& callee = code.frames[met.callee_index];
+    for (std::size_t i = 0; i < results.size() && i < callee.results.size(); ++i)
+      copy_slot(met.frame, results[i], met.callee_frame.data(), callee.results[i], met.arrived);
+  }
+  frame = met.frame;
+  local_base = met.local_base;
+  frame_index = met.frame_index;
+  rendezvous = -1;
+  set_mask(met.arrived);
+  met.at = nullptr;
+  met.callee_frame.clear();
+  set_meeting(met.parent);
+  return next;
+}
+
+const Operation* Warp::settle(std::int32_t index) {
+  while (index >= 0) {
+    Meeting& here = meetings[static_cast<std::size_t>(index)];
+    if (here.expected != 0 && here.arrived == here.expected) return complete(index);
+    if (here.expected != 0) break;
+    here.at = nullptr;
+    index = here.parent;
+  }
+  return next_path();
+}
+
+const Operation* Warp::leave(std::uint32_t leaving, const Operation* next) {
+  alive &= ~leaving;
+  for (std::int32_t i = meeting; i >= 0; i = meetings[static_cast<std::size_t>(i)].parent)
+    meetings[static_cast<std::size_t>(i)].expected &= ~leaving;
+  check_rendezvouses();
+  block->left(static_cast<std::uint32_t>(std::popcount(leaving)));
+  if (mask & ~leaving) {
+    set_mask(mask & ~leaving);
+    return next;
+  }
+  return settle(meeting);
+}
+
+const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
+  const Code& code = worker->grid.code;
+  const Frame& callee = code.frames[callee_index];
+  std::uint32_t callee_local = local_base + code.frames[frame_index].local_bytes;
+  if (callee_local + callee.local_bytes > worker->local_stride || meetings.size() > 100000)
+    stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls", mask);
+  std::int32_t index = new_meeting(op + 1);
+  Meeting& back = meetings[static_cast<std::size_t>(index)];
+  back.call = op;
+  back.callee_index = callee_index;
+  back.callee_frame.assign(callee.bytes, std::byte{0});
+  fill_frame(*this, callee, back.callee_frame.data(), callee_local);
+  std::uint32_t position = op->list;
+  std::vector<Frame::Slot> arguments = listed_slots(code, position);
+  for (std::size_t i = 0; i < arguments.size() && i < callee.parameters.size(); ++i)
+    copy_slot(back.callee_frame.data(), callee.parameters[i], frame, arguments[i], mask);
+  frame = back.callee_frame.data();
+  local_base = callee_local;
+  frame_index = callee_index;
+  set_meeting(index);
+  return callee.entry;
+}
+
+const Operation* Warp::return_from_call() {
+  std::int32_t innermost = meeting, index = meeting;
+  for (; !meetings[static_cast<std::size_t>(index)].is_call(); index = meetings[static_cast<std::size_t>(index)].parent)
+    meetings[static_cast<std::size_t>(index)].expected &= ~mask;
+  meetings[static_cast<std::size_t>(index)].arrived |= mask;
+  return settle(innermost);
+}
+
+const Operation* Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
+  save(next, Path::State::at_barrier);
+  paths.back().barrier = static_cast<std::uint8_t>(barrier);
+  return nullptr;
+}
+
+const Operation* Warp::slice_over(const Operation* next) {
+  save(next, Path::State::ready);
+  std::rotate(paths.begin(), paths.end() - 1, paths.end());
+  release_waiting(meeting); // they may hold what this path spins for: a lock, a flag
+  return nullptr;
+}
+
+bool Warp::release_waiting(std::int32_t index) {
+  bool any = false;
+  for (; index >= 0; index = meetings[static_cast<std::size_t>(index)].parent) {
+    Meeting& here = meetings[static_cast<std::size_t>(index)];
+    if (here.is_call() || here.arrived == 0) continue;
+    paths.push_back({.next = here.at,
+                     .frame = here.frame,
+                     .mask = here.arrived,
+                     .meeting = here.parent,
+                     .local_base = here.local_base,
+                     .frame_index = here.frame_index});
+    here.expected &= ~here.arrived;
+    here.arrived = 0;
+    any = true;
+  }
+  return any;
+}
+
+bool Warp::release_all_waiting() {
+  bool any = false;
+  for (std::size_t i = 0; i < meetings.size(); ++i)
+    if (meetings[i].at) any |= release_waiting(static_cast<std::int32_t>(i));
+  return any;
+}
+
+bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_t* own_values, Rendezvous*& met) {
+  met = nullptr;
+  std::uint32_t needed = members & alive;
+  if ((needed & ~mask) == 0 && rendezvous < 0) return true;
+  if (rendezvous < 0) {
+    auto open = std::find_if(rendezvouses.begin(), rendezvouses.end(), [&](const Rendezvous& r) {
+      return r.members == members && !r.complete && !(r.arrived & mask);
+    });
+    if (open == rendezvouses.end()) {
+      open = std::find_if(rendezvouses.begin(), rendezvouses.end(), [](const Rendezvous& r) { return r.members == 0; });
+      if (open == rendezvouses.end()) open = rendezvouses.emplace(rendezvouses.end());
+      *open = Rendezvous{.members = members};
+    }
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      if (mask >> lane & 1) open->values[lane] = own_values ? own_values[lane] : 0;
+    open->arrived |= mask;
+    rendezvous = static_cast<std::int32_t>(open - rendezvouses.begin());
+    check_rendezvouses();
+  }
+  Rendezvous& mine = rendezvouses[static_cast<std::size_t>(rendezvous)];
+  if (!mine.complete) {
+    save(op, Path::State::at_rendezvous);
+    return false;
+  }
+  met = &mine;
+  return true;
+}
+
+void Warp::collected(Rendezvous& met) {
+  met.collected |= mask;
+  if ((met.arrived & ~met.collected & alive) == 0) met.members = 0;
+  rendezvous = -1;
+}
+
+void Warp::check_rendezvouses() {
+  for (std::size_t i = 0; i < rendezvouses.size(); ++i) {
+    Rendezvous& open = rendezvouses[i];
+    if (open.members == 0 || open.complete || (open.members & alive & ~open.arrived)) continue;
+    open.complete = true;
+    for (Path& path : paths)
+      if (path.state == Path::State::at_rendezvous && path.rendezvous == static_cast<std::int32_t>(i))
+        path.state = Path::State::ready;
+  }
+}
+
+} // namespace warpfold::machine

@@ -1,0 +1,56 @@
+// How others look on while a grid runs. A watcher sees warp-level events; it never changes what the kernel does.
+// Calls come from the worker that runs the block: from several threads at once, but for one block never at once.
+#pragma once
+
+#include "code.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace warpfold::machine {
+
+struct Block;
+struct Grid;
+struct Warp;
+
+enum class AccessKind : std::uint8_t { load, store, atomic };
+
+struct Access {
+  const Warp& warp;                  // and warp.block
+  const Operation& operation;
+  ptx::Space space;                  // global, shared or local
+  AccessKind kind;
+  MemoryOrder order;
+  MemoryScope scope;
+  std::uint32_t mask;                // active lanes
+  std::uint32_t width;               // bytes a lane
+  const std::uint64_t* addresses;    // 32: device addresses, or offsets in the block's shared (lane's local) memory
+};
+
+// Something wrong that does not stop the launch.
+enum class Notice : std::uint8_t {
+  reads_inactive_lane,               // a shuffle asks a lane that takes no part: it gets 0
+  names_exited_lane,                 // the member mask names lanes that have left
+  not_in_member_mask,                // an active lane executes a .sync operation whose mask leaves it out
+  divergent_barrier,                 // a barrier that only some of the warp's lanes have reached
+  barrier_mismatch,                  // warps of one block meet in different barrier instructions
+};
+
+class Watcher {
+public:
+  virtual ~Watcher() = default;
+  virtual void launch_begin(const Grid&) = 0;
+  virtual void launch_end(const Grid&) = 0;
+  virtual void block_begin(const Block&) = 0;
+  virtual void block_end(const Block&) = 0;
+  virtual void access(const Access&) = 0;
+  virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
+  // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
+  virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
+  // The lanes in `members` have met in __syncwarp, which orders their memory accesses.
+  virtual void warp_barrier(const Warp&, const Operation&, std::uint32_t members) = 0;
+  // `lanes`: the ones concerned; `other`: a second place, or null.
+  virtual void notice(const Warp&, const Operation&, Notice, std::uint32_t lanes, const Operation* other) = 0;
+};
+
+}  // namespace warpfold::machine
