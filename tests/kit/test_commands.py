@@ -1,0 +1,95 @@
+"""status, watch, demo, emulate and bench as a user calls them, on the build that `./kit test` made."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import ROOT
+
+
+def kit(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, ROOT / "kit", *words], text=True, capture_output=True, timeout=300, env=os.environ | environment
+    )
+
+
+@unittest.skipUnless(os.environ.get("WARPFOLD_KIT_TEST"), "needs the build in .kit: run by ./kit test")
+class Commands(unittest.TestCase):
+    def test_status_shows_each_rung_and_the_next_todo(self):
+        result = kit("status")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("01_naive_atomic", result.stdout)
+        self.assertRegex(result.stdout, r"naive_atomic +todo +\S*naive_atomic\.cu:\d+")
+        self.assertRegex(result.stdout, r"Next: naive_atomic \(todo\) \S*naive_atomic\.cu:\d+")
+
+    def test_status_of_one_lab_as_json(self):
+        result = kit("status", "--json", "02")
+        answers = json.loads(result.stdout)
+        self.assertEqual([answer["lab"] for answer in answers], ["02_tree"])
+        self.assertIn("sequential", [rung["name"] for rung in answers[0]["rungs"]])
+
+    def test_no_such_lab(self):
+        for command in (["status", "99_none"], ["watch", "99_none"], ["demo", "--lab", "99_none"]):
+            result = kit(*command)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("no such lab", result.stderr)
+            self.assertIn("01_naive_atomic", result.stderr)
+
+    def test_no_such_rung(self):
+        result = kit("watch", "01_naive_atomic", "--rung", "elevator", "--times", "1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("naive_atomic", result.stderr)
+
+    def test_watch_shows_the_verdict(self):
+        result = kit("watch", "naive_atomic", "--times", "1")
+        self.assertEqual(result.returncode, 77, result.stderr)
+        self.assertIn("TODO", result.stdout.upper())
+
+    def test_demo_of_one_lab(self):
+        result = kit("demo", "--lab", "01_naive_atomic", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rung = json.loads(result.stdout)[0]["rungs"][0]
+        self.assertEqual((rung["name"], rung["state"]), ("naive_atomic", "pass"))
+
+    def test_demo_keeps_to_the_terminal_and_has_no_colour_in_a_pipe(self):
+        result = kit("demo", "--lab", "02_tree", COLUMNS="80")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertNotIn("\033", result.stdout)
+        self.assertLessEqual(max(map(len, result.stdout.split("\n\n")[1].splitlines())), 80)
+        self.assertRegex(result.stdout, r"\d+ of \d+ rungs are right")
+
+    def test_bench_measures_what_it_says(self):
+        result = kit("bench", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for record in json.loads(result.stdout):
+            self.assertGreaterEqual(set(record), {"program", "n", "ms", "cpu_loop_ms", "ratio"})
+            self.assertEqual(record["n"], 2**23)
+            self.assertAlmostEqual(record["ratio"], record["ms"] / record["cpu_loop_ms"], places=2)
+
+    def test_emulate_writes_a_report_and_passes_the_exit_code_on(self):
+        program = ROOT / ".kit" / "build" / "tests" / "bench" / "bench_grid_stride_shuffle"
+        if not program.exists():
+            self.assertEqual(kit("bench", "--json").returncode, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            result = kit("emulate", "--report", str(report), str(program))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(json.loads(result.stdout)["program"], "grid_stride_shuffle")
+            launches = json.loads(report.read_text())["launches"]
+            self.assertEqual({tuple(launch["grid"]) for launch in launches}, {(640, 1, 1)})
+            self.assertGreater(launches[0]["counters"]["shuffles"], 0)
+
+    def test_emulate_check_finds_nothing_wrong_with_a_right_program(self):
+        program = ROOT / ".kit" / "build" / "tests" / "bench" / "bench_grid_stride_tree"
+        result = kit("emulate", "--check", "--profile", str(program))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("no hazards", result.stdout)
+        self.assertIn("grid_stride_tree.cu:", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

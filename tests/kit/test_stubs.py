@@ -1,0 +1,61 @@
+"""The labs as they are handed out: every rung is still to do and says where; none passes by itself.
+
+Called by Meson with the programs of labs/, as LAB=PROGRAM."""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+PROGRAMS = {}
+
+
+def ask(program: str, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([program, *words], text=True, capture_output=True, timeout=120)
+
+
+class Stubs(unittest.TestCase):
+    def setUp(self):
+        self.assertTrue(PROGRAMS, "no lab was named on the command line")
+
+    def each_rung(self):
+        for lab, program in PROGRAMS.items():
+            rungs = json.loads(ask(program, "--list", "--json").stdout)["rungs"]
+            self.assertTrue(rungs, f"{lab} lists no rung")
+            for rung in rungs:
+                with self.subTest(lab=lab, rung=rung["name"]):
+                    yield lab, program, rung
+
+    def test_every_rung_is_still_to_do_and_its_todo_stands_where_it_says(self):
+        for lab, _program, rung in self.each_rung():
+            self.assertEqual(rung["state"], "todo", f"{lab} {rung['name']} is filled; a stub is handed out empty")
+            line = Path(rung["file"]).read_text().splitlines()[rung["line"] - 1]
+            self.assertRegex(line.strip(), r"^// TODO: [A-Z]")
+            self.assertEqual(Path(rung["file"]).parent.name, lab)
+
+    def test_meson_sees_a_skip_that_names_the_todo(self):
+        for _lab, program, rung in self.each_rung():
+            result = ask(program, "--tap", "--rung", rung["name"])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            plan = [line for line in result.stdout.splitlines() if line.startswith("1..")]
+            self.assertEqual(len(plan), 1, result.stdout)
+            self.assertRegex(plan[0], rf"^1\.\.0 # SKIP TODO .*{Path(rung['file']).name}:{rung['line']}\b")
+            self.assertNotRegex(result.stdout, r"(?m)^(not )?ok\b")
+
+    def test_a_run_of_the_whole_lab_neither_passes_nor_fails(self):
+        for lab, program in PROGRAMS.items():
+            with self.subTest(lab=lab):
+                self.assertEqual(ask(program).returncode, 77, "77 is how a program tells Meson that it was skipped")
+                states = {rung["state"] for rung in json.loads(ask(program, "--json").stdout)["rungs"]}
+                self.assertEqual(states, {"todo"})
+
+    def test_as_a_solution_a_todo_is_a_failure(self):
+        for lab, program in PROGRAMS.items():
+            with self.subTest(lab=lab):
+                self.assertEqual(ask(program, "--solutions").returncode, 1)
+
+
+if __name__ == "__main__":
+    PROGRAMS.update(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+    unittest.main(argv=[sys.argv[0], "-v"])
