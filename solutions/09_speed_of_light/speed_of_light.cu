@@ -1,0 +1,412 @@
+// Lab 09: the speed of light.
+//
+// A sum reads each element once, so it cannot take less time than reading them does: n elements over the
+// bandwidth of the memory, and before that the time to start a kernel at all. Four rungs go to that limit.
+// Little's law says how: bandwidth times latency is what has to be under way at any moment, some 4 MB on a
+// large GPU, and no thread can ask for more at a time than its loads are wide and its code asks for before it
+// waits.
+//
+//   vectorised   16 bytes a load
+//   one_wave     several loads under way in each thread, and no more blocks than the GPU holds at once
+//   last_block   one launch, no addition by atomics: the block that finishes last adds up what the others
+//   left champion     the same in less time after the last load, and a grid chosen for n: to be measured
+//   against CUB
+//
+// A sum in a fixed order has the same bits each time. The order here depends on n, on the number of
+// multiprocessors and on the input's alignment, not on which block was faster, for the last two rungs.
+#include "lab.hpp"
+
+#include <cstdint>
+
+// ---- shared by all rungs ---------------------------------------------------------------------------------
+
+struct Add {
+  template <class T>
+  static __device__ T identity() {
+    return T(0);
+  }
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+// All lanes of the warp get the combination of all.
+template <class T, class Operator>
+__device__ T warp_reduce(T value, Operator combine) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    value = combine(value, __shfl_xor_sync(0xffffffff, value, distance));
+  }
+  return value;
+}
+
+// All lanes of warp 0 get the combination of the block's values; what the other warps get is not to be used.
+// One barrier. `partial` has room for 32 values and is used by one call only.
+template <class T, class Operator>
+__device__ T block_reduce(T value, T* partial, Operator combine) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  value = warp_reduce(value, combine);
+  if (lane == 0) partial[warp] = value;
+  __syncthreads();
+  if (warp == 0) {
+    value = lane < blockDim.x / 32 ? partial[lane] : Operator::template identity<T>();
+    value = warp_reduce(value, combine);
+  }
+  return value;
+}
+
+// 16 bytes: the most that one load instruction reads for a thread.
+template <class T>
+struct alignas(16) Vector {
+  static constexpr unsigned size = 16 / sizeof(T);
+  T element[size];
+};
+
+// A load of 16 bytes needs an address that is a multiple of 16. An array of T may start anywhere in between:
+// then up to size - 1 elements (the head) come before the first such address, and up to size - 1 (the tail)
+// after the last whole vector.
+template <class T>
+struct Pieces {
+  const T* input;
+  std::size_t n, head, vectors;
+
+  __device__ Pieces(const T* all, std::size_t count) : input(all), n(count) {
+    head = -reinterpret_cast<std::uintptr_t>(all) % 16 / sizeof(T);
+    if (head > n) head = n;
+    vectors = (n - head) / Vector<T>::size;
+  }
+
+  // Read past L1, which keeps nothing of a stream that is read once, and first to be evicted from L2.
+  __device__ Vector<T> load(std::size_t i) const {
+    union {
+      uint4 raw;
+      Vector<T> vector;
+    };
+    raw = __ldcs(reinterpret_cast<const uint4*>(input + head) + i);
+    return vector;
+  }
+
+  // What a block takes from head and tail together: thread by thread, one element or none of each.
+  template <class Operator>
+  __device__ T ends(Operator combine) const {
+    const std::size_t tail = head + vectors * Vector<T>::size;
+    T value = Operator::template identity<T>();
+    if (threadIdx.x < head) value = input[threadIdx.x];
+    if (tail + threadIdx.x < n) value = combine(value, input[tail + threadIdx.x]);
+    return value;
+  }
+};
+
+template <class T, class Operator>
+__device__ T fold(Vector<T> vector, Operator combine) {
+  if constexpr (Vector<T>::size == 2) {
+    return combine(vector.element[0], vector.element[1]);
+  } else {
+    return combine(combine(vector.element[0], vector.element[1]),
+                   combine(vector.element[2], vector.element[3]));
+  }
+}
+
+// ---- vectorised ------------------------------------------------------------------------------------------
+
+// A thread a vector: a quarter of the load instructions, and each warp asks for 512 contiguous bytes at once.
+__global__ void vectorised_kernel(const float* input, float* result, std::size_t n) {
+  __shared__ float partial[32];
+  const Pieces<float> pieces(input, n);
+  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  // BEGIN vectorised
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < pieces.vectors) value += fold(pieces.load(i), Add());
+  // END vectorised
+  value = block_reduce(value, partial, Add());
+  if (threadIdx.x == 0) atomicAdd(result, value);
+}
+
+void vectorised(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemsetAsync(result, 0, sizeof(float));
+  vectorised_kernel<<<lab::ceil_div(n / 4 + 1, block), block>>>(input, result, n);
+}
+
+// ---- one_wave --------------------------------------------------------------------------------------------
+
+// What this thread takes of the vectors. A thread that waits for each load before it asks for the next has 16
+// bytes under way; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
+// step, so that the loads of a warp stay contiguous.
+__device__ float strided_sum(const Pieces<float>& pieces) {
+  float value = 0.0f;
+  // BEGIN one_wave
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (; i + 3 * stride < pieces.vectors; i += 4 * stride) {
+    Vector<float> loaded[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) loaded[k] = pieces.load(i + k * stride);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) value += fold(loaded[k], Add());
+  }
+  for (; i < pieces.vectors; i += stride) value += fold(pieces.load(i), Add());
+  // END one_wave
+  return value;
+}
+
+__global__ void one_wave_kernel(const float* input, float* result, std::size_t n) {
+  __shared__ float partial[32];
+  const Pieces<float> pieces(input, n);
+  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  value = block_reduce(value + strided_sum(pieces), partial, Add());
+  if (threadIdx.x == 0) atomicAdd(result, value);
+}
+
+// As many blocks as the GPU holds at the same time, or fewer if there is not enough work for them.
+unsigned wave_for(std::size_t n, unsigned block) {
+  unsigned blocks = 1;
+  // BEGIN one_wave
+  const std::size_t useful = lab::ceil_div(n / 4 + 1, block), resident = lab::resident_blocks(block);
+  blocks = useful < resident ? useful : resident;
+  // END one_wave
+  return blocks;
+}
+
+void one_wave(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemsetAsync(result, 0, sizeof(float));
+  one_wave_kernel<<<wave_for(n, block), block>>>(input, result, n);
+}
+
+// ---- last_block ------------------------------------------------------------------------------------------
+
+// Blocks of the running launch that have left their sum. atomicInc() takes it back to 0 at the last one, so
+// that every launch finds 0 and needs no memset before it. Two launches at the same time, in two streams,
+// would need two of them.
+__device__ unsigned blocks_done;
+
+// Builds on one_wave: strided_sum() and wave_for() are yours from there.
+__global__ void last_block_kernel(const float* input, float* result, std::size_t n, float* sums) {
+  __shared__ float partial[32];
+  const Pieces<float> pieces(input, n);
+  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  value = block_reduce(value + strided_sum(pieces), partial, Add());
+  // BEGIN last_block
+  __shared__ bool last;
+  __shared__ float partial_of_sums[32];
+  if (threadIdx.x == 0) {
+    sums[blockIdx.x] = value;
+    __threadfence(); // whoever sees this block counted sees its sum too
+    last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence(); // and the last one reads the sums after it has counted
+  }
+  __syncthreads();
+  if (!last) return;
+  value = 0.0f;
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) value += __ldcg(sums + i); // L1 may be stale
+  value = block_reduce(value, partial_of_sums, Add());
+  if (threadIdx.x == 0) *result = value;
+  // END last_block
+}
+
+void last_block(const float* input, float* result, std::size_t n, unsigned block) {
+  const unsigned blocks = wave_for(n, block);
+  last_block_kernel<<<blocks, block>>>(input, result, n, lab::scratch<float>(blocks));
+}
+
+// ---- champion --------------------------------------------------------------------------------------------
+
+// After the last load a block of last_block waits for three trips to L2, one after the other: the fence, the
+// atomic, and the reading of the sums. Here it waits for one. A block takes its ticket when it starts, while
+// its loads are under way: whoever gets the last ticket will finish. And a sum travels in one 8-byte word
+// with a mark that it is there, so that no fence has to keep two writes in order: the finisher looks at the
+// words until each is marked. It waits only for blocks that have started, so it cannot wait for ever. It
+// leaves all words 0 for the next launch.
+//
+// One launch at a time, as above.
+constexpr unsigned most_blocks = 16384;
+constexpr unsigned long long present = 1ull << 32;
+__device__ unsigned long long words[2 * most_blocks]; // a value of 8 bytes takes two words, both marked
+__device__ unsigned blocks_started;
+
+// Words that a thread of the finisher has under way. At one trip to L2 a word, thousands of them would take
+// longer than the rest of the finish; more than a few take registers that the loads before need.
+template <class T>
+constexpr unsigned words_under_way = sizeof(T) == 4 ? 5 : 2;
+
+template <class T>
+union Halves {
+  T value;
+  unsigned half[sizeof(T) / 4];
+};
+
+template <class T>
+__device__ void leave(T value) {
+  // BEGIN champion
+  constexpr unsigned width = sizeof(T) / 4;
+  volatile unsigned long long* const word = words + width * blockIdx.x;
+  const Halves<T> halves{value};
+  for (unsigned h = 0; h < width; ++h) word[h] = present | halves.half[h];
+  // END champion
+}
+
+// What all blocks left, combined by `collectors` threads, always in the same order.
+template <class T, class Operator>
+__device__ T collect(unsigned collectors, Operator combine) {
+  T total = Operator::template identity<T>();
+  // BEGIN champion
+  constexpr unsigned width = sizeof(T) / 4, under_way = words_under_way<T>;
+  for (unsigned first = threadIdx.x; first < gridDim.x; first += collectors * under_way) {
+    unsigned long long seen[under_way][width];
+#pragma unroll
+    for (unsigned k = 0; k < under_way; ++k) {
+      volatile unsigned long long* const word = words + width * (first + k * collectors);
+      for (unsigned h = 0; h < width; ++h) seen[k][h] = first + k * collectors < gridDim.x ? word[h] : 0;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < under_way; ++k) {
+      if (first + k * collectors >= gridDim.x) break;
+      volatile unsigned long long* const word = words + width * (first + k * collectors);
+      Halves<T> halves;
+      for (unsigned h = 0; h < width; ++h) {
+        while (seen[k][h] < present) seen[k][h] = word[h];
+        halves.half[h] = static_cast<unsigned>(seen[k][h]);
+        word[h] = 0;
+      }
+      total = combine(total, halves.value);
+    }
+  }
+  // END champion
+  return total;
+}
+
+// What this thread takes: tile after tile of threads x loads vectors, all of a tile's loads under way before
+// the first value is used. In the last, ragged tile each load is guarded by itself, so that these are under
+// way together too.
+template <unsigned threads, unsigned loads, class T, class Operator>
+__device__ T tiles_sum(const Pieces<T>& pieces, Operator combine) {
+  const T identity = Operator::template identity<T>();
+  T even = identity, odd = identity;
+  if (blockIdx.x == gridDim.x - 1) even = pieces.ends(combine);
+  // BEGIN champion
+  std::size_t i = std::size_t{blockIdx.x} * (threads * loads) + threadIdx.x;
+  for (; i + (loads - 1) * threads < pieces.vectors; i += std::size_t{gridDim.x} * (threads * loads)) {
+    Vector<T> loaded[loads];
+#pragma unroll
+    for (unsigned k = 0; k < loads; ++k) loaded[k] = pieces.load(i + k * threads);
+#pragma unroll
+    for (unsigned k = 0; k < loads; k += 2) {
+      even = combine(even, fold(loaded[k], combine));
+      odd = combine(odd, fold(loaded[k + 1], combine));
+    }
+  }
+  if (i < pieces.vectors) {
+    Vector<T> loaded[loads];
+#pragma unroll
+    for (unsigned k = 0; k < loads; ++k) {
+      if (i + k * threads < pieces.vectors) loaded[k] = pieces.load(i + k * threads);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < loads; ++k) {
+      if (i + k * threads < pieces.vectors) even = combine(even, fold(loaded[k], combine));
+    }
+  }
+  // END champion
+  return combine(even, odd);
+}
+
+template <unsigned threads, unsigned loads, class T, class Operator>
+__global__ void __launch_bounds__(threads)
+    champion_kernel(const T* input, T* result, std::size_t n, Operator combine) {
+  __shared__ T partial[32], partial_of_sums[32];
+  __shared__ unsigned shared_ticket;
+  unsigned ticket = 0;
+  if (threadIdx.x == 0 && gridDim.x > 1) ticket = atomicInc(&blocks_started, gridDim.x - 1);
+  T value = tiles_sum<threads, loads>(Pieces<T>(input, n), combine);
+  value = block_reduce(value, partial, combine);
+  if (gridDim.x > 1) {
+    if (threadIdx.x == 0) leave(value);
+    // A few words are collected soonest by one warp, which needs no barrier for that.
+    const bool few = gridDim.x <= 32 * words_under_way<T>;
+    if (few) {
+      if (threadIdx.x >= 32) return;
+      ticket = __shfl_sync(0xffffffff, ticket, 0);
+    } else {
+      if (threadIdx.x == 0) shared_ticket = ticket;
+      __syncthreads();
+      ticket = shared_ticket;
+    }
+    if (ticket != gridDim.x - 1) return;
+    value = collect<T>(few ? 32 : threads, combine);
+    value = few ? warp_reduce(value, combine) : block_reduce(value, partial_of_sums, combine);
+  }
+  if (threadIdx.x == 0) *result = value;
+}
+
+template <unsigned threads, unsigned loads, class T, class Operator>
+void launch_champion(const T* input, T* result, std::size_t n, Operator combine) {
+  const std::size_t tiles = lab::ceil_div(n / Vector<T>::size, threads * loads);
+  // More blocks than fit at once, where there is the work: a multiprocessor that is done sooner than the
+  // others takes another block, which evens out what a fixed share for each cannot. But every block costs the
+  // finisher a word.
+  std::size_t blocks = 96 * std::size_t{lab::multiprocessors()};
+  if (blocks > most_blocks) blocks = most_blocks;
+  if (blocks > tiles) blocks = tiles;
+  if (blocks == 0) blocks = 1;
+  champion_kernel<threads, loads><<<blocks, threads>>>(input, result, n, combine);
+}
+
+// Few elements: small blocks, or most multiprocessors would have nothing to do. Many: large ones, fewer words
+// to collect.
+template <class T, class Operator>
+void reduce(const T* input, T* result, std::size_t n, Operator combine) {
+  if (n * sizeof(T) <= std::size_t{16} << 20) {
+    launch_champion<256, 8>(input, result, n, combine);
+  } else {
+    launch_champion<1024, 4>(input, result, n, combine);
+  }
+}
+
+// Chooses its number of threads a block itself.
+template <class T>
+void champion(const T* input, T* result, std::size_t n, unsigned) {
+  reduce(input, result, n, Add());
+}
+
+// ----------------------------------------------------------------------------------------------------------
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto one_each = [](const Size& s) { return s.blocks; };
+  const auto one = [](const Size&) { return 1.0; };
+  return lab::main(
+      argc, argv,
+      {lab::Rung("vectorised")
+           .on(vectorised)
+           .depth([](const Size& s) { return 13 + s.blocks; })
+           .promise(lab::at_most(
+               Counter::global_load_requests, [](const Size& s) { return double(s.n) / 128 + 4; },
+               "a warp that loads 16 bytes a thread asks once for 128 elements")),
+       lab::Rung("one_wave")
+           .on(one_wave)
+           .depth([](const Size& s) { return 14 + double(s.n) / (s.blocks * s.block + 1) + s.blocks; })
+           .promise(lab::at_most(
+               Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
+               "blocks beyond those that the GPU holds at once start only when others end"))
+           .promise(lab::equal(Counter::atomic_operations, one_each, "each block adds to the result once")),
+       lab::Rung("last_block")
+           .on(last_block)
+           .depth(
+               [](const Size& s) { return 26 + double(s.n) / (s.blocks * s.block + 1) + s.blocks / s.block; })
+           .promise(lab::equal(Counter::launches, one,
+                               "the block that comes last does what a second launch would"))
+           .promise(lab::equal(Counter::atomic_operations, one_each,
+                               "each block counts itself once, and that is all"))
+           .same_bits(),
+       lab::Rung("champion")
+           .on(champion<float>)
+           .on(champion<double>)
+           .on(champion<int>)
+           .on(champion<unsigned>)
+           .block_sizes(1024, 1024)
+           .depth([](const Size& s) { return 30 + double(s.n) / (s.blocks * 256 + 1) + s.blocks / 32; })
+           .promise(lab::equal(Counter::launches, one, "everything happens in one launch"))
+           .promise(lab::at_most(Counter::atomic_operations, one_each,
+                                 "each block takes one ticket, and that is all"))
+           .same_bits()
+           .reaches(0.85)});
+}
