@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import system
 from .console import say
 from .errors import BUILD, KitError
 from .lock import exclusive
@@ -47,7 +48,7 @@ class Build:
             command = [self.tools.meson, "setup", FOLDER, ROOT, *options]
         result = output(command, env=self.tools.environ())
         if result.returncode != 0:
-            raise configuration_failure(result.stdout)
+            raise configuration_failure(result.stdout, tests)
         record.write_text(json.dumps(wanted | {"tests": tests}))
 
     def compile(self, targets: list[str] | None = None) -> None:
@@ -78,7 +79,7 @@ class Build:
         return library
 
 
-def configuration_failure(talk: str) -> KitError:
+def configuration_failure(talk: str, tests: bool) -> KitError:
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / "configure.txt"
     log.write_text(talk)

@@ -73,8 +73,9 @@ def has_library(need: Need) -> bool:
 
 
 def host_compiler() -> str | None:
+    """What Meson compiles C++ with. Clang only where it is named: nvcc takes g++ unless it is told otherwise."""
     named = os.environ.get("CXX", "")
-    return next((name for name in [named, "c++", "g++", "clang++"] if name and shutil.which(name.split()[0])), None)
+    return next((name for name in [named, "c++", "g++"] if name and shutil.which(name.split()[0])), None)
 
 
 def check_host_compiler() -> None:
