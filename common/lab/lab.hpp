@@ -15,13 +15,16 @@
 
 namespace lab {
 
-// ---- for kernels and host functions
-// ---------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
+// For kernels and host functions.
 
 // Blocks (or tiles, or rows) of `size` that it takes to cover n elements: n / size, rounded up.
 constexpr std::size_t ceil_div(std::size_t n, std::size_t size) {
   return (n + size - 1) / size;
 }
+
+// The mask of a shuffle or vote in which all 32 lanes of a warp take part.
+constexpr unsigned all_lanes = 0xffffffff;
 
 // Multiprocessors of the device in use.
 unsigned multiprocessors();
@@ -37,8 +40,8 @@ T* scratch(std::size_t count) {
   return static_cast<T*>(scratch_bytes(count * sizeof(T)));
 }
 
-// ---- what a rung is
-// -------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
+// What a rung is.
 
 enum class Type { float32, float64, int32, uint32 };
 enum class Operator { add, min, max, product };
@@ -52,6 +55,18 @@ struct Size {
   unsigned warps() const { return (block + 31) / 32; }
 };
 using Formula = double (*)(const Size&);
+
+// For bounds. log2 of a power of two; the least k with base^k >= n, but 1 at least.
+constexpr double log2(unsigned power_of_two) {
+  double steps = 0;
+  for (; power_of_two > 1; power_of_two /= 2) ++steps;
+  return steps;
+}
+constexpr double log_ceil(std::size_t n, double base) {
+  double k = 1;
+  for (double reach = base; reach < static_cast<double>(n); reach *= base) ++k;
+  return k;
+}
 
 // What can be counted while a rung runs. counters.def names each and says how it is read from the emulator's
 // report.
@@ -160,13 +175,15 @@ public:
   }
 
   Rung& with(Operator operation) { return op = operation, *this; }
+  // Uses what this rung's regions hold: as long as those are to be filled, so is this one.
+  Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
     return min_block = smallest, max_block = largest, *this;
   }
   // The longest chain of additions that an element goes through; the rounding error is at most this many unit
-  // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms,
-  // section 4.2).
+  // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section
+  // 4.2).
   Rung& depth(Formula additions) { return error_depth = additions, *this; }
   Rung& promise(const Promise& kept) {
     if (promise_count < max_promises) promises[promise_count] = kept;
@@ -184,6 +201,7 @@ public:
   Variant variants[max_variants];
   int variant_count = 0;
   Operator op = Operator::add;
+  const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
   Formula error_depth = nullptr; // null: n - 1

@@ -20,19 +20,27 @@ constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
 constexpr std::size_t profile_n = std::size_t{1} << 20, slow_n = std::size_t{1} << 26;
 
+// Relative to the current folder where the file is below it, else absolute: an editor or terminal finds both.
+std::string shown_path(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::canonical(path, error);
+  if (error) return path.string();
+  const auto relative = whole.lexically_relative(std::filesystem::current_path(error));
+  return error || relative.empty() || *relative.begin() == ".." ? whole.string() : relative.string();
+}
+
 // The lab's file as the compiler was given it is relative to the folder that it was called in, most often the
-// build folder: looked for there, from here and from each folder above the program.
+// build folder: looked for from here and from each folder above the program.
 std::string find_source(const std::string& as_compiled) {
   namespace fs = std::filesystem;
   const fs::path path(as_compiled);
   std::error_code ignored;
-  if (path.is_absolute() || fs::exists(path, ignored)) return as_compiled;
-  for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-       folder.has_relative_path(); folder = folder.parent_path()) {
-    const fs::path candidate = (folder / path).lexically_normal();
-    if (fs::exists(candidate, ignored)) return candidate.string();
+  if (path.is_absolute()) return shown_path(path);
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / path, ignored)) return shown_path(folder / path);
   }
-  return as_compiled;
+  return shown_path(path);
 }
 
 // The lab's regions; none where the source cannot be read, as when only the program was handed on.
@@ -54,7 +62,7 @@ public:
       const bool asked = options_.rungs.empty() || std::find(options_.rungs.begin(), options_.rungs.end(),
                                                              rung.name) != options_.rungs.end();
       if (asked) chosen_.push_back(&rung);
-      if (!first_todo(regions_, rung.name)) filled_.push_back(&rung);
+      if (!todo_of(rung)) filled_.push_back(&rung);
     }
   }
 
@@ -63,9 +71,8 @@ public:
       print_list(heading_, rungs_, regions_, options_.json);
       return 0;
     }
-    const bool any_filled = std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) {
-      return !first_todo(regions_, rung->name);
-    });
+    const bool any_filled =
+        std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     if (any_filled) {
       open_device(options_.device, argv_);
       refuse_what_does_not_fit();
@@ -80,6 +87,8 @@ public:
   }
 
 private:
+  const Region* todo_of(const Rung& rung) const { return next_todo(regions_, rungs_, rung); }
+
   void refuse_what_does_not_fit() const {
     if (!options_.n) return;
     for (const Rung* rung : chosen_) {
@@ -93,7 +102,7 @@ private:
   Result result_of(const Rung& rung) {
     Result result;
     result.rung = rung.name;
-    if (const Region* todo = first_todo(regions_, rung.name)) {
+    if (const Region* todo = todo_of(rung)) {
       result.state = State::todo, result.reason = todo->todo;
       result.file = heading_.source, result.line = todo->todo_line;
       return result;
@@ -156,7 +165,7 @@ private:
     if (options_.time) result.timing = timing;
     if (options_.time && &rung != rungs_.data()) {
       const Rung& before = *(&rung - 1);
-      if (!first_todo(regions_, before.name) && takes(before, timing.n)) {
+      if (!todo_of(before) && takes(before, timing.n)) {
         result.timing->speed_up_over_rung_before = timed(before).median / timing.median;
       }
     }

@@ -97,9 +97,13 @@ std::vector<Region> find_regions(std::string_view source, std::string_view file)
   return regions;
 }
 
-const Region* first_todo(const std::vector<Region>& regions, std::string_view rung) {
+const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung) {
+  for (const Rung& other : rungs) {
+    if (!rung.base || std::string_view(other.name) != rung.base || &other == &rung) continue;
+    if (const Region* todo = next_todo(regions, rungs, other)) return todo;
+  }
   for (const Region& region : regions) {
-    if (region.rung == rung && !region.filled) return &region;
+    if (region.rung == rung.name && !region.filled) return &region;
   }
   return nullptr;
 }

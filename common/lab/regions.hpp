@@ -8,6 +8,9 @@
 // all named for it.
 #pragma once
 
+#include "lab.hpp"
+
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,7 +33,8 @@ struct RegionError : std::runtime_error {
 // Throws RegionError (with file:line) for a marker without its partner, or one region inside another.
 std::vector<Region> find_regions(std::string_view source, std::string_view file);
 
-// The first region of the rung that is still to be filled, or null.
-const Region* first_todo(const std::vector<Region>& regions, std::string_view rung);
+// The first region to be filled of the rung, or before that of the rung that it builds on; null where there
+// is none.
+const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung);
 
 } // namespace lab

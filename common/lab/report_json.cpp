@@ -94,7 +94,7 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
                 bool as_json) {
   ordered_json list = ordered_json::array();
   for (const Rung& rung : rungs) {
-    const Region* todo = first_todo(regions, rung.name);
+    const Region* todo = next_todo(regions, rungs, rung);
     ordered_json entry{{"name", rung.name}, {"state", todo ? "todo" : "filled"}};
     if (todo) entry.update({{"file", heading.source}, {"line", todo->todo_line}, {"todo", todo->todo}});
     list.push_back(entry);

@@ -1,0 +1,290 @@
+// Lab 02: the sum as a tree.
+//
+// Instead of queueing for one address, threads add in pairs: n values become n/2 partial sums, those n/4, and
+// after log2(n) steps one is left. All additions of a step are independent, so they run at the same time;
+// between two steps every thread of the block must have finished, which is what __syncthreads() waits for.
+// The rungs differ in which thread adds what, and that decides how much of each warp, each memory request and
+// each bank is put to use.
+#include "lab.hpp"
+
+// -----------------------------------------------------------------------------------------------------------
+// One block, up to two elements a thread, in place in global memory.
+
+// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add the
+// element s places on: s = 1, 2, 4, ... up to the block size. The working threads spread out over ever more
+// warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever further apart: a
+// memory request of a warp touches as many sectors as it has working lanes.
+__global__ void in_place_interleaved_kernel(float* data, float* result, unsigned n) {
+  // BEGIN in_place_interleaved
+  // TODO: Write the loop over the strides 1, 2, 4, ... up to the block size. In each step the threads whose
+  // number is a multiple of the stride add to element 2 * threadIdx.x the one that lies a stride further, if
+  // there is one below n; then the whole block waits. (5 lines)
+  // END in_place_interleaved
+  if (threadIdx.x == 0) *result = n == 0 ? 0 : data[0];
+}
+
+void in_place_interleaved(float* data, float* result, std::size_t n, unsigned block) {
+  in_place_interleaved_kernel<<<1, block>>>(data, result, n);
+}
+
+// The same additions in another order: the stride starts at the block size and halves. The working threads
+// are always the first ones, so whole warps fall idle together, and they read neighbouring elements.
+__global__ void in_place_sequential_kernel(float* data, float* result, unsigned n) {
+  // BEGIN in_place_sequential
+  // TODO: Write the loop over the strides block size, block size / 2, ... 1. In each step the threads whose
+  // number is below the stride add to element threadIdx.x the one that lies a stride further, if there is one
+  // below n; then the whole block waits. (5 lines)
+  // END in_place_sequential
+  if (threadIdx.x == 0) *result = n == 0 ? 0 : data[0];
+}
+
+void in_place_sequential(float* data, float* result, std::size_t n, unsigned block) {
+  in_place_sequential_kernel<<<1, block>>>(data, result, n);
+}
+
+// Global memory is read once: every thread loads its two elements, adds them, and leaves the sum in shared
+// memory, which is on the chip. From there on it is the tree of the rung before. The input stays as it was.
+__global__ void one_block_shared_kernel(const float* input, float* result, unsigned n) {
+  extern __shared__ float partial[]; // one a thread; the launch says how many
+  // BEGIN one_block_shared
+  // TODO: Put into partial[threadIdx.x] the sum of this thread's two elements, threadIdx.x and the one a
+  // block size further; an element at n or beyond counts as 0. Wait, then add up partial[] as in the rung
+  // before, starting with the stride blockDim.x / 2. (8 lines)
+  // END one_block_shared
+  if (threadIdx.x == 0) *result = partial[0];
+}
+
+void one_block_shared(const float* input, float* result, std::size_t n, unsigned block) {
+  one_block_shared_kernel<<<1, block, block * sizeof(float)>>>(input, result, n);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Many blocks, for any n: each block adds up its own part in shared memory, and its first thread adds the
+// block's sum to the result. That is one atomic for a whole block of elements.
+
+// The element that this thread brings along, 0 beyond the end.
+__device__ float own_element(const float* input, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  return i < n ? input[i] : 0;
+}
+
+// The stride doubles; thread t works if t is a multiple of 2 * stride. In every warp some lanes work and the
+// others wait for them: the warp takes as long as if all worked.
+__global__ void interleaved_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  partial[threadIdx.x] = own_element(input, n);
+  __syncthreads();
+  // BEGIN interleaved
+  // TODO: Write the loop over the strides 1, 2, 4, ... below the block size. In each step the threads whose
+  // number is a multiple of 2 * stride add to their own partial sum the one a stride further; then the whole
+  // block waits. (5 lines)
+  // END interleaved
+  if (threadIdx.x == 0) atomicAdd(result, partial[0]);
+}
+
+// The same pairs are added, but by the first threads of the block: thread t takes the pair at 2 * stride * t.
+// Whole warps fall idle, which is better; but lanes now reach for places a power of two apart, and those lie
+// in the same few of the 32 banks of shared memory. A warp's request is then served bank conflict by bank
+// conflict.
+__global__ void strided_index_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  partial[threadIdx.x] = own_element(input, n);
+  __syncthreads();
+  // BEGIN strided_index
+  // TODO: The same loop over strides, but let thread t add the pair that starts at index 2 * stride * t, if
+  // that index is inside the block; then the whole block waits. (5 lines)
+  // END strided_index
+  if (threadIdx.x == 0) atomicAdd(result, partial[0]);
+}
+
+// The stride halves, and thread t adds what lies a stride beyond place t: first threads, neighbouring places,
+// no two lanes of a warp in one bank.
+__global__ void sequential_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  partial[threadIdx.x] = own_element(input, n);
+  __syncthreads();
+  // BEGIN sequential
+  // TODO: Write the loop over the strides blockDim.x / 2, blockDim.x / 4, ... 1. In each step the threads
+  // whose number is below the stride add to their own partial sum the one a stride further; then the whole
+  // block waits. (5 lines)
+  // END sequential
+  if (threadIdx.x == 0) atomicAdd(result, partial[0]);
+}
+
+// Half of the threads do nothing but load in the rung above. Here every thread adds two elements as it loads
+// them, a block size apart so that each warp still reads neighbours: half the blocks do the same work.
+__global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  // BEGIN first_add
+  // TODO: A block now covers 2 * blockDim.x elements. Put into partial[threadIdx.x] the sum of this thread's
+  // element in the first half and the one in the second half of the block's part; beyond n counts as 0. (4
+  // lines)
+  // END first_add
+  __syncthreads();
+  // BEGIN first_add
+  // TODO: Add up partial[] as in `sequential`. (5 lines)
+  // END first_add
+  if (threadIdx.x == 0) atomicAdd(result, partial[0]);
+}
+
+// Launches one of the kernels above with a block for each `elements_per_block` elements.
+void sum_blocks(void (*kernel)(const float*, float*, std::size_t), const float* input, float* result,
+                std::size_t n, std::size_t elements_per_block, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  kernel<<<lab::ceil_div(n, elements_per_block), block, block * sizeof(float)>>>(input, result, n);
+}
+
+void interleaved(const float* input, float* result, std::size_t n, unsigned block) {
+  sum_blocks(interleaved_kernel, input, result, n, block, block);
+}
+void strided_index(const float* input, float* result, std::size_t n, unsigned block) {
+  sum_blocks(strided_index_kernel, input, result, n, block, block);
+}
+void sequential(const float* input, float* result, std::size_t n, unsigned block) {
+  sum_blocks(sequential_kernel, input, result, n, block, block);
+}
+void first_add(const float* input, float* result, std::size_t n, unsigned block) {
+  sum_blocks(first_add_kernel, input, result, n, 2 * std::size_t{block}, block);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// No atomics. Blocks cannot wait for each other within a launch, but a launch waits for the one before it:
+// each block leaves its sum in memory, and the same kernel runs again on those sums until one is left.
+
+__global__ void many_pass_kernel(const float* input, float* block_sums, std::size_t n) {
+  extern __shared__ float partial[];
+  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
+  float sum = i < n ? input[i] : 0;
+  if (i + blockDim.x < n) sum += input[i + blockDim.x];
+  partial[threadIdx.x] = sum;
+  __syncthreads();
+  const unsigned t = threadIdx.x;
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // BEGIN many_pass
+  // TODO: Let the block's first thread store the block's sum where the next pass finds it: one place a block.
+  // (1 line)
+  // END many_pass
+}
+
+// One pass: from n elements to one sum for each block.
+void run_pass(const float* input, float* block_sums, std::size_t n, unsigned block) {
+  const std::size_t blocks = n == 0 ? 1 : lab::ceil_div(n, 2 * std::size_t{block});
+  many_pass_kernel<<<blocks, block, block * sizeof(float)>>>(input, block_sums, n);
+}
+
+void many_pass(const float* input, float* result, std::size_t n, unsigned block) {
+  // BEGIN many_pass
+  // TODO: Get two buffers for block sums from lab::scratch<float>(count): a pass reads one and writes the
+  // other. As long as more elements are left than one block covers, run a pass into a buffer; then its sums
+  // are the elements (`input` and `n`) of the next pass. The last pass, of one block, stands below. (8 lines)
+  // END many_pass
+  run_pass(input, result, n, block);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto two_a_thread = [](const Size& s) { return 2.0 * s.block; };
+  const auto steps = [](const Size& s) { return lab::log2(s.block); };
+  // An element goes through every step of its block's tree, and each block's sum is added to the result.
+  const auto tree_depth = [](const Size& s) { return lab::log2(s.block) + lab::ceil_div(s.n, s.block); };
+  const auto first_add_depth = [](const Size& s) {
+    return 1 + lab::log2(s.block) + lab::ceil_div(s.n, 2 * std::size_t{s.block});
+  };
+  return lab::main(
+      argc, argv,
+      {lab::Rung("in_place_interleaved")
+           .on(in_place_interleaved)
+           .up_to(two_a_thread)
+           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
+           .promise(lab::equal(
+               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
+           .promise(lab::none(Counter::shared_accesses, "this rung works in global memory, in place"))
+           .promise(lab::none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
+           .promise(lab::at_most(
+               Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
+               "each addition of the tree reads two elements, and there are n - 1 additions")),
+       lab::Rung("in_place_sequential")
+           .on(in_place_sequential)
+           .up_to(two_a_thread)
+           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
+           .promise(lab::equal(
+               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
+           .promise(lab::none(Counter::shared_accesses, "this rung works in global memory, in place"))
+           .promise(lab::at_most(
+               Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
+               "working threads are to read neighbouring elements, which share sectors"))
+           .promise(lab::at_most(
+               Counter::divergent_branches, [](const Size& s) { return 2 * lab::log2(s.block); },
+               "the working threads are to be the first ones, so that a whole warp works or none of it"))
+           .promise(lab::fewer_than("in_place_interleaved", Counter::global_load_sectors,
+                                    "contiguous accesses touch fewer sectors"))
+           .promise(lab::fewer_than("in_place_interleaved", Counter::divergent_branches,
+                                    "contiguous threads diverge less")),
+       lab::Rung("one_block_shared")
+           .on(one_block_shared)
+           .up_to(two_a_thread)
+           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
+           .promise(lab::equal(
+               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
+           .promise(lab::equal(
+               Counter::elements_read, [](const Size& s) { return double(s.n); },
+               "each element is to be read from global memory once; the tree is to work in shared memory")),
+       lab::Rung("interleaved")
+           .on(interleaved)
+           .depth(tree_depth)
+           .promise(lab::at_least(Counter::barriers_per_block, steps, "one step of the tree, one barrier"))
+           .promise(lab::at_least(
+               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
+               "the working threads are to be the multiples of 2 * stride, spread over all warps"))
+           .promise(lab::equal(
+               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+               "one atomic a block brings the block's sum home")),
+       lab::Rung("strided_index")
+           .on(strided_index)
+           .depth(tree_depth)
+           .promise(lab::at_most(
+               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
+               "the working threads are to be the first ones of the block, so that whole warps fall idle"))
+           .promise(lab::at_least(
+               Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
+               "thread t is to work on index 2 * stride * t, whose lanes meet in the same banks"))
+           .promise(lab::equal(
+               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+               "one atomic a block brings the block's sum home")),
+       lab::Rung("sequential")
+           .on(sequential)
+           .depth(tree_depth)
+           .promise(lab::none(Counter::bank_conflicts,
+                              "working threads are to use neighbouring places of shared memory"))
+           .promise(lab::at_most(
+               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
+               "only inside the last warp may some lanes work and others not"))
+           .promise(lab::equal(
+               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+               "one atomic a block brings the block's sum home")),
+       lab::Rung("first_add")
+           .on(first_add)
+           .depth(first_add_depth)
+           .promise(lab::equal(
+               Counter::blocks,
+               [](const Size& s) { return double(lab::ceil_div(s.n, 2 * std::size_t{s.block})); },
+               "a block covers two elements a thread"))
+           .promise(lab::none(Counter::bank_conflicts,
+                              "working threads are to use neighbouring places of shared memory"))
+           .promise(lab::equal(
+               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+               "one atomic a block brings the block's sum home")),
+       lab::Rung("many_pass")
+           .on(many_pass)
+           .same_bits()
+           .depth([](const Size& s) { return (1 + lab::log2(s.block)) * lab::log_ceil(s.n, 2.0 * s.block); })
+           .promise(
+               lab::none(Counter::atomic_operations, "block sums are to go to memory, one place a block"))
+           .promise(lab::at_most(
+               Counter::launches, [](const Size& s) { return lab::log_ceil(s.n, s.block); },
+               "each pass is to leave one element a block"))});
+}

@@ -1,0 +1,124 @@
+// Lab 03: without the loop.
+//
+// The tree of lab 02 spends much of its time on things other than adding: counting strides, asking which
+// threads still work, and waiting at barriers for a block of which only one warp is left. A warp's 32 lanes
+// need no barrier of the whole block to see each other's values; and where the block size is known when the
+// kernel is compiled, no loop is needed at all.
+#include "lab.hpp"
+
+// The sum of this thread's two elements; beyond the end counts as 0.
+__device__ float two_elements(const float* input, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
+  float sum = i < n ? input[i] : 0;
+  if (i + blockDim.x < n) sum += input[i + blockDim.x];
+  return sum;
+}
+
+// Once 64 partial sums are left, one warp adds up the rest, step by step without a loop.
+//
+// Lanes of one warp may run apart from each other since Volta, so a warp needs a barrier of its own,
+// __syncwarp(), wherever one lane reads what another has written or writes what another is still to read. In
+// each step every lane first reads, then all wait, then every lane writes, then all wait again. Lanes that
+// have no partner any more add up leftovers that nobody uses: cheaper than asking who is left.
+__device__ void sum_last_warp(float* partial, unsigned t) {
+  // BEGIN unroll_last_warp
+  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: read the partial sum a stride further into a running
+  // sum of this lane, wait for the warp, store the running sum into the lane's own place, wait for the warp.
+  // No loop is needed; the running sum starts as partial[t]. (about 25 short lines)
+  // END unroll_last_warp
+}
+
+__global__ void unroll_last_warp_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  partial[t] = two_elements(input, n);
+  __syncthreads();
+  // BEGIN unroll_last_warp
+  // TODO: Run the tree with halving strides as in lab 02, but only while the stride is above 32; then let the
+  // first warp call sum_last_warp. (5 lines)
+  // END unroll_last_warp
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+void unroll_last_warp(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  const std::size_t blocks = lab::ceil_div(n, 2 * std::size_t{block});
+  unroll_last_warp_kernel<<<blocks, block, block * sizeof(float)>>>(input, result, n);
+}
+
+// The block size as a template parameter: the compiler knows every stride and leaves out the steps that a
+// block of this size does not have. What is left of the tree is a straight line: no stride to halve, no
+// question whether to go on.
+template <unsigned B>
+__global__ void unroll_all_kernel(const float* input, float* result, std::size_t n) {
+  __shared__ float partial[B];
+  const unsigned t = threadIdx.x;
+  partial[t] = two_elements(input, n);
+  __syncthreads();
+  // BEGIN unroll_all
+  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64: each only where a block of B
+  // threads has it (`if constexpr (B >= 1024)` and so on), each with its barrier. (about 16 lines)
+  // END unroll_all
+  if (t < 32) sum_last_warp(partial, t);
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+// A template's block size is fixed when the kernel is compiled, so there is one kernel for each size that a
+// launch may ask for.
+void unroll_all(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  const std::size_t blocks = lab::ceil_div(n, 2 * std::size_t{block});
+  switch (block) {
+  case 64:
+    unroll_all_kernel<64><<<blocks, 64>>>(input, result, n);
+    break;
+  case 128:
+    unroll_all_kernel<128><<<blocks, 128>>>(input, result, n);
+    break;
+  case 256:
+    unroll_all_kernel<256><<<blocks, 256>>>(input, result, n);
+    break;
+  case 512:
+    unroll_all_kernel<512><<<blocks, 512>>>(input, result, n);
+    break;
+  case 1024:
+    unroll_all_kernel<1024><<<blocks, 1024>>>(input, result, n);
+    break;
+  }
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto depth = [](const Size& s) {
+    return 1 + lab::log2(s.block) + lab::ceil_div(s.n, 2 * std::size_t{s.block});
+  };
+  const auto one_atomic_a_block = lab::equal(
+      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+      "one atomic a block brings the block's sum home");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("unroll_last_warp")
+           .on(unroll_last_warp)
+           .block_sizes(64, 1024)
+           .depth(depth)
+           .promise(lab::at_most(
+               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 64) + 2; },
+               "the last warp still goes through the loop"))
+           .promise(one_atomic_a_block),
+       lab::Rung("unroll_all")
+           .on(unroll_all)
+           .builds_on("unroll_last_warp")
+           .block_sizes(64, 1024)
+           .depth(depth)
+           .promise(lab::at_most(
+               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 64) + 2; },
+               "the last warp still goes through the loop"))
+           .promise(lab::at_most(
+               Counter::branches,
+               [](const Size& s) { return s.blocks * s.warps() * (lab::log2(s.block / 64) + 4); },
+               "a loop over strides is left in the tree: its steps are to be written out for this block "
+               "size"))
+           .promise(one_atomic_a_block)});
+}

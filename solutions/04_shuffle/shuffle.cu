@@ -1,0 +1,111 @@
+// Lab 04: values that change hands.
+//
+// The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane with neither
+// shared memory nor a barrier of the block. So a warp's sum takes five shuffles, and shared memory is needed
+// only once, for one partial sum a warp.
+#include "lab.hpp"
+
+// The sum of this thread's two elements; beyond the end counts as 0.
+template <class T>
+__device__ T two_elements(const T* input, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
+  T sum = i < n ? input[i] : 0;
+  if (i + blockDim.x < n) sum += input[i + blockDim.x];
+  return sum;
+}
+
+// The sum of a warp's 32 values, in lane 0. In each step a lane adds the value of the lane `distance` places
+// up; lanes near the end have no such lane and add something useless, which never reaches lane 0.
+template <class T>
+__device__ T shuffle_sum(T value) {
+  // BEGIN warp_shuffle
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  // END warp_shuffle
+  return value;
+}
+
+__global__ void warp_shuffle_kernel(const float* input, float* result, std::size_t n) {
+  float sum = two_elements(input, n);
+  // BEGIN warp_shuffle
+  __shared__ float warp_sums[32]; // at most 1024 threads, 32 warps
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  sum = shuffle_sum(sum);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();
+  if (warp == 0) {
+    sum = lane < blockDim.x / 32 ? warp_sums[lane] : 0;
+    sum = shuffle_sum(sum);
+  }
+  // END warp_shuffle
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void warp_shuffle(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  warp_shuffle_kernel<<<lab::ceil_div(n, 2 * std::size_t{block}), block>>>(input, result, n);
+}
+
+// From compute capability 8.0 on the hardware adds up a warp's integers in one instruction,
+// __reduce_add_sync. Older GPUs, and numbers that are not integers, go through shuffles; which of the two a
+// GPU runs is settled when the kernel is compiled for it.
+__device__ int warp_sum(int value) {
+#if __CUDA_ARCH__ >= 800
+  // BEGIN warp_reduce
+  value = __reduce_add_sync(lab::all_lanes, value);
+  // END warp_reduce
+#else
+  value = shuffle_sum(value);
+#endif
+  return value;
+}
+
+__global__ void warp_reduce_kernel(const int* input, int* result, std::size_t n) {
+  int sum = two_elements(input, n);
+  // BEGIN warp_reduce
+  __shared__ int warp_sums[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  sum = warp_sum(sum);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();
+  if (warp == 0) {
+    sum = lane < blockDim.x / 32 ? warp_sums[lane] : 0;
+    sum = warp_sum(sum);
+  }
+  // END warp_reduce
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void warp_reduce(const int* input, int* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(int));
+  if (n == 0) return;
+  warp_reduce_kernel<<<lab::ceil_div(n, 2 * std::size_t{block}), block>>>(input, result, n);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto one_store_a_warp = lab::equal(
+      Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
+      "each warp is to leave one partial sum in shared memory, no more");
+  const auto one_barrier = lab::equal(
+      Counter::barriers_per_block, [](const Size&) { return 1.0; },
+      "the block is to wait once, between the warps' sums and the first warp's last step");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("warp_shuffle")
+           .on(warp_shuffle)
+           .depth([](const Size& s) { return 11.0 + lab::ceil_div(s.n, 2 * std::size_t{s.block}); })
+           .promise(one_store_a_warp)
+           .promise(one_barrier)
+           .promise(lab::at_least(
+               Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
+               "a warp's 32 values are to be added by five shuffles")),
+       lab::Rung("warp_reduce")
+           .on(warp_reduce)
+           .promises_from(80)
+           .promise(lab::none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
+           .promise(one_store_a_warp)
+           .promise(one_barrier)});
+}

@@ -1,0 +1,272 @@
+// Lab 05: a grid that fits the machine.
+//
+// So far the grid grew with n: at 2^29 elements, a million blocks that each load a little, wait a lot and
+// leave. Here the number of threads is settled by the machine instead. Each thread walks over the array with
+// a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
+// combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
+// work, the tree, now happens once a thread's walk.
+#include "lab.hpp"
+
+// -----------------------------------------------------------------------------------------------------------
+// One block, and the CPU finishes.
+
+__global__ void thread_sums_kernel(const float* input, float* thread_sums, std::size_t n) {
+  // BEGIN thread_sums
+  float sum = 0;
+  for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) {
+    sum += input[i];
+  }
+  thread_sums[threadIdx.x] = sum;
+  // END thread_sums
+}
+
+void thread_sums(const float* input, float* result, std::size_t n, unsigned block) {
+  float* sums = lab::scratch<float>(block);
+  thread_sums_kernel<<<1, block>>>(input, sums, n);
+  // The copy waits for the kernel.
+  float on_cpu[1024];
+  cudaMemcpy(on_cpu, sums, block * sizeof(float), cudaMemcpyDeviceToHost);
+  float total = 0;
+  // BEGIN thread_sums
+  for (unsigned t = 0; t < block; ++t) total += on_cpu[t];
+  // END thread_sums
+  cudaMemcpy(result, &total, sizeof total, cudaMemcpyHostToDevice);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// 256 blocks; in each, one thread adds up what the others have left in shared memory while those others stand
+// idle.
+
+// The sum of the elements that this thread meets when it walks over the array with a stride of the whole
+// grid.
+__device__ float walk(const float* input, std::size_t n) {
+  float sum = 0;
+  // BEGIN one_thread_folds
+  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
+    sum += input[i];
+  }
+  // END one_thread_folds
+  return sum;
+}
+
+__global__ void one_thread_folds_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  partial[threadIdx.x] = walk(input, n);
+  __syncthreads();
+  // BEGIN one_thread_folds
+  if (threadIdx.x == 0) {
+    float total = 0;
+    for (unsigned t = 0; t < blockDim.x; ++t) total += partial[t];
+    atomicAdd(result, total);
+  }
+  // END one_thread_folds
+}
+
+constexpr unsigned folding_blocks = 256;
+
+void one_thread_folds(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  one_thread_folds_kernel<<<folding_blocks, block, block * sizeof(float)>>>(input, result, n);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// As many blocks as the machine holds at the same time, and a tree in each.
+
+// The block's sum of its threads' values, in thread 0: the tree of lab 02, `sequential`. `partial` has a
+// place a thread.
+__device__ float tree_sum(float value, float* partial) {
+  const unsigned t = threadIdx.x;
+  partial[t] = value;
+  __syncthreads();
+  // BEGIN grid_stride_tree
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // END grid_stride_tree
+  return partial[0];
+}
+
+__global__ void grid_stride_tree_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const float sum = tree_sum(walk(input, n), partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+// Blocks of `block` threads that the machine holds at the same time: more would only queue up.
+unsigned fitting_blocks(unsigned block) {
+  unsigned blocks = 1;
+  // BEGIN grid_stride_tree
+  blocks = lab::resident_blocks(block);
+  // END grid_stride_tree
+  return blocks;
+}
+
+void grid_stride_tree(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  grid_stride_tree_kernel<<<fitting_blocks(block), block, block * sizeof(float)>>>(input, result, n);
+}
+
+// The same without atomics: each block leaves its sum in memory, and a second launch of one block adds those
+// up. Every addition has its fixed place, so the same input gives the same bits on every run.
+__global__ void block_sums_kernel(const float* input, float* block_sums, std::size_t n) {
+  extern __shared__ float partial[];
+  const float sum = tree_sum(walk(input, n), partial);
+  // BEGIN grid_stride_two_kernels
+  if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
+  // END grid_stride_two_kernels
+}
+
+void grid_stride_two_kernels(const float* input, float* result, std::size_t n, unsigned block) {
+  const unsigned blocks = fitting_blocks(block), shared_bytes = block * sizeof(float);
+  float* block_sums = lab::scratch<float>(blocks);
+  block_sums_kernel<<<blocks, block, shared_bytes>>>(input, block_sums, n);
+  // BEGIN grid_stride_two_kernels
+  block_sums_kernel<<<1, block, shared_bytes>>>(block_sums, result, blocks);
+  // END grid_stride_two_kernels
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Shuffles in place of the tree, as in lab 04.
+
+// The block's sum of its threads' values, in thread 0.
+__device__ float shuffle_sum(float value) {
+  __shared__ float warp_sums[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  if (lane == 0) warp_sums[warp] = value;
+  __syncthreads();
+  if (warp != 0) return 0;
+  value = lane < blockDim.x / 32 ? warp_sums[lane] : 0;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  return value;
+}
+
+__global__ void grid_stride_shuffle_kernel(const float* input, float* result, std::size_t n) {
+  // BEGIN grid_stride_shuffle
+  const float sum = shuffle_sum(walk(input, n));
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+  // END grid_stride_shuffle
+}
+
+void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  grid_stride_shuffle_kernel<<<fitting_blocks(block), block>>>(input, result, n);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
+// them a thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by the
+// block size, so a warp's loads stay contiguous; several of them are on their way at the same time.
+
+constexpr unsigned coarsening = 2; // try 4 and 8 once it works
+
+__global__ void coarsened_kernel(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  // BEGIN coarsened
+  const std::size_t tile = std::size_t{blockIdx.x} * 2 * coarsening * blockDim.x;
+  for (unsigned k = 0; k < 2 * coarsening; ++k) {
+    const std::size_t i = tile + k * blockDim.x + threadIdx.x;
+    if (i < n) sum += input[i];
+  }
+  // END coarsened
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void coarsened(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  coarsened_kernel<<<lab::ceil_div(n, 2 * std::size_t{coarsening} * block), block>>>(input, result, n);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  // A thread's walk, then log2(block) steps, then an addition for each block.
+  const auto walk_depth = [](const Size& s) {
+    const unsigned blocks = lab::resident_blocks(s.block);
+    return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::log2(s.block) + blocks;
+  };
+  const auto fits_machine = lab::at_most(
+      Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
+      "the grid is to fit the machine, whatever n is; each thread walks over the array");
+  const auto one_atomic_a_block = lab::equal(
+      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+      "one atomic a block brings the block's sum home");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("thread_sums")
+           .on(thread_sums)
+           .same_bits()
+           .depth([](const Size& s) { return double(lab::ceil_div(s.n, s.block) + s.block); })
+           .promise(lab::equal(
+               Counter::blocks, [](const Size&) { return 1.0; }, "one block walks over the whole array"))
+           .promise(lab::none(Counter::atomic_operations, "the CPU adds up the threads' sums"))
+           .promise(lab::none(Counter::shared_accesses, "a thread adds in a register")),
+       lab::Rung("one_thread_folds")
+           .on(one_thread_folds)
+           .depth([](const Size& s) {
+             return double(lab::ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block +
+                           folding_blocks);
+           })
+           .promise(lab::equal(
+               Counter::blocks, [](const Size&) { return double(folding_blocks); },
+               "the grid has 256 blocks"))
+           .promise(one_atomic_a_block)
+           .promise(lab::equal(
+               Counter::barriers_per_block, [](const Size&) { return 1.0; },
+               "the block is to wait once; then thread 0 alone adds up")),
+       lab::Rung("grid_stride_tree")
+           .on(grid_stride_tree)
+           .builds_on("one_thread_folds")
+           .depth(walk_depth)
+           .promise(fits_machine)
+           .promise(one_atomic_a_block)
+           .promise(lab::at_least(
+               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block); },
+               "one step of the tree, one barrier"))
+           .reaches(0.2),
+       lab::Rung("grid_stride_two_kernels")
+           .on(grid_stride_two_kernels)
+           .builds_on("grid_stride_tree")
+           .same_bits()
+           .depth([](const Size& s) {
+             const unsigned blocks = lab::resident_blocks(s.block);
+             return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::ceil_div(blocks, s.block) +
+                    2 * lab::log2(s.block);
+           })
+           .promise(
+               lab::none(Counter::atomic_operations, "block sums are to go to memory, one place a block"))
+           .promise(lab::equal(
+               Counter::launches, [](const Size&) { return 2.0; },
+               "one launch for the block sums, and a second one that adds them up"))
+           .reaches(0.2),
+       lab::Rung("grid_stride_shuffle")
+           .on(grid_stride_shuffle)
+           .builds_on("grid_stride_tree")
+           .depth(walk_depth)
+           .promise(fits_machine)
+           .promise(one_atomic_a_block)
+           .promise(lab::equal(
+               Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
+               "each warp is to leave one partial sum in shared memory, no more"))
+           .reaches(0.2),
+       lab::Rung("coarsened")
+           .on(coarsened)
+           .depth([](const Size& s) {
+             return 2.0 * coarsening + 10 + lab::ceil_div(s.n, 2 * std::size_t{coarsening} * s.block);
+           })
+           .promise(lab::equal(
+               Counter::blocks,
+               [](const Size& s) {
+                 return double(lab::ceil_div(s.n, 2 * std::size_t{coarsening} * s.block));
+               },
+               "a block covers a tile of 2 * coarsening elements a thread"))
+           .promise(one_atomic_a_block)
+           .reaches(0.2)});
+}
