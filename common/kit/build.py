@@ -86,12 +86,9 @@ def configuration_failure(talk: str, tests: bool) -> KitError:
     errors = re.findall(r"ERROR: (.*(?:\n(?!\n).*)*)", talk)
     reason = errors[-1].split("\nA full log")[0].strip() if errors else tail(talk)
     if DOWNLOAD_FAILED.search(talk):
-        from . import system
-
-        absent = [need for need in system.LIBRARIES + system.TEST_LIBRARIES if not system.has_library(need)]
         return KitError(
             "no network: Meson could not fetch the libraries that this machine lacks",
-            f"{system.how_to_install(absent)}\nor connect to the network and run the same command again.",
+            f"{system.how_to_install(system.missing(tests))}\nor connect to the network and run the same command again.",
             BUILD,
         )
     return KitError(f"Meson could not configure the build: {reason}", f"The whole output: {relative(log)}", BUILD)
