@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 #include <cuda_runtime_api.h>
 
@@ -73,6 +74,26 @@ std::string value_text(Kind kind, double value) {
   return kind == Kind::exact ? fmt::format("{:.10g}", value) : fmt::format("{:.9g}", value);
 }
 
+// Runs twice more on the same input and once on another, and looks for the mistake that explains all.
+Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
+                         double got) {
+  Symptom symptom{given, resident_blocks(given.block), {}, {}};
+  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
+  const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
+    const Outcome outcome = run_once(variant, given, sequence);
+    if (outcome.device_lost || outcome.results.empty()) return std::nullopt;
+    return outcome.results[0];
+  };
+  for (int i = 0; i < 2; ++i) {
+    if (const auto again = result_on(input)) symptom.again.push_back(*again);
+  }
+  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  if (const auto on_other = result_on(other)) {
+    symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
+  }
+  return diagnose(symptom);
+}
+
 void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
            const Outcome& outcome, Check& check) {
   const auto fail = [&check](std::string message) {
@@ -93,15 +114,7 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
     fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
                      expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
                      value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
-    if (given.rows == 1) {
-      std::vector<double> again;
-      for (int i = 0; i < 2; ++i) {
-        const Outcome repeated = run_once(variant, given, input);
-        if (repeated.device_lost || repeated.results.empty()) break;
-        again.push_back(repeated.results[0]);
-      }
-      check.diagnosis = diagnose({given, input, expected.reference.value, expected.tolerance, got, again});
-    }
+    if (given.rows == 1) check.diagnosis = diagnose_wrong(rung, variant, given, input, got);
     return;
   }
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
@@ -110,7 +123,7 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
 
 // The same bits from three runs on inputs that round.
 Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input) {
-  Check check{"the same bits on each run", true, false, "", ""};
+  Check check{"the same bits on each run", true, false, "", {}};
   const Outcome first = run_once(variant, given, input);
   for (int i = 0; i < 2 && check.ok; ++i) {
     const Outcome again = run_once(variant, given, input);
@@ -133,7 +146,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     cudaMemGetInfo(&free_bytes, &total);
     const unsigned block = options.block.value_or(256);
     const Case given{Kind::exact, n, 1, block, 0};
-    Check check{describe(given), true, false, "", ""};
+    Check check{describe(given), true, false, "", {}};
     if (n > most_elements(rung, block)) return;
     if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
@@ -192,7 +205,7 @@ Checked check_rung(const Rung& rung, const Options& options) {
     const Variant& variant = rung.variants[i];
     const std::string prefix = rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung, variant, options)) {
-      Check check{prefix + describe(given), true, false, "", ""};
+      Check check{prefix + describe(given), true, false, "", {}};
       const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
       const Outcome outcome = run_once(variant, given, input);
       judge(rung, variant, given, input, outcome, check);

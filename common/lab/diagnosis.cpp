@@ -1,11 +1,377 @@
 #include "diagnosis.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <optional>
 
 namespace lab {
+namespace {
 
-std::string diagnose(const Symptom&) {
-  return "";
+// An input's sums by place: `residue[r]` of the elements i with i mod (2 * block) = r. Whatever a rung does,
+// a thread meets elements of the same place in each part of the array, so what a thread, a warp or a step of
+// the tree loses is a set of places.
+struct Places {
+  std::vector<double> residue;
+  double total = 0;
+
+  Places(const Sequence& input, unsigned block) : residue(2 * std::size_t{block}) {
+    for (std::size_t i = 0; i < input.n; ++i) residue[i % residue.size()] += input[i];
+    for (const double sum : residue) total += sum;
+  }
+  double where(const std::function<bool(unsigned)>& kept) const {
+    double sum = 0;
+    for (unsigned r = 0; r < residue.size(); ++r) {
+      if (kept(r)) sum += residue[r];
+    }
+    return sum;
+  }
+};
+
+struct View {
+  const Observation& observation;
+  Places places;
+};
+
+// A mistake: its prediction for an observation. The text is made only where the prediction fits.
+struct Hypothesis {
+  std::string kind;
+  std::function<double(const View&)> predict;
+  std::function<std::string()> text;
+  bool specific = true;
+};
+
+// All hypotheses for one symptom.
+class Hypotheses {
+public:
+  explicit Hypotheses(const Symptom& symptom)
+      : symptom_(symptom), n_(symptom.given.n), block_(symptom.given.block) {
+    add_whole();
+    add_prefixes();
+    add_threads();
+    add_steps();
+    add_identity();
+    add(
+        "nothing-added", [](const View&) { return 0.0; },
+        [] { return std::string("The result is 0, as if no element had been added."); }, false);
+  }
+  const std::vector<Hypothesis>& all() const { return all_; }
+
+private:
+  void add(std::string kind, std::function<double(const View&)> predict, std::function<std::string()> text,
+           bool specific = true) {
+    all_.push_back({std::move(kind), std::move(predict), std::move(text), specific});
+  }
+
+  double left_over() const { return poison(symptom_.observations[0].input->type, Kind::exact); }
+
+  // The result as a whole: what stood there before, or a multiple of what is right.
+  void add_whole() {
+    add(
+        "never-written", [this](const View&) { return left_over(); },
+        [this] {
+          return fmt::format(
+              "The result is {:.0f}, which the check put there before the launch: nothing was written to it.",
+              left_over());
+        });
+    add(
+        "added-to-old", [this](const View& v) { return v.observation.expected + left_over(); },
+        [this] {
+          return fmt::format("The result is the right one plus {:.0f}, which stood there before the launch: "
+                             "it was added to, "
+                             "but not set to 0 first.",
+                             left_over());
+        });
+    add(
+        "twice", [](const View& v) { return 2 * v.observation.expected; },
+        [] {
+          return std::string("The result is exactly twice the right one: every element was added twice.");
+        });
+    const std::pair<unsigned, const char*> crowds[] = {
+        {32, "every lane of a warp added what one lane should"},
+        {block_ / 32, "every warp of a block added what one warp should"},
+        {block_, "every thread of a block added what one thread should"}};
+    for (const auto& [crowd, what] : crowds) {
+      if (crowd < 2) continue;
+      add(
+          "many-times", [crowd = crowd](const View& v) { return crowd * v.observation.expected; },
+          [crowd = crowd, what = what] {
+            return fmt::format("The result is exactly {} times the right one: {}.", crowd, what);
+          });
+    }
+  }
+
+  void add_prefix(const char* kind, std::size_t count, std::function<std::string()> text) {
+    if (count == 0 || count >= n_) return;
+    add(
+        kind, [count](const View& v) { return reduce(*v.observation.input, 0, count).value; },
+        std::move(text));
+  }
+
+  // A whole number of parts, or the first part alone.
+  void add_prefixes() {
+    const std::size_t grid = std::size_t{symptom_.resident_blocks} * block_;
+    for (const std::size_t part :
+         {std::size_t{block_}, 2 * std::size_t{block_}, 4 * std::size_t{block_}, 8 * std::size_t{block_},
+          16 * std::size_t{block_}, grid, std::size_t{32}, std::size_t{4}}) {
+      const std::size_t count = n_ / part * part;
+      if (n_ / part < 2) continue; // else it is one part alone, below
+      add_prefix("lost-tail", count, [this, count, part] {
+        return fmt::format(
+            "The result is the sum of the first {} elements ({} times {}): the last {}, which do not fill "
+            "a whole {}, are missing.",
+            count, count / part, part, n_ - count, part);
+      });
+    }
+    add_prefix("lost-tail", n_ - std::min<std::size_t>(n_, 1),
+               [] { return std::string("The result is right but for the last element, which is missing."); });
+    for (const unsigned each : {1u, 2u, 4u, 8u, 16u}) {
+      const std::size_t count = std::size_t{each} * block_;
+      add_prefix("only-block-0", count, [this, each, count] {
+        return fmt::format(
+            "The result is the sum of the first {} elements, {} a thread for {} threads: only block 0's "
+            "part reached it.",
+            count, each, block_);
+      });
+    }
+    add_prefix("only-first-pass", grid, [this, grid] {
+      return fmt::format(
+          "The result is the sum of the first {} elements, one for each of the {} threads that the device "
+          "holds: each thread added one element and did not walk on.",
+          grid, grid);
+    });
+    add_prefix("index-overflow", n_ & 0xffffffff, [this] {
+      return fmt::format(
+          "The result is the sum of the first {} elements, which is {} modulo 2^32: an index or count of "
+          "32 bits overflowed.",
+          n_ & 0xffffffff, n_);
+    });
+  }
+
+  // What some of the threads of each block brought along.
+  void add_threads() {
+    const unsigned block = block_;
+    const auto keep = [this](const char* kind, auto kept, std::string text) {
+      add(
+          kind, [kept](const View& v) { return v.places.where(kept); },
+          [text = std::move(text)] { return text; });
+    };
+    if (block > 32) {
+      keep(
+          "last-warp-lost", [block](unsigned r) { return r % block < block - 32; },
+          "The result lacks exactly what the last warp of each block brought along.");
+      keep(
+          "only-first-warp", [block](unsigned r) { return r % block < 32; },
+          "The result is exactly what the first warp of each block brought along: the other warps' sums are "
+          "missing.");
+      keep(
+          "only-first-lanes", [block](unsigned r) { return r % block % 32 == 0; },
+          "The result is exactly what lane 0 of each warp brought along: the lanes of a warp were not added "
+          "up.");
+    }
+    keep(
+        "only-first-threads", [block](unsigned r) { return r % block == 0; },
+        "The result is exactly what thread 0 of each block brought along: the threads of a block were not "
+        "added up.");
+  }
+
+  // A tree that leaves out the step with stride s loses the places with bit s.
+  void add_steps() {
+    const unsigned block = block_;
+    for (unsigned stride = block; stride > 0; stride /= 2) {
+      add(
+          "lost-step",
+          [stride](const View& v) { return v.places.where([=](unsigned r) { return (r & stride) == 0; }); },
+          [stride, block] {
+            if (stride == block) {
+              return fmt::format(
+                  "The result lacks exactly the second half of every {} elements: each thread's second "
+                  "element, or the step with stride {}, is missing.",
+                  2 * block, block);
+            }
+            return fmt::format(
+                "The result lacks exactly what the step with stride {} adds: that step is missing.", stride);
+          });
+    }
+    for (unsigned stride = 2; stride < block; stride *= 2) {
+      add(
+          "lost-step",
+          [stride](const View& v) {
+            return v.places.where([=](unsigned r) { return (r & (2 * stride - 1)) == 0; });
+          },
+          [stride] {
+            return fmt::format(
+                "The result lacks exactly what the steps with strides {} to 1 add: the tree stops too "
+                "early.",
+                stride);
+          });
+    }
+  }
+
+  // Threads beyond the end that bring 1 along, and other constants that go with a number of threads.
+  void add_identity() {
+    const double n = static_cast<double>(n_);
+    for (const unsigned each : {1u, 2u, 4u}) {
+      const std::size_t part = std::size_t{each} * block_;
+      const double beyond = static_cast<double>(ceil_div(n_, part) * part) - n;
+      if (beyond <= 0) continue;
+      add(
+          "wrong-identity", [beyond](const View& v) { return v.observation.expected + beyond; },
+          [beyond] {
+            return fmt::format("The result is too large by {0:.0f}, and {0:.0f} threads have no element: "
+                               "each of them brought 1 "
+                               "along, where a sum needs 0.",
+                               beyond);
+          });
+    }
+  }
+
+  const Symptom& symptom_;
+  std::size_t n_;
+  unsigned block_;
+  std::vector<Hypothesis> all_;
+};
+
+// The block whose part alone is the result, if there is one: blocks overwrite each other.
+std::optional<std::size_t> block_alone(const Observation& observation, std::size_t part) {
+  const std::size_t n = observation.input->n;
+  if (n <= part || n / part > 10000) return std::nullopt;
+  for (std::size_t first = 0; first < n; first += part) {
+    if (reduce(*observation.input, first, first + part).value == observation.got) return first / part;
+  }
+  return std::nullopt;
+}
+
+Diagnosis one_block_alone(const Symptom& symptom) {
+  for (const unsigned each : {1u, 2u, 4u}) {
+    std::string blocks;
+    for (const Observation& observation : symptom.observations) {
+      const auto found = block_alone(observation, std::size_t{each} * symptom.given.block);
+      if (!found) break;
+      if (&observation == &symptom.observations.back()) {
+        return {
+            "overwritten",
+            fmt::format(
+                "The result is exactly block {}'s sum: the blocks overwrite each other's result instead of "
+                "adding to it.",
+                *found),
+            true};
+      }
+    }
+  }
+  return {};
+}
+
+// The one element that is missing or was added once more than it should.
+Diagnosis one_element(const Symptom& symptom) {
+  const Sequence& first = *symptom.observations[0].input;
+  if (first.n > 4096) return {};
+  for (std::size_t i = 0; i < first.n; ++i) {
+    for (const double sign : {-1.0, 1.0}) {
+      const bool fits =
+          std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                      [&](const Observation& o) { return o.got == o.expected + sign * (*o.input)[i]; });
+      if (!fits) continue;
+      return {sign < 0 ? "missing-element" : "doubled-element",
+              fmt::format("The result is right but for element {}, which {}.", i,
+                          sign < 0 ? "is missing" : "was added twice"),
+              true};
+    }
+  }
+  return {};
+}
+
+Diagnosis from_identity(const Symptom& symptom) {
+  const Sequence& input = *symptom.observations[0].input;
+  const bool zero = std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                                [](const Observation& o) { return o.got == 0 && o.expected != 0; });
+  if (!zero) return {};
+  if (input.op == Operator::product) {
+    return {"wrong-identity", "The result is 0, but no factor is: a product must start from 1.", true};
+  }
+  return {"wrong-identity",
+          fmt::format(
+              "The result is 0, but every element is {} 0: a {} must start from the {} value that there is.",
+              input.op == Operator::max ? "below" : "above", name_of(input.op),
+              input.op == Operator::max ? "least" : "greatest"),
+          true};
+}
+
+Diagnosis from_limits(const Symptom& symptom) {
+  const Observation& seen = symptom.observations[0];
+  const Type type = seen.input->type;
+  if (std::isnan(seen.got)) {
+    return {"not-a-number",
+            "The result is not a number: the check fills memory that nothing has written yet with NaN, so "
+            "some of it was "
+            "used.",
+            true};
+  }
+  if ((type == Type::int32 || type == Type::uint32) && seen.got != seen.expected &&
+      std::remainder(seen.got - seen.expected, 0x1p32) == 0) {
+    return {"integer-overflow",
+            "The result differs from the right one by a multiple of 2^32: a sum overflowed.", true};
+  }
+  if (type == Type::float32 && seen.got == 0x1p24 && seen.expected > 0x1p24) {
+    return {"float-saturation",
+            "The result stopped at 16777216 = 2^24: from there on a float cannot count by ones any more, and "
+            "adding 1 "
+            "changes nothing.",
+            true};
+  }
+  return {};
+}
+
+Diagnosis from_runs(const Symptom& symptom) {
+  std::vector<double> all{symptom.observations[0].got};
+  all.insert(all.end(), symptom.again.begin(), symptom.again.end());
+  const auto other = std::find_if(all.begin(), all.end(), [&](double value) { return value != all[0]; });
+  if (other == all.end() || std::isnan(all[0])) return {};
+  return {
+      "different-each-run",
+      fmt::format(
+          "The same input gave {:.10g}, and then {:.10g}: what the threads do depends on which of them comes "
+          "first.",
+          all[0], *other),
+      true};
+}
+
+} // namespace
+
+Diagnosis diagnose(const Symptom& symptom) {
+  if (Diagnosis found = from_runs(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
+  if (symptom.given.kind != Kind::exact || symptom.given.rows != 1) return {};
+  if (symptom.observations[0].input->op != Operator::add) return from_identity(symptom);
+  std::vector<View> views;
+  for (const Observation& observation : symptom.observations) {
+    if (observation.input->n > (std::size_t{1} << 24)) return {}; // would take longer than the student waits
+    views.push_back({observation, Places(*observation.input, symptom.given.block)});
+  }
+  const Hypotheses hypotheses(symptom);
+  Diagnosis vague;
+  for (const Hypothesis& hypothesis : hypotheses.all()) {
+    const bool fits = std::all_of(views.begin(), views.end(), [&](const View& view) {
+      const double predicted = hypothesis.predict(view);
+      return predicted == view.observation.got && predicted != view.observation.expected;
+    });
+    if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
+    if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
+  }
+  if (Diagnosis found = one_block_alone(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;
+  return vague;
+}
+
+const Diagnosis* most_telling(std::span<const Check> checks) {
+  const Diagnosis* best = nullptr;
+  for (const Check& check : checks) {
+    const Diagnosis& diagnosis = check.diagnosis;
+    if (diagnosis.kind.empty()) continue;
+    if (!best || diagnosis.specific >= best->specific) best = &diagnosis;
+  }
+  return best;
 }
 
 } // namespace lab

@@ -1,19 +1,36 @@
-// What a wrong number looks like. A sentence is given only where the evidence holds, and with the evidence.
+// What a wrong number looks like.
+//
+// Each known mistake predicts the number that it gives: a kernel that forgets the last, partial block gives
+// the sum of the elements before it, and so on. The prediction is worked out from the input and held against
+// what came, on two inputs that have nothing in common, so that it does not fit by chance. A mistake is named
+// only where its prediction holds to the bit on both; where none does, nothing is said.
 #pragma once
 
+#include "result.hpp"
 #include "run.hpp"
+
+#include <span>
 
 namespace lab {
 
-struct Symptom {
-  const Case& given;
-  const Sequence& input;
-  double expected = 0, tolerance = 0;
-  double got = 0;
-  std::vector<double> again; // results of further runs on the same input
+// What one run was given and gave.
+struct Observation {
+  const Sequence* input = nullptr;
+  double expected = 0, got = 0;
 };
 
-// "" where nothing fits.
-std::string diagnose(const Symptom& symptom);
+struct Symptom {
+  Case given;
+  unsigned resident_blocks = 1;          // blocks of given.block threads that the device holds
+  std::vector<Observation> observations; // on different inputs of the same case; at least one
+  std::vector<double> again;             // further results on the first observation's input
+};
+
+// With an empty kind where nothing fits.
+Diagnosis diagnose(const Symptom& symptom);
+
+// The diagnosis that says most: the specific before the vague, then that of the largest input. `checks` in
+// the order in which they were made, smallest first.
+const Diagnosis* most_telling(std::span<const Check> checks);
 
 } // namespace lab

@@ -1,6 +1,7 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "check.hpp"
 #include "command_line.hpp"
+#include "diagnosis.hpp"
 #include "processes.hpp"
 #include "report.hpp"
 #include "technique.hpp"
@@ -114,7 +115,7 @@ private:
     try {
       run_rung(rung, result);
     } catch (const CudaError& error) {
-      result.checks.push_back({"the rung runs", false, false, error.what(), ""});
+      result.checks.push_back({"the rung runs", false, false, error.what(), {}});
       device_lost_ = true; // whatever is left of the device, the next rung starts in a process of its own
     }
     decide(result);
@@ -201,6 +202,7 @@ private:
     const auto off = std::find_if(technique_.begin(), technique_.end(), [](const Check& c) { return !c.ok; });
     if (failed != result.checks.end()) {
       result.state = State::wrong;
+      if (const Diagnosis* found = most_telling(result.checks)) result.diagnosis = *found;
       result.reason = fmt::format("{}: {}", failed->name, failed->message);
     } else if (!result.hazards.empty()) {
       result.state = State::hazard;
@@ -214,7 +216,7 @@ private:
     }
     if (!result.hazards.empty()) result.file = result.hazards[0].file, result.line = result.hazards[0].line;
     for (Check& check : technique_) result.checks.push_back(std::move(check));
-    if (!slow_.empty()) result.checks.push_back({"speed", false, false, slow_, ""});
+    if (!slow_.empty()) result.checks.push_back({"speed", false, false, slow_, {}});
     technique_.clear(), slow_.clear();
   }
 

@@ -78,9 +78,9 @@ void print_text(const Result& result, const Options& options) {
   for (const Check& check : result.checks) {
     if (check.ok || check.skipped) continue;
     fmt::print("    {}: {}\n", check.name, check.message);
-    if (!check.diagnosis.empty()) fmt::print("    {}\n", check.diagnosis);
-    break; // the first says most; --tap and --json have them all
+    break; // --tap and --json have them all
   }
+  if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
   for (const Hazard& hazard : result.hazards) fmt::print("    {}: {}\n", hazard.kind, hazard.message);
   if (result.profile && options.profile) print_profile(*result.profile);
   if (result.timing) print_timing(*result.timing);
@@ -103,7 +103,7 @@ void print_tap(const Result& result, bool todo_fails) {
     fmt::print("{} {} - {}{}\n", check.ok ? "ok" : "not ok", ++number, tap_text(check.name),
                check.skipped ? " # SKIP " + tap_text(check.message) : "");
     if (!check.skipped && !check.message.empty()) print_comment(check.message);
-    if (!check.diagnosis.empty()) print_comment(check.diagnosis);
+    if (!check.diagnosis.text.empty()) print_comment(check.diagnosis.text);
   }
   for (const Hazard& hazard : result.hazards) {
     fmt::print("not ok {} - {}: {}:{}\n", ++number, hazard.kind, hazard.file, hazard.line);

@@ -11,11 +11,15 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
+ordered_json to_json(const Diagnosis& diagnosis) {
+  return {{"kind", diagnosis.kind}, {"text", diagnosis.text}};
+}
+
 ordered_json to_json(const Check& check) {
   ordered_json out{{"name", check.name}, {"ok", check.ok}};
   if (check.skipped) out["skipped"] = true;
   if (!check.message.empty()) out["message"] = check.message;
-  if (!check.diagnosis.empty()) out["diagnosis"] = check.diagnosis;
+  if (!check.diagnosis.kind.empty()) out["diagnosis"] = to_json(check.diagnosis);
   return out;
 }
 
@@ -72,6 +76,7 @@ ordered_json to_json(const Timing& timing) {
 ordered_json to_json(const Result& result) {
   ordered_json out{{"name", result.rung}, {"state", name_of(result.state)}, {"reason", result.reason}};
   if (result.line > 0) out["file"] = result.file, out["line"] = result.line;
+  if (!result.diagnosis.kind.empty()) out["diagnosis"] = to_json(result.diagnosis);
   out["checks"] = ordered_json::array();
   for (const Check& check : result.checks) out["checks"].push_back(to_json(check));
   out["hazards"] = ordered_json::array();

@@ -13,13 +13,20 @@ namespace lab {
 enum class State { todo, wrong, hazard, off_technique, slow, pass, skip };
 std::string_view name_of(State state);
 
+// What a wrong result looks like, with the evidence.
+struct Diagnosis {
+  std::string kind; // "lost-tail"; diagnosis.cpp lists them. "": nothing fits
+  std::string text;
+  bool specific = false; // tells one mistake from others, as "the result is 0" does not
+};
+
 // One run of a rung on one input, or one property that it must have.
 struct Check {
   std::string name; // "n = 257, exact"
   bool ok = true;
-  bool skipped = false;  // message says why
-  std::string message;   // what was expected and what came, where it is not ok
-  std::string diagnosis; // what the wrong number looks like, where the evidence holds
+  bool skipped = false; // message says why
+  std::string message;  // what was expected and what came, where it is not ok
+  Diagnosis diagnosis;
 };
 
 struct Hazard {
@@ -56,6 +63,7 @@ struct Result {
   std::string reason; // one line
   std::string file;   // where to look: the next TODO, or a hazard
   int line = 0;
+  Diagnosis diagnosis; // the one of its checks that says most
   std::vector<Check> checks;
   std::vector<Hazard> hazards;
   std::optional<Profile> profile;

@@ -167,7 +167,7 @@ double Sequence::operator[](std::size_t i) const {
 }
 
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
-  Sequence sequence{type, kind, op, n, n, {}};
+  Sequence sequence{type, kind, op, n, n, seed, {}};
   if (n > longest_without_period) sequence.period = long_period;
   if (!is_float(type)) sequence.kind = Kind::exact;
   sequence.values.resize(sequence.period * size_of(type));

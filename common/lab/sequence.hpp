@@ -32,6 +32,7 @@ struct Sequence {
   Kind kind{};
   Operator op{};
   std::size_t n = 0, period = 0;
+  std::uint64_t seed = 0;
   std::vector<std::byte> values;
 
   double operator[](std::size_t i) const; // element i < n, exactly

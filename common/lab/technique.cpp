@@ -54,7 +54,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
 }
 
 Check judge_promise(const Promise& promise, double measured, double bound) {
-  Check check{fmt::format("technique: {}", noun_of(promise.counter)), true, false, "", ""};
+  Check check{fmt::format("technique: {}", noun_of(promise.counter)), true, false, "", {}};
   const char* words = "expected";
   switch (promise.relation) {
   case Promise::Relation::equal:
@@ -86,11 +86,13 @@ std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const
   std::vector<Check> checks;
   if (rung.promise_count == 0) return checks;
   if (device().compute_capability < rung.promise_capability) {
-    checks.push_back({"technique", true, true,
+    checks.push_back({"technique",
+                      true,
+                      true,
                       fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
                                   rung.promise_capability / 10, rung.promise_capability % 10,
                                   device().compute_capability / 10, device().compute_capability % 10),
-                      ""});
+                      {}});
     return checks;
   }
   const unsigned block = std::clamp(options.block.value_or(256), rung.min_block, rung.max_block);
