@@ -103,10 +103,11 @@ std::uint64_t Parser::dimensions(bool& unsized) {
       unsized = true;
     } else {
       const Immediate size = constant();
-      if (size.kind != Immediate::Kind::integer || size.bits > largest_variable)
-        fail("an array is too large");
+      const bool fits = size.kind == Immediate::Kind::integer && size.bits <= largest_variable;
+      if (!fits || (size.bits != 0 && count > largest_variable / size.bits)) {
+        fail("the size of an array is negative or too large");
+      }
       count *= size.bits;
-      if (count > largest_variable) fail("an array is too large");
     }
     expect(']', "after the size of an array");
   }
@@ -174,6 +175,9 @@ void Parser::body_variables(Space space) {
 
 void Parser::declare_variable(std::string_view name, Variable variable, Symbol::Scope scope,
                               std::vector<Variable>& list) {
+  if (scope == Symbol::Scope::module_variable && function_indices_.contains(name)) {
+    fail("'" + variable.name + "' is declared twice");
+  }
   const auto index = static_cast<std::uint32_t>(list.size());
   if (names_.declare(name, Name{Name::Kind::symbol, {scope, index}, 0, 1})) {
     list.push_back(std::move(variable));

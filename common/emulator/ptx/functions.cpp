@@ -97,7 +97,14 @@ void Parser::dimensions_of(std::uint32_t (&dimensions)[3]) {
   } while (accept(','));
 }
 
+// Those that change nothing that is emulated are passed over; an unknown one may change anything, so it is
+// refused.
 void Parser::function_attributes(Function& function) {
+  constexpr std::string_view passed_over[] = {
+      ".minnctapersm", ".maxnctapersm",    ".maxnreg",
+      ".noreturn",     ".explicitcluster", ".maxclusterrank",
+      ".unique",       ".abi_preserve",    ".abi_preserve_control",
+  };
   while (token().kind == Token::Kind::directive) {
     Declarator ignored;
     if (accept_word(".maxntid")) {
@@ -106,15 +113,17 @@ void Parser::function_attributes(Function& function) {
       dimensions_of(function.required_threads);
     } else if (accept_word(".reqnctapercluster")) {
       dimensions_of(function.cluster);
+    } else if (accept_word(".blocksareclusters")) {
+      function.blocks_are_clusters = true;
     } else if (token().is(".pragma")) {
       body_directive();
-    } else if (!attribute(ignored)) {
-      // .minnctapersm, .maxnreg, .noreturn, .explicitcluster and their like change nothing that is emulated.
+    } else if (std::find(std::begin(passed_over), std::end(passed_over), token().text) !=
+               std::end(passed_over)) {
       lexer_.advance();
-      if (token().kind == Token::Kind::number) {
-        std::uint32_t unused[3];
-        dimensions_of(unused);
-      }
+      std::uint32_t unused[3];
+      if (token().kind == Token::Kind::number) dimensions_of(unused);
+    } else if (!attribute(ignored)) {
+      expected("'{', ';' or an attribute of a function");
     }
   }
 }
@@ -122,8 +131,8 @@ void Parser::function_attributes(Function& function) {
 void Parser::body() {
   function_.has_body = true;
   location_ = 0;
-  last_label_ = 0;
-  any_label_ = false;
+  greatest_target_ = 0;
+  any_branch_ = false;
   source_lines_.begin_function();
   target_lists_.clear();
   scopes_.clear();
@@ -156,6 +165,8 @@ void Parser::leave_scope() {
     const bool whole = fixup.element == Fixup::no_element;
     Operand& place = whole ? operand : std::get<VectorOperand>(operand.value).elements[fixup.element];
     place.value = LabelOperand{label->second};
+    greatest_target_ = std::max(greatest_target_, label->second);
+    any_branch_ = true;
   }
   if (scopes_.empty()) end_body();
 }
@@ -163,7 +174,7 @@ void Parser::leave_scope() {
 // Where the text runs off its end, a `ret` is added.
 void Parser::end_body() {
   const auto size = function_.body.size();
-  bool falls_off = size == 0 || (any_label_ && last_label_ == size);
+  bool falls_off = size == 0 || (any_branch_ && greatest_target_ == size);
   if (!falls_off) {
     const Instruction& last = function_.body.back();
     const bool ends = last.opcode == "ret" || last.opcode == "exit" || last.opcode == "trap" ||
@@ -230,9 +241,8 @@ void Parser::body_directive() {
 void Parser::label(std::string_view name) {
   if (token().is(".callprototype")) return callprototype(name);
   if (token().is(".branchtargets") || token().is(".calltargets")) return target_list(name);
-  last_label_ = static_cast<std::uint32_t>(function_.body.size());
-  any_label_ = true;
-  if (!scopes_.back().labels.emplace(name, last_label_).second) {
+  const auto next = static_cast<std::uint32_t>(function_.body.size());
+  if (!scopes_.back().labels.emplace(name, next).second) {
     fail("the label '" + std::string(name) + "' stands twice in one scope");
   }
 }

@@ -140,6 +140,10 @@ Operand Parser::operand(std::size_t index) {
 // A name, a constant or a negated predicate: what may also stand in braces and in the lists of a call.
 Operand Parser::simple_operand() {
   if (token().kind == Token::Kind::word) return name_operand();
+  if (token().kind == Token::Kind::punctuation &&
+      token().text.find_first_of("-+~!(") == std::string_view::npos) {
+    expected("an operand");
+  }
   if (!token().is('!')) return {constant()};
   lexer_.advance();
   if (token().kind != Token::Kind::word) {
@@ -263,7 +267,10 @@ std::int64_t Parser::offset() {
 }
 
 Operand Parser::list_of_targets(const Name& name, std::size_t operand) {
+  constexpr std::uint64_t most = 1 << 22;
   VectorOperand all;
+  listed_target_count_ += target_lists_[name.index].size();
+  if (listed_target_count_ > most) fail("more branch targets are listed than any program needs");
   for (const std::string_view target : target_lists_[name.index]) {
     all.elements.push_back(label_reference(target, operand, static_cast<std::uint32_t>(all.elements.size())));
   }

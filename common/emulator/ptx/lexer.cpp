@@ -69,7 +69,8 @@ void Lexer::advance() {
   }
   const char first = *position_;
   const std::uint8_t kind = class_of(first);
-  if (kind == letter) return word();
+  const bool modulo = first == '%' && !in_word(position_[1]);
+  if (kind == letter && !modulo) return word();
   if (kind == digit) return number();
   if (first == '"') return string();
   if (first == '.' && class_of(position_[1]) == letter) {

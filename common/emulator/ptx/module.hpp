@@ -143,6 +143,7 @@ struct Function {
   std::uint32_t max_threads[3] = {0, 0, 0};       // .maxntid (0: not given)
   std::uint32_t required_threads[3] = {0, 0, 0};  // .reqntid
   std::uint32_t cluster[3] = {0, 0, 0};           // .reqnctapercluster
+  bool blocks_are_clusters = false;    // .blocksareclusters: a launch's grid counts clusters, not blocks
   std::uint32_t location = 0;          // of the function itself
 };
 

@@ -178,11 +178,16 @@ void Parser::alias_directive() {
 
 void Parser::finish() {
   resolve_initialisers();
+  constexpr std::size_t most_copied_instructions = 1 << 20;
+  std::size_t copied = 0;
   for (const auto& [name, aliasee] : aliases_) {
     Function& alias = module_.functions[find(name)->symbol.index];
     const Function& original = module_.functions[find(aliasee)->symbol.index];
     if (!original.has_body)
       fail("'.alias' gives '" + std::string(aliasee) + "' another name, but it has no body");
+    if (alias.has_body) fail("'.alias' names '" + std::string(name) + "', which has a body of its own");
+    copied += original.body.size();
+    if (copied > most_copied_instructions) fail("more is aliased than any program needs");
     const Linkage link = alias.linkage;
     alias = Function(original);
     alias.name = name;

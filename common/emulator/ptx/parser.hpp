@@ -158,15 +158,17 @@ private:
   std::unordered_map<std::string_view, const Text::InstructionName*> instruction_names_;
   std::vector<std::pair<std::size_t, PendingSymbol>> pending_symbols_; // variable index, what it names
   std::vector<std::pair<std::string_view, std::string_view>> aliases_;
-  std::uint64_t register_count_ = 0; // in the whole module
+  // In the whole module: what a few lines of text can multiply is bounded.
+  std::uint64_t register_count_ = 0;
+  std::uint64_t listed_target_count_ = 0;
 
   // The function whose body is being read.
   Function function_;
   std::vector<LabelScope> scopes_;
   std::vector<std::vector<std::string_view>> target_lists_;
   std::uint32_t location_ = 0;
-  std::uint32_t last_label_ = 0; // the instruction index that the last label names
-  bool any_label_ = false;
+  std::uint32_t greatest_target_ = 0; // the last instruction that a branch leads to
+  bool any_branch_ = false;
   unsigned depth_ = 0; // of nested expressions
 };
 

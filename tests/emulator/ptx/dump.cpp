@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <unordered_set>
 
 namespace warpfold::ptx {
 namespace {
@@ -69,7 +70,11 @@ private:
     return "?";
   }
 
-  std::string reg(std::uint32_t index) const { return function_->registers[index].name; }
+  // Registers of different scopes may share a name: then the index says which is meant.
+  std::string reg(std::uint32_t index) const {
+    const std::string& name = function_->registers[index].name;
+    return names_.count(name) > 1 ? fmt::format("{}@{}", name, index) : name;
+  }
 
   std::string operand(const Operand& each) const {
     return std::visit(
@@ -128,6 +133,8 @@ private:
 
   void function(const Function& each) {
     function_ = &each;
+    names_.clear();
+    for (const Register& named : each.registers) names_.insert(named.name);
     line("{}{} {}{} at {}", linkage_names[static_cast<int>(each.linkage)], each.is_entry ? "entry" : "func",
          each.name, each.has_body ? "" : " declared", place(each.location));
     for (const Variable& result : each.results) variable(result, "  result ");
@@ -137,6 +144,7 @@ private:
     limits("at most", each.max_threads);
     limits("exactly", each.required_threads);
     limits("cluster", each.cluster);
+    if (each.blocks_are_clusters) line("  blocks are clusters");
     line("  registers {}", each.registers.size());
     for (const Variable& local : each.variables) variable(local, "  ");
     for (const Prototype& prototype : each.prototypes) {
@@ -170,6 +178,7 @@ private:
 
   const Module& module_;
   const Function* function_ = nullptr;
+  std::unordered_multiset<std::string_view> names_; // of its registers
   std::string out_;
 };
 
@@ -177,6 +186,14 @@ private:
 
 std::string dump(const Module& module) {
   return Dumper(module).all();
+}
+
+std::string dump_or_error(std::string_view text) {
+  try {
+    return dump(parse(text));
+  } catch (const ParseError& error) {
+    return fmt::format("error: {}\n", error.what());
+  }
 }
 
 } // namespace warpfold::ptx

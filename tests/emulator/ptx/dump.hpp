@@ -4,9 +4,12 @@
 #include "ptx/module.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace warpfold::ptx {
 
 std::string dump(const Module& module);
+// The same of a PTX text, or "error: ..." where it cannot be parsed.
+std::string dump_or_error(std::string_view text);
 
 } // namespace warpfold::ptx

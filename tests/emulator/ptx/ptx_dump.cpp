@@ -40,16 +40,13 @@ int main(int argc, char** argv) {
       return 2;
     }
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    try {
-      if (timing) {
-        fmt::print("{}: {} bytes, {:.2f} ms\n", argv[index], text.size(), milliseconds_to_parse(text));
-      } else {
-        fmt::print("{}", warpfold::ptx::dump(warpfold::ptx::parse(text)));
-      }
-    } catch (const warpfold::ptx::ParseError& error) {
-      fmt::print(stderr, "{}: {}\n", argv[index], error.what());
-      ++failures;
+    if (timing) {
+      fmt::print("{}: {} bytes, {:.2f} ms\n", argv[index], text.size(), milliseconds_to_parse(text));
+      continue;
     }
+    const std::string result = warpfold::ptx::dump_or_error(text);
+    fmt::print("{}", result);
+    if (result.starts_with("error: ")) ++failures;
   }
   return failures == 0 ? 0 : 1;
 }

@@ -1,0 +1,105 @@
+// Random bodies: what `basic_blocks` says is held against the definitions, computed the slow way.
+#include "ptx/control_flow.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <string>
+
+namespace {
+
+using warpfold::ptx::BasicBlock;
+using warpfold::ptx::Function;
+
+// `count` statements, each labelled; most are guarded branches to anywhere, so that the end is always
+// reached. The end has two instructions and two ways in, so that no branch into it is passed over as a way
+// out.
+Function random_function(std::mt19937& random, int count) {
+  const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  std::string text = ".version 8.0\n.target sm_75\n.entry k() { .reg .pred p; .reg .b32 r; @p bra L" +
+                     std::to_string(count) + ";\n";
+  for (int line = 0; line < count; ++line) {
+    text += "L" + std::to_string(line) + ": ";
+    switch (pick(4)) {
+    case 0:
+      text += "add.u32 r, r, 1;\n";
+      break;
+    case 1:
+      text += "bra L" + std::to_string(line + 1 + pick(count - line)) + ";\n";
+      break;
+    default:
+      text += "@p bra L" + std::to_string(pick(count + 1)) + ";\n";
+      break;
+    }
+  }
+  text += "L" + std::to_string(count) + ": add.u32 r, r, 2;\nret; }";
+  return warpfold::ptx::parse(text).functions.at(0);
+}
+
+std::vector<bool> reachable(const std::vector<BasicBlock>& blocks, std::uint32_t from,
+                            std::uint32_t without) {
+  std::vector<bool> seen(blocks.size(), false);
+  std::vector<std::uint32_t> open;
+  if (from != without) open.push_back(from);
+  while (!open.empty()) {
+    const std::uint32_t block = open.back();
+    open.pop_back();
+    if (seen[block]) continue;
+    seen[block] = true;
+    for (const std::uint32_t next : blocks[block].successors) {
+      if (next != without) open.push_back(next);
+    }
+  }
+  return seen;
+}
+
+// By definition: p post-dominates b if without p the end cannot be reached from b. The immediate one is that
+// which all the others post-dominate too.
+std::uint32_t slow_post_dominator(const std::vector<BasicBlock>& blocks, std::uint32_t block) {
+  const auto end = static_cast<std::uint32_t>(blocks.size() - 1);
+  std::set<std::uint32_t> all;
+  for (std::uint32_t other = 0; other < blocks.size(); ++other) {
+    if (other != block && !reachable(blocks, block, other)[end]) all.insert(other);
+  }
+  for (const std::uint32_t candidate : all) {
+    bool nearest = true;
+    for (const std::uint32_t other : all) {
+      nearest = nearest && (other == candidate || !reachable(blocks, candidate, other)[end]);
+    }
+    if (nearest) return candidate;
+  }
+  return BasicBlock::none;
+}
+
+TEST(ControlFlow, CutsBodiesIntoBlocksThatCoverThem) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    const Function function = random_function(random, 1 + round % 23);
+    const auto blocks = warpfold::ptx::basic_blocks(function);
+    std::uint32_t next = 0;
+    for (const BasicBlock& block : blocks) {
+      EXPECT_EQ(block.begin, next);
+      EXPECT_LT(block.begin, block.end);
+      for (std::uint32_t index = block.begin; index + 1 < block.end; ++index) {
+        EXPECT_NE(function.body[index].opcode, "bra");
+      }
+      next = block.end;
+    }
+    EXPECT_EQ(next, function.body.size());
+  }
+}
+
+TEST(ControlFlow, FindsTheImmediatePostDominators) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 400; ++round) {
+    const auto blocks = warpfold::ptx::basic_blocks(random_function(random, 1 + round % 19));
+    for (std::uint32_t block = 0; block + 1 < blocks.size(); ++block) {
+      ASSERT_EQ(blocks[block].post_dominator, slow_post_dominator(blocks, block))
+          << "round " << round << ", block " << block;
+    }
+    EXPECT_EQ(blocks.back().post_dominator, BasicBlock::none);
+  }
+}
+
+} // namespace
