@@ -1,7 +1,6 @@
 """Building with Meson in .kit/build, apart from the student's own build folder."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from .console import say
 from .errors import BUILD, KitError
 from .lock import exclusive
 from .paths import BUILD as FOLDER
-from .paths import LOGS, ROOT
+from .paths import LOGS, OWN, ROOT
 from .process import output, relative, tail
 from .toolchain import Tools
 
@@ -57,13 +56,12 @@ class Build:
             ninja([self.tools.ninja, "-C", str(FOLDER), *(targets or [])], self.tools.environ())
 
     def introspect(self, what: str):
-        result = subprocess.run(
-            [self.tools.meson, "introspect", f"--{what}", str(FOLDER)],
-            text=True, capture_output=True, env=self.tools.environ(),
-        )  # fmt: skip
-        if result.returncode != 0:
-            raise KitError(f"meson introspect --{what} failed\n{tail(result.stdout + result.stderr)}", code=BUILD)
-        return json.loads(result.stdout)
+        """What `meson introspect --WHAT` prints, read from the file that Meson keeps of it for other programs."""
+        path = FOLDER / "meson-info" / f"intro-{what}.json"
+        try:
+            return json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise KitError(f"{relative(path)} cannot be read", f"Remove {relative(OWN)} and try again.", BUILD) from error
 
     def target(self, kind: str, name: str) -> Path:
         """The file that a target builds."""
@@ -121,6 +119,3 @@ def build_failure(talk: str) -> KitError:
     what = lines[start].removeprefix("FAILED:").strip() if lines else "nothing"
     return KitError(f"could not build {what}\n" + "\n".join(shown), f"The whole output: {relative(log)}", BUILD)
 
-
-def jobs() -> int:
-    return len(os.sched_getaffinity(0))
