@@ -109,6 +109,8 @@ const char* cudaGetErrorString(cudaError_t error) {
 
 namespace warpfold::runtime {
 
-int refuse_by_name(const char* function) { return not_supported(function); }
+int refuse_by_name(const char* function) {
+  return not_supported(function);
+}
 
 } // namespace warpfold::runtime

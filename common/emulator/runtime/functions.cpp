@@ -42,7 +42,7 @@ cudaError_t set_dynamic_shared(KernelEntry& entry, int value) {
     throw Refusal(
         cudaErrorInvalidValue,
         fmt::format("{}: {} bytes of dynamic shared memory beside {} static ones: a block may have {} in all",
-                    entry.name, value, fixed, Limits::shared_per_block_optin + 0));
+                    readable_name(entry), value, fixed, Limits::shared_per_block_optin + 0));
   entry.dynamic_shared_limit = static_cast<std::uint32_t>(value);
   return cudaSuccess;
 }

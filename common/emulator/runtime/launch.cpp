@@ -4,8 +4,11 @@
 #include "runtime.hpp"
 #include "streams.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
 #include <fmt/format.h>
+#include <memory>
 
 namespace warpfold::runtime {
 namespace {
@@ -17,10 +20,8 @@ std::string text(const Dim3& size) {
   return fmt::format("({}, {}, {})", size.x, size.y, size.z);
 }
 
-// The names that the student sees: a mangled name with its parameter list taken apart helps nobody, so both
-// are given by the report; here the plain one is enough.
 [[noreturn]] void refuse(cudaError_t code, const KernelEntry& entry, const std::string& what) {
-  throw Refusal(code, fmt::format("{}: {}", entry.name, what));
+  throw Refusal(code, fmt::format("{}: {}", readable_name(entry), what));
 }
 
 void check_dimension(const KernelEntry& entry, const char* what, const Dim3& size, const Dim3& limit) {
@@ -106,11 +107,18 @@ std::string place(const machine::SourceLine& line) {
   return line.line ? fmt::format("{}:{}: ", line.file, line.line) : std::string();
 }
 
-void report_fault(const std::string& kernel, const machine::Fault& fault) {
-  say(fmt::format("{}{} [kernel {}]", place(fault.where), fault.message, kernel));
+void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
+  say(fmt::format("{}{} [kernel {}]", place(fault.where), fault.message, readable_name(kernel)));
 }
 
 } // namespace
+
+std::string readable_name(const KernelEntry& entry) {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(entry.name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? name.get() : entry.name;
+}
 
 std::uint32_t dynamic_shared_limit(const KernelEntry& entry) {
   const std::uint32_t fixed = entry.kernel->attributes().static_shared;
@@ -144,7 +152,7 @@ cudaError_t run(const PreparedLaunch& launch) {
       machine::launch(*launch.entry->kernel, launch.shape, launch.parameters, options);
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
-  report_fault(record.kernel, *record.fault);
+  report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
   return error;

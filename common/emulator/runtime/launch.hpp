@@ -15,6 +15,9 @@ struct PreparedLaunch {
   std::vector<std::byte> parameters;
 };
 
+// The kernel's name as its source has it: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.
+std::string readable_name(const KernelEntry& entry);
+
 // Checks the shape against the limits and copies the arguments. Throws Refusal with the limit that is broken.
 PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments);
 

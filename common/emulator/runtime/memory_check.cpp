@@ -26,8 +26,9 @@ bool is_host_accessible(const Allocation& allocation) {
 void check_fits(const char* what, const void* pointer, std::size_t size, const Allocation& allocation) {
   if (address_of(pointer) + size <= allocation.end() && address_of(pointer) + size >= address_of(pointer))
     return;
-  throw Refusal(cudaErrorInvalidValue, fmt::format("{} bytes at {} would pass the end of it: it is {}", size,
-                                                   what, describe(pointer)));
+  throw Refusal(cudaErrorInvalidValue,
+                fmt::format("{} bytes, but only {} are left at {}: it is {}", size,
+                            allocation.end() - address_of(pointer), what, describe(pointer)));
 }
 
 void check_host_side(const char* what, const void* pointer, std::size_t size, const char* direction) {
@@ -64,6 +65,9 @@ void check_device_range(const char* what, const void* pointer, std::size_t size)
   if (size == 0) return;
   if (!pointer) throw Refusal(cudaErrorInvalidValue, fmt::format("{} is null", what));
   auto allocation = allocation_of(pointer);
+  if (!allocation && !Runtime::get().memory.reserves(address_of(pointer)))
+    throw Refusal(cudaErrorInvalidValue,
+                  fmt::format("{} ({}) is host memory; device memory is needed", what, pointer));
   if (!allocation)
     throw Refusal(cudaErrorInvalidValue,
                   fmt::format("{} is not in live device memory: {}", what, describe(pointer)));

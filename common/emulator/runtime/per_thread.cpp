@@ -1,6 +1,6 @@
-// With --default-stream per-thread a program calls cudaMemcpy_ptds for cudaMemcpy, and so on: stream 0 then means the
-// thread's own default stream. All work is done as it is issued (streams.hpp), so the two streams differ in nothing
-// that a program can see, and each of these names is a jump to the plain function.
+// With --default-stream per-thread a program calls cudaMemcpy_ptds for cudaMemcpy, and so on: stream 0 then
+// means the thread's own default stream. All work is done as it is issued (streams.hpp), so the two streams
+// differ in nothing that a program can see, and each of these names is a jump to the plain function.
 #if defined(__x86_64__)
 #define JUMP "jmp "
 #define FAR "@PLT"

@@ -1,0 +1,8 @@
+// What every program here uses: a call, printed as it stands in the source, and what it returned.
+#pragma once
+
+#include <cstdio>
+#include <cuda_runtime.h>
+
+#define SHOW(call) std::printf("%s -> %s\n", #call, cudaGetErrorName(call))
+#define SHOW_VALUE(expression) std::printf("%s = %lld\n", #expression, static_cast<long long>(expression))

@@ -1,0 +1,69 @@
+"""WARPFOLD_... variables and warpfold_emulator.h: options, and the report at the end of a process."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+USE_DEVICE = """
+import ctypes, os
+cuda = ctypes.CDLL(os.environ["WARPFOLD_EMULATOR"])
+cuda.cudaMemGetInfo(None, None)
+"""
+
+
+def run(**variables: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", USE_DEVICE],
+        env=os.environ | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+    )
+
+
+class Environment(unittest.TestCase):
+    def test_report_is_written_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.json"
+            path.write_text("an older report")
+            result = run(WARPFOLD_REPORT=str(path))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            report = json.loads(path.read_text())
+            self.assertEqual(report["launches"], [])
+            self.assertEqual(report["hazards"], [])
+            self.assertEqual([entry.name for entry in Path(folder).iterdir()], ["report.json"])
+
+    def test_report_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run(WARPFOLD_REPORT=f"{folder}/no/such/folder/report.json")
+            self.assertRegex(result.stderr, "cannot write the report to .*report.json.*No such file")
+            self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_values_that_are_not_allowed(self):
+        for variable, value in {
+            "WARPFOLD_WORKERS": "many", "WARPFOLD_CHECKS": "races,spelling", "WARPFOLD_STEP_LIMIT": "-1",
+        }.items():
+            result = run(**{variable: value})
+            self.assertRegex(result.stderr, f"^warpfold: {variable}={value} is ignored: expected ")
+
+    def test_values_that_are_allowed(self):
+        result = run(WARPFOLD_WORKERS="2", WARPFOLD_CHECKS="none", WARPFOLD_STEP_LIMIT="1000000")
+        self.assertEqual(result.stderr, "")
+
+    def test_options(self):
+        emulator = ctypes.CDLL(os.environ["WARPFOLD_EMULATOR"])
+        self.assertEqual(emulator.warpfold_emulator_interface(), 1)
+        option = emulator.warpfold_emulator_option
+        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"checks", b"none")]:
+            self.assertEqual(option(name, value), 0, (name, value))
+        for name, value in [(b"workers", b"x"), (b"workers", b""), (b"colour", b"red"), (b"checks", b"al"), (None, b"1")]:
+            self.assertEqual(option(name, value), -1, (name, value))
+        emulator.warpfold_emulator_reset()
+        emulator.warpfold_emulator_report.restype = ctypes.c_char_p
+        self.assertEqual(json.loads(emulator.warpfold_emulator_report())["launches"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
