@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Tools:
         """For Meson, Ninja and all that they start."""
         own = [str(VENV / "bin")] if VENV.exists() else []
         path = os.pathsep.join([*own, str(self.nvcc.parent), os.environ.get("PATH", os.defpath)])
-        return os.environ | {"PATH": path, "NVCC": shlex.quote(str(self.nvcc)), "NINJA": self.ninja}
+        return os.environ | {"PATH": path, "NINJA": self.ninja}
 
 
 def prepare(tests: bool = False) -> Tools:
@@ -68,7 +67,9 @@ def version_of(path: str) -> tuple[int, int]:
 
 def nvcc() -> Toolkit:
     """The first usable nvcc of: $NVCC, PATH, the usual folders, the kit's own; the last is installed where none is."""
-    first = toolkit_paths.configured_nvcc()
+    if named := os.environ.get("NVCC"):
+        return named_nvcc(named)
+    first = toolkit_paths.nvcc_on_path()
     candidates = list(dict.fromkeys(([first] if first else []) + toolkit_paths.other_nvccs(TOOLKIT)))
     refusals = []
     for candidate in candidates:
@@ -81,6 +82,17 @@ def nvcc() -> Toolkit:
     for refusal in refusals:
         say(refusal.splitlines()[0])
     return install_toolkit(nvcc_is_there=bool(refusals))
+
+
+def named_nvcc(name: str) -> Toolkit:
+    """The user's own choice: taken, or refused with the reason, but never passed over."""
+    path = Path(name).absolute()
+    if path.name != "nvcc" or not os.access(path, os.X_OK) or path.is_dir():
+        raise KitError(f"NVCC={name}: not an nvcc that can be run", "Give its whole path, as NVCC=/usr/local/cuda/bin/nvcc.", SETUP)
+    try:
+        return toolkit_paths.inspect(path)
+    except ToolkitError as error:
+        raise KitError(f"NVCC={name}: {error}", code=SETUP) from error
 
 
 def install_toolkit(nvcc_is_there: bool) -> Toolkit:

@@ -33,10 +33,9 @@ class Toolkit:
     keeps_ptx_plain: bool  # whether it knows --no-compress
 
 
-def configured_nvcc() -> Path | None:
-    """The nvcc that Meson will use: the one named in NVCC, else the first on PATH."""
-    named = os.environ.get("NVCC")
-    found = shutil.which(shlex.split(named)[0] if named else "nvcc")
+def nvcc_on_path() -> Path | None:
+    """The nvcc that Meson uses: it looks nowhere else."""
+    found = shutil.which("nvcc")
     return Path(found) if found else None
 
 
@@ -134,7 +133,7 @@ def native_capability(toolkit: Toolkit) -> int | None:
 def missing_nvcc_message(kit_toolkit: Path) -> str:
     elsewhere = other_nvccs(kit_toolkit)
     if elsewhere:
-        return f"nvcc is not on PATH, but there is one here; name it: NVCC={elsewhere[0]} meson setup build"
+        return f"nvcc is not on PATH, but there is one on this machine: export PATH={elsewhere[0].parent}:$PATH"
     return (
         "nvcc, the CUDA compiler, was not found. Either install the CUDA Toolkit (12.0 or newer) and put its bin folder on\n"
         "PATH, or run `./kit setup`, which installs NVIDIA's compiler into the kit's own environment."
@@ -143,7 +142,7 @@ def missing_nvcc_message(kit_toolkit: Path) -> str:
 
 def main() -> int:
     root = Path(__file__).resolve().parents[2]
-    nvcc = configured_nvcc()
+    nvcc = nvcc_on_path()
     try:
         if nvcc is None:
             raise ToolkitError(missing_nvcc_message(root / ".kit" / "toolkit"))

@@ -58,6 +58,12 @@ class Setup(CloneCase):
         result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
         self.assertFails(result, 3, "does not take this machine's C++ compiler: gcc versions later than 15 are not supported")
 
+    def test_an_nvcc_that_the_user_names_is_never_passed_over(self):
+        self.machine()
+        self.assertFails(self.kit("setup", NVCC="/nowhere/nvcc"), 3, "NVCC=/nowhere/nvcc: not an nvcc that can be run")
+        self.fake("nvcc", NVCC.format(version="11.2", preprocess="exit 0"))
+        self.assertFails(self.kit("setup", NVCC=str(self.programs / "nvcc")), 3, "is CUDA 11.2")
+
     def test_no_meson_and_no_network(self):
         self.machine("meson")
         self.assertFails(self.kit("setup", **NO_INDEX), 3, "no network", "meson")
