@@ -1,0 +1,111 @@
+"""Stub and solution are one file but for the marked regions, and Meson's list of labs is what the programs say.
+
+Called by Meson with the labs' root folder, and for each lab LAB=RUNG,RUNG,...=PROGRAM or, for a solution,
+solutions/LAB=...; with nvcc=COMMAND as the last word the stubs are compiled with warnings as errors.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path()
+PROGRAMS = {}  # "04_shuffle" or "solutions/04_shuffle" -> (rungs, program)
+NVCC = []
+
+BEGIN = re.compile(r"^\s*// BEGIN (\w+)$")
+END = re.compile(r"^\s*// END (\w+)$")
+
+
+def source(tree: str, lab: str) -> Path:
+    return ROOT / tree / lab / f"{lab[3:]}.cu"
+
+
+def split(path: Path) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The lines outside the regions (markers included), and the regions as (rung, lines)."""
+    outside, regions, inside = [], [], None
+    for line in path.read_text().splitlines():
+        if END.match(line):
+            inside = None
+        if inside is None:
+            outside.append(line)
+        else:
+            inside.append(line)
+        if begin := BEGIN.match(line):
+            inside = []
+            regions.append((begin[1], inside))
+    return outside, regions
+
+
+def is_code(line: str) -> bool:
+    return bool(line.strip()) and not line.strip().startswith("//")
+
+
+class Labs(unittest.TestCase):
+    def setUp(self):
+        self.labs = [name for name in PROGRAMS if "/" not in name]
+        self.assertTrue(self.labs)
+
+    def test_mesons_list_is_what_the_programs_say(self):
+        for name, (rungs, program) in PROGRAMS.items():
+            with self.subTest(lab=name):
+                said = json.loads(subprocess.run([program, "--list", "--json"], text=True, capture_output=True,
+                                                 check=True, timeout=60).stdout)
+                self.assertEqual([rung["name"] for rung in said["rungs"]], rungs)
+                self.assertEqual(said["lab"], name.split("/")[-1])
+
+    def test_every_folder_with_a_lab_is_in_mesons_list(self):
+        for tree in ("labs", "solutions"):
+            folders = sorted(path.parent.name for path in (ROOT / tree).glob("*/*.cu"))
+            self.assertEqual(folders, sorted(self.labs), f"{tree}/ and the list in labs/meson.build differ")
+
+    def test_stub_and_solution_differ_between_the_markers_only(self):
+        for lab in self.labs:
+            with self.subTest(lab=lab):
+                stub, stub_regions = split(source("labs", lab))
+                solved, solved_regions = split(source("solutions", lab))
+                self.assertEqual(stub, solved)
+                self.assertEqual([rung for rung, _ in stub_regions], [rung for rung, _ in solved_regions])
+
+    def test_a_stubs_region_is_a_todo_with_its_length_and_a_solutions_is_code(self):
+        for lab in self.labs:
+            for (rung, stub), (_, solved) in zip(split(source("labs", lab))[1], split(source("solutions", lab))[1]):
+                with self.subTest(lab=lab, rung=rung):
+                    self.assertFalse([line for line in stub if is_code(line)])
+                    self.assertRegex(stub[0], r"^\s*// TODO: [A-Z]")
+                    text = " ".join(line.strip().removeprefix("//").strip() for line in stub)
+                    length = re.search(r"\((?:about )?(\d+) (?:short )?lines?\)$", text)
+                    self.assertTrue(length, f"the TODO does not say how many lines it takes: {text}")
+                    code = [line for line in solved if is_code(line)]
+                    self.assertTrue(code)
+                    self.assertFalse([line for line in solved if "TODO" in line])
+                    self.assertLessEqual(abs(len(code) - int(length[1])), max(1, len(code) // 5),
+                                         f"the TODO says {length[1]} lines, the solution takes {len(code)}")
+
+    def test_every_rung_has_a_region(self):
+        for lab in self.labs:
+            named = {rung for rung, _ in split(source("labs", lab))[1]}
+            self.assertEqual(named, set(PROGRAMS[lab][0]), lab)
+
+    def test_an_unfilled_stub_compiles_without_a_warning(self):
+        if not NVCC:
+            self.skipTest("no nvcc was named")
+        for lab in self.labs:
+            with self.subTest(lab=lab):
+                command = [*NVCC, "-Werror", "all-warnings", "-Xcompiler", "-Wall", "-c", str(source("labs", lab)),
+                           "-I", str(ROOT / "common/lab"), "-o", "/dev/null"]
+                result = subprocess.run(command, text=True, capture_output=True, timeout=120)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+
+if __name__ == "__main__":
+    ROOT = Path(sys.argv[1])
+    for word in sys.argv[2:]:
+        if word.startswith("nvcc="):
+            NVCC = word[len("nvcc="):].split("|")
+        else:
+            name, rungs, program = word.split("=", 2)
+            PROGRAMS[name] = (rungs.split(","), program)
+    unittest.main(argv=[sys.argv[0], "-v"])
