@@ -5,7 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace warpfold::testing {
+namespace warpfold::inputs {
 
 std::vector<std::filesystem::path> cases(const std::string& ending) {
   std::vector<std::filesystem::path> found;
@@ -22,4 +22,4 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-} // namespace warpfold::testing
+} // namespace warpfold::inputs

@@ -11,11 +11,12 @@ namespace {
 
 using warpfold::ptx::BasicBlock;
 using warpfold::ptx::Function;
+using warpfold::ptx::Module;
 
 // `count` statements, each labelled; most are guarded branches to anywhere, so that the end is always
 // reached. The end has two instructions and two ways in, so that no branch into it is passed over as a way
 // out.
-Function random_function(std::mt19937& random, int count) {
+Module module_of_random_function(std::mt19937& random, int count) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
   std::string text = ".version 8.0\n.target sm_75\n.entry k() { .reg .pred p; .reg .b32 r; @p bra L" +
                      std::to_string(count) + ";\n";
@@ -34,7 +35,7 @@ Function random_function(std::mt19937& random, int count) {
     }
   }
   text += "L" + std::to_string(count) + ": add.u32 r, r, 2;\nret; }";
-  return warpfold::ptx::parse(text).functions.at(0);
+  return warpfold::ptx::parse(text);
 }
 
 std::vector<bool> reachable(const std::vector<BasicBlock>& blocks, std::uint32_t from,
@@ -75,7 +76,8 @@ std::uint32_t slow_post_dominator(const std::vector<BasicBlock>& blocks, std::ui
 TEST(ControlFlow, CutsBodiesIntoBlocksThatCoverThem) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
-    const Function function = random_function(random, 1 + round % 23);
+    const Module module = module_of_random_function(random, 1 + round % 23);
+    const Function& function = module.functions.at(0);
     const auto blocks = warpfold::ptx::basic_blocks(function);
     std::uint32_t next = 0;
     for (const BasicBlock& block : blocks) {
@@ -93,7 +95,8 @@ TEST(ControlFlow, CutsBodiesIntoBlocksThatCoverThem) {
 TEST(ControlFlow, FindsTheImmediatePostDominators) {
   std::mt19937 random(2);
   for (int round = 0; round < 400; ++round) {
-    const auto blocks = warpfold::ptx::basic_blocks(random_function(random, 1 + round % 19));
+    const Module module = module_of_random_function(random, 1 + round % 19);
+    const auto blocks = warpfold::ptx::basic_blocks(module.functions.at(0));
     for (std::uint32_t block = 0; block + 1 < blocks.size(); ++block) {
       ASSERT_EQ(blocks[block].post_dominator, slow_post_dominator(blocks, block))
           << "round " << round << ", block " << block;

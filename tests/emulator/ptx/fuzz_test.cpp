@@ -19,7 +19,7 @@ public:
 
   std::string next() {
     std::string text = texts_[pick(texts_.size())];
-    for (std::size_t change = 0, changes = 1 + pick(6); change < changes; ++change) damage(text);
+    for (std::size_t change = 0, changes = 1 + pick(4); change < changes; ++change) damage(text);
     return text;
   }
 
@@ -94,10 +94,12 @@ private:
 
 TEST(Fuzz, DamagedTextsAreParsedOrRefused) {
   std::vector<std::string> texts;
-  for (const auto& path : testing::cases(".ptx")) texts.push_back(testing::read_file(path));
+  for (const auto& path : inputs::cases(".ptx")) {
+    if (path.parent_path().filename() != "malformed") texts.push_back(inputs::read_file(path));
+  }
   Mutator mutator(std::move(texts), 20261120);
   int parsed = 0, refused = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 40000; ++round) {
     const std::string result = ptx::dump_or_error(mutator.next()); // the dump follows every index there is
     ++(result.starts_with("error: PTX, line ") ? refused : parsed);
   }

@@ -15,7 +15,7 @@ class Case : public ::testing::TestWithParam<std::filesystem::path> {};
 TEST_P(Case, IsUnderstoodAsExpected) {
   const std::filesystem::path input = GetParam();
   const std::filesystem::path expected = std::filesystem::path(input).replace_extension(".txt");
-  EXPECT_EQ(testing::read_file(expected), ptx::dump_or_error(testing::read_file(input)));
+  EXPECT_EQ(inputs::read_file(expected), ptx::dump_or_error(inputs::read_file(input)));
 }
 
 std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& info) {
@@ -26,7 +26,7 @@ std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& info)
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ptx, Case, ::testing::ValuesIn(testing::cases(".ptx")), name_of);
+INSTANTIATE_TEST_SUITE_P(Ptx, Case, ::testing::ValuesIn(inputs::cases(".ptx")), name_of);
 
 TEST(Parse, KeepsNamesAliveInAModuleThatIsMoved) {
   ptx::Module outer;
