@@ -40,6 +40,9 @@ struct Grid {
   std::mutex mutex;
   std::optional<Fault> fault;                  // the first one; under `mutex`
   std::uint64_t block_count() const { return shape.grid.count(); }
+  std::uint32_t shared_bytes() const {         // of a block
+    return shape.dynamic_shared ? code.dynamic_shared_offset + shape.dynamic_shared : code.static_shared;
+  }
 };
 
 struct Barrier {
@@ -83,11 +86,19 @@ private:
 // Where the allocation lies that an operation accessed last: most accesses need no look-up.
 struct KnownRange { std::uint64_t begin = 1, end = 0; };
 
+// Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is remembered.
+struct Pattern {
+  std::uint64_t stride = 0;
+  std::uint32_t mask = 0, first = 0, width = 0;  // first: of the address, modulo a row of banks
+  std::uint16_t count = 0, ideal = 0;
+};
+
 struct Worker {
+  static constexpr std::size_t pattern_count = 256;
   Grid& grid;
   std::vector<Tally> tallies;                  // by operation
   std::vector<KnownRange> ranges;              // by operation
-  std::uint64_t generation = 0;                // of the address space when `ranges` was filled
+  Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0;              // bytes of local memory a lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 

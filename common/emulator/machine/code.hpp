@@ -32,7 +32,7 @@ struct alignas(64) Operation {
   std::uint32_t location = 0;          // index into ptx::Module::locations
   std::uint32_t guard = 0;             // row of the guarding predicate
   bool guard_negated = false;
-  std::uint8_t width = 0;              // bytes a lane, of memory operations
+  std::uint8_t width = 0;              // bytes of an address register: 4 or 8
   std::uint8_t order = 0;              // MemoryOrder of memory operations and fences
   std::uint8_t scope = 0;              // MemoryScope likewise
   std::uint32_t e = 0;                 // a fourth source, or a count

@@ -275,7 +275,7 @@ void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
   std::uint32_t source = decoder.source(in.operands[1], from);
   std::uint32_t destination = decoder.destination(in.operands[0], to_width);
   // Registers may be wider than the types: cut the source first, spread the result last.
-  if (unsigned held = decoder.width_of(in.operands[1]); held > from_width) {
+  if (unsigned held = decoder.width_of(in.operands[1]); held > std::max(2u, from_width)) {
     std::uint32_t cut = decoder.scratch(from_width);
     decoder.emit(need(pick_resize(held, from_width, false), in), cut, source);
     source = cut;

@@ -105,7 +105,7 @@ void Decoder::place_function_variables(const ptx::Function& function) {
 void Decoder::decode_function(std::uint32_t index) {
   const ptx::Function& function = program_.module().functions[index];
   function_ = &function;
-  frame_bytes_ = 0;
+  frame_bytes_ = row_alignment; // row 0 is nobody's, so that 0 can say "no row"
   register_rows_.clear();
   variable_rows_.clear();
   constant_rows_.clear();

@@ -135,7 +135,7 @@ const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask,
   return not_taken;
 }
 
-const Operation* Warp::arrive(const Operation*) {
+const Operation* Warp::arrive() {
   Meeting& here = meetings[static_cast<std::size_t>(meeting)];
   here.arrived |= mask;
   return here.arrived == here.expected ? complete(meeting) : next_path();
@@ -219,10 +219,9 @@ const Operation* Warp::return_from_call() {
   return settle(innermost);
 }
 
-const Operation* Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
+void Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
   save(next, Path::State::at_barrier);
   paths.back().barrier = static_cast<std::uint8_t>(barrier);
-  return nullptr;
 }
 
 const Operation* Warp::slice_over(const Operation* next) {

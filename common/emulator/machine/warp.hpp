@@ -94,11 +94,11 @@ struct Warp {
   // What the handlers of control flow use. Each returns the operation to go on with, or null.
   const Operation* diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
                            const Operation* meeting_place);
-  const Operation* arrive(const Operation* head);     // the running path is at its meeting
+  const Operation* arrive();                          // the running path is at its meeting
   const Operation* leave(std::uint32_t lanes_leaving, const Operation* next);  // exit
   const Operation* call(const Operation* op, std::uint32_t callee_index);  // goes on after `op` when all are back
   const Operation* return_from_call();
-  const Operation* wait_at_barrier(unsigned barrier, const Operation* next);  // Block::arrive wakes it
+  void wait_at_barrier(unsigned barrier, const Operation* next);  // Block::arrive wakes the path
   const Operation* slice_over(const Operation* next); // a path that has run long gives way
   // Lanes that wait at a meeting of the path stop waiting. True if there were any.
   bool release_waiting(std::int32_t meeting_of_path);

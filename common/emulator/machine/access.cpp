@@ -1,0 +1,234 @@
+// Addresses of a request: where they point, whether they may, and what the request costs.
+#include "memory.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+constexpr unsigned bank_row_bytes = bank_count * bank_bytes;
+
+const char* verb(AccessKind kind) {
+  return kind == AccessKind::load ? "reads" : kind == AccessKind::store ? "writes" : "updates atomically";
+}
+
+std::string describe(const Allocation& allocation, std::uint64_t address) {
+  if (address < allocation.begin)
+    return fmt::format("{} bytes before {}", allocation.begin - address, allocation.label);
+  if (address >= allocation.end()) {
+    std::uint64_t past = address - allocation.end();
+    return past == 0 ? fmt::format("right behind the last byte of {}", allocation.label)
+                     : fmt::format("{} bytes past the end of {}", past, allocation.label);
+  }
+  return fmt::format("byte {} of {}", address - allocation.begin, allocation.label);
+}
+
+// The first byte of [first, first + bytes) that is in no live allocation.
+std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
+  auto found = memory.find(first);
+  return found && found->end() < first + bytes ? found->end() : first;
+}
+
+[[noreturn]] void stop_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
+                              std::uint32_t lanes) {
+  const AddressSpace& memory = warp.worker->grid.memory;
+  std::uint64_t bad = first_bad_byte(memory, first, bytes);
+  auto near = memory.nearest(bad);
+  bool freed = near && !near->live && bad >= near->begin && bad < near->end();
+  constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
+  std::string where;
+  if (first < null_page) where = "a null pointer";
+  else if (freed) where = fmt::format("{}, which has been freed", describe(*near, bad));
+  else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough) where = describe(*near, bad);
+  else where = "no memory of the device: is it a pointer to the host's memory?";
+  stop(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
+       fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where), lanes);
+}
+
+[[noreturn]] void stop_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width, AccessKind kind,
+                                  std::uint32_t lanes) {
+  stop(warp, op, Fault::Kind::misaligned,
+       fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width), lanes);
+}
+
+std::size_t slot_of(const Pattern& p) {
+  std::uint64_t mixed = (p.stride * 0x9e3779b97f4a7c15ull) ^ (std::uint64_t{p.mask} * 0xc2b2ae3d27d4eb4full) ^
+                        (std::uint64_t{p.first} << 7 | p.width) * 0x165667b19e3779f9ull;
+  return (mixed >> 40) % Worker::pattern_count;
+}
+
+template <typename Compute>
+const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32_t mask, unsigned width, Compute compute) {
+  Pattern key{.stride = request.stride, .mask = mask,
+              .first = static_cast<std::uint32_t>(request.address[0] % bank_row_bytes), .width = width};
+  Pattern& known = patterns[slot_of(key)];
+  if (known.stride != key.stride || known.mask != key.mask || known.first != key.first || known.width != key.width) {
+    known = key;
+    compute(known);
+  }
+  return known;
+}
+
+} // namespace
+
+void read_addresses(const Warp& warp, const Operation* op, Request& request) {
+  Warp& w = const_cast<Warp&>(warp);
+  auto offset = static_cast<std::uint64_t>(op->immediate);
+  if (op->width == 8) {
+    const u64* base = w.row<u64>(op->a);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) request.address[lane] = base[lane] + offset;
+  } else {
+    const u32* base = w.row<u32>(op->a);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      request.address[lane] = static_cast<u32>(base[lane] + static_cast<u32>(offset));
+  }
+}
+
+void find_stride(Request& request) {
+  std::uint64_t first = request.address[0], stride = request.address[1] - first;
+  std::uint64_t differs = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= request.address[lane] ^ (first + lane * stride);
+  request.stride = stride;
+  request.even = differs == 0;
+}
+
+void check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
+                  AccessKind kind, std::uint32_t lanes) {
+  if (!in_known_range(warp, op, first, bytes)) {
+    auto found = warp.worker->grid.memory.find(first);
+    if (!found || first + bytes > found->end()) stop_global(warp, op, first, bytes, kind, lanes);
+    warp.worker->ranges[op->index] = {found->begin, found->end()};
+  }
+  if (first % width) stop_misaligned(warp, op, first, width, kind, lanes);
+}
+
+std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
+                     std::uint32_t lanes) {
+  const Grid& grid = warp.worker->grid;
+  std::uint64_t size = grid.shared_bytes();
+  if (offset + width > size || offset > size)
+    stop(warp, op, Fault::Kind::out_of_bounds,
+         fmt::format("{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} given at "
+                     "the launch)", verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
+                     grid.shape.dynamic_shared), lanes);
+  if (offset % width) stop_misaligned(warp, op, offset, width, kind, lanes);
+  return warp.block->shared.data() + offset;
+}
+
+std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width, AccessKind kind) {
+  std::uint32_t stride = warp.worker->local_stride;
+  if (offset + width > stride || offset > stride)
+    stop(warp, op, Fault::Kind::out_of_bounds,
+         fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind), width,
+                     static_cast<std::int64_t>(offset), stride), 1u << lane);
+  if (offset % width) stop_misaligned(warp, op, offset, width, kind, 1u << lane);
+  return warp.local_memory + lane * stride + offset;
+}
+
+std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address, std::uint64_t bytes,
+                      unsigned width, AccessKind kind) {
+  std::uint64_t window = address & window_mask, offset = address & ~window_mask;
+  if (window == shared_window) return shared_at(warp, op, offset, static_cast<unsigned>(bytes), kind, 1u << lane);
+  if (window == local_window) return local_at(warp, op, lane, offset, static_cast<unsigned>(bytes), kind);
+  if (window == parameter_window) {
+    auto parameters = warp.worker->grid.parameters;
+    if (kind != AccessKind::load || offset + bytes > parameters.size())
+      stop(warp, op, Fault::Kind::out_of_bounds, "leaves the kernel's parameters", 1u << lane);
+    return const_cast<std::byte*>(parameters.data()) + offset;
+  }
+  check_global(warp, op, address, bytes, width, kind, 1u << lane);
+  return reinterpret_cast<std::byte*>(address);
+}
+
+ptx::Space resolve_generic(const Warp& warp, Request& request) {
+  std::uint64_t any = 0, all = ~0ull;
+  each_active(warp, [&](unsigned lane) {
+    any |= request.address[lane] & window_mask;
+    all &= request.address[lane] & window_mask;
+  });
+  if (any == 0) return ptx::Space::global;
+  if (any != all || (any != shared_window && any != local_window)) return ptx::Space::generic;
+  for (std::uint64_t& address : request.address) address &= ~window_mask;
+  return any == shared_window ? ptx::Space::shared : ptx::Space::local;
+}
+
+void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width) {
+  Tally& tally = warp.tallies[op->index];
+  auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
+  ++tally.requests;
+  tally.lanes += lanes;
+  tally.bytes += lanes * width;
+  if (request.even && request.stride == width && warp.mask == all_lanes) {
+    tally.sectors += contiguous_sectors(request.address[0], warp_lanes * width);
+  } else if (request.even) {
+    tally.sectors += remembered(warp.worker->sector_patterns, request, warp.mask, width, [&](Pattern& pattern) {
+      pattern.count = static_cast<std::uint16_t>(sectors(request.address, warp.mask, width));
+    }).count;
+  } else {
+    tally.sectors += sectors(request.address, warp.mask, width);
+  }
+}
+
+void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width) {
+  Tally& tally = warp.tallies[op->index];
+  auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
+  ++tally.requests;
+  tally.lanes += lanes;
+  tally.bytes += lanes * width;
+  if (request.even && request.stride == width && width == bank_bytes) {
+    ++tally.wavefronts;
+    ++tally.ideal_wavefronts;
+  } else if (request.even) {
+    const Pattern& known = remembered(warp.worker->bank_patterns, request, warp.mask, width, [&](Pattern& pattern) {
+      Wavefronts cost = wavefronts(request.address, warp.mask, width);
+      pattern.count = static_cast<std::uint16_t>(cost.count);
+      pattern.ideal = static_cast<std::uint16_t>(cost.ideal);
+    });
+    tally.wavefronts += known.count;
+    tally.ideal_wavefronts += known.ideal;
+  } else {
+    Wavefronts cost = wavefronts(request.address, warp.mask, width);
+    tally.wavefronts += cost.count;
+    tally.ideal_wavefronts += cost.ideal;
+  }
+}
+
+MemoryForm memory_form(const ptx::Instruction& in) {
+  MemoryForm form;
+  form.type = type_modifier(in);
+  for (std::string_view m : in.modifiers) {
+    if (m == "global") form.space = ptx::Space::global;
+    else if (m == "const") form.space = ptx::Space::constant;
+    else if (m == "shared" || m == "shared::cta" || m == "shared::cluster") form.space = ptx::Space::shared;
+    else if (m == "local") form.space = ptx::Space::local;
+    else if (m == "param" || m == "param::entry" || m == "param::func") form.space = ptx::Space::parameter;
+    else if (m == "v2") form.elements = 2;
+    else if (m == "v4") form.elements = 4;
+    else if (m == "v8") form.elements = 8;
+    else if (m == "relaxed") form.order = MemoryOrder::relaxed;
+    else if (m == "acquire") form.order = MemoryOrder::acquire;
+    else if (m == "release") form.order = MemoryOrder::release;
+    else if (m == "acq_rel") form.order = MemoryOrder::acquire_release;
+    else if (m == "volatile" || m == "mmio") form.order = MemoryOrder::relaxed, form.scope = MemoryScope::system, form.is_volatile = true;
+    else if (m == "cta") form.scope = MemoryScope::block;
+    else if (m == "cluster") form.scope = MemoryScope::cluster;
+    else if (m == "gpu") form.scope = MemoryScope::device;
+    else if (m == "sys") form.scope = MemoryScope::system;
+    else if (m == "weak" || m == "nc" || m == "ca" || m == "cg" || m == "cs" || m == "lu" || m == "cv" || m == "wb" ||
+             m == "wt" || m == "noftz" || m.starts_with("L1::") || m.starts_with("L2::"))
+      continue; // caching changes no result
+  }
+  return form;
+}
+
+void set_form(Operation& op, const MemoryForm& form, const Decoder::Address& address, unsigned width) {
+  op.a = address.row;
+  op.immediate = address.offset;
+  op.width = static_cast<std::uint8_t>(address.width);
+  op.order = static_cast<std::uint8_t>(form.order);
+  op.scope = static_cast<std::uint8_t>(form.scope);
+  op.e = width;
+}
+
+} // namespace warpfold::machine

@@ -1,0 +1,201 @@
+#include "builtins.hpp"
+
+#include "memory.hpp"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <new>
+
+namespace warpfold::machine {
+
+namespace {
+
+// A builtin's arguments and result, lane by lane, in the caller's frame.
+class Arguments {
+public:
+  Arguments(Warp& warp, const Operation* op) : warp_(warp), list_(warp.worker->grid.code.lists.data() + op->list) {}
+  unsigned count() const { return list_[0]; }
+  u64 get(unsigned index, unsigned lane) const {
+    u64 value = 0;
+    std::memcpy(&value, warp_.frame + list_[1 + 2 * index] + lane * list_[2 + 2 * index],
+                std::min<std::size_t>(sizeof value, list_[2 + 2 * index]));
+    return value;
+  }
+  void set_result(unsigned lane, u64 value) const {
+    const std::uint32_t* results = list_ + 1 + 2 * count();
+    if (results[0] == 0) return;
+    std::memcpy(warp_.frame + results[1] + lane * results[2], &value, std::min<std::size_t>(sizeof value, results[2]));
+  }
+
+private:
+  Warp& warp_;
+  const std::uint32_t* list_;
+};
+
+std::string read_string(Warp& warp, const Operation* op, unsigned lane, u64 address) {
+  constexpr std::size_t longest = 1 << 16;
+  std::string text;
+  while (text.size() < longest) {
+    char c = static_cast<char>(*generic_at(warp, op, lane, address + text.size(), 1, 1, AccessKind::load));
+    if (c == 0) break;
+    text += c;
+  }
+  return text;
+}
+
+// One conversion of a printf format: "%-8.3lld".
+struct Conversion {
+  std::string spec;      // as the host's snprintf takes it
+  char kind = 0;
+  bool is_long = false;
+  int stars = 0;         // widths and precisions that are arguments
+};
+
+Conversion parse_conversion(const std::string& format, std::size_t& at) {
+  Conversion result{.spec = "%"};
+  for (++at; at < format.size(); ++at) {
+    char c = format[at];
+    result.spec += c;
+    if (c == '*') ++result.stars;
+    if (c == 'l' || c == 'j' || c == 'z' || c == 't') result.is_long = true;
+    if (std::strchr("diouxXcsfFeEgGaAp%n", c)) {
+      result.kind = c;
+      ++at;
+      break;
+    }
+  }
+  return result;
+}
+
+class Formatter {
+public:
+  Formatter(Warp& warp, const Operation* op, unsigned lane, u64 arguments)
+      : warp_(warp), op_(op), lane_(lane), next_(arguments) {}
+
+  std::string format(const std::string& text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      if (text[at] != '%') {
+        out += text[at++];
+        continue;
+      }
+      Conversion conversion = parse_conversion(text, at);
+      if (conversion.kind == '%') out += '%';
+      else if (conversion.kind != 0) out += convert(conversion);
+    }
+    return out;
+  }
+  int converted() const { return converted_; }
+
+private:
+  template <typename T> T take() {
+    next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T value;
+    std::memcpy(&value, generic_at(warp_, op_, lane_, next_, sizeof(T), sizeof(T), AccessKind::load), sizeof(T));
+    next_ += sizeof(T);
+    return value;
+  }
+
+  template <typename T> std::string print(const Conversion& conversion, const int* stars, T value) {
+    auto write = [&](char* to, std::size_t size) {
+      const char* spec = conversion.spec.c_str();
+      if (conversion.stars == 2) return std::snprintf(to, size, spec, stars[0], stars[1], value);
+      if (conversion.stars == 1) return std::snprintf(to, size, spec, stars[0], value);
+      return std::snprintf(to, size, spec, value);
+    };
+    std::string text(static_cast<std::size_t>(std::max(0, write(nullptr, 0))), '\0');
+    write(text.data(), text.size() + 1);
+    return text;
+  }
+
+  std::string convert(const Conversion& conversion) {
+    int stars[2] = {0, 0};
+    for (int i = 0; i < std::min(conversion.stars, 2); ++i) stars[i] = take<std::int32_t>();
+    ++converted_;
+    switch (conversion.kind) {
+    case 's': {
+      u64 pointer = take<u64>();
+      return print(conversion, stars, pointer ? read_string(warp_, op_, lane_, pointer).c_str() : "(null)");
+    }
+    case 'p': return print(conversion, stars, reinterpret_cast<void*>(take<u64>()));
+    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+      return print(conversion, stars, take<double>());
+    case 'n': return "";
+    default:
+      return conversion.is_long ? print(conversion, stars, take<s64>()) : print(conversion, stars, take<s32>());
+    }
+  }
+
+  Warp& warp_;
+  const Operation* op_;
+  unsigned lane_;
+  u64 next_;
+  int converted_ = 0;
+};
+
+const Operation* print_formatted(Warp& warp, const Operation* op) {
+  Arguments arguments(warp, op);
+  each_active(warp, [&](unsigned lane) {
+    Formatter formatter(warp, op, lane, arguments.get(1, lane));
+    std::string text = formatter.format(read_string(warp, op, lane, arguments.get(0, lane)));
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    arguments.set_result(lane, static_cast<u64>(formatter.converted()));
+  });
+  return op + 1;
+}
+
+const Operation* allocate(Warp& warp, const Operation* op) {
+  Arguments arguments(warp, op);
+  each_active(warp, [&](unsigned lane) {
+    u64 size = arguments.get(0, lane);
+    void* memory = nullptr;
+    try {
+      if (size) memory = warp.worker->grid.memory.allocate(size, MemoryKind::device, fmt::format("{} bytes of a kernel's malloc", size));
+    } catch (const std::bad_alloc&) { // malloc returns null then
+    }
+    arguments.set_result(lane, reinterpret_cast<u64>(memory));
+  });
+  return op + 1;
+}
+
+const Operation* release(Warp& warp, const Operation* op) {
+  Arguments arguments(warp, op);
+  each_active(warp, [&](unsigned lane) {
+    u64 address = arguments.get(0, lane);
+    if (address && !warp.worker->grid.memory.release(reinterpret_cast<void*>(address)))
+      stop(warp, op, Fault::Kind::use_after_free,
+           fmt::format("frees 0x{:x}, which is not a live allocation of malloc", address), 1u << lane);
+  });
+  std::fill(warp.worker->ranges.begin(), warp.worker->ranges.end(), KnownRange{});
+  return op + 1;
+}
+
+// __assertfail(message, file, line, function, size of a character)
+const Operation* fail_assertion(Warp& warp, const Operation* op) {
+  Arguments arguments(warp, op);
+  auto lane = static_cast<unsigned>(std::countr_zero(warp.mask));
+  auto text = [&](unsigned index) { return read_string(warp, op, lane, arguments.get(index, lane)); };
+  stop(warp, op, Fault::Kind::assertion,
+       fmt::format("{}:{}: {}: assertion `{}' failed", text(1), arguments.get(2, lane), text(3), text(0)), warp.mask);
+}
+
+struct Builtin {
+  std::string_view name;
+  Handler run;
+  unsigned arguments;
+};
+constexpr Builtin builtins[] = {
+    {"vprintf", print_formatted, 2}, {"malloc", allocate, 1}, {"free", release, 1}, {"__assertfail", fail_assertion, 5}};
+
+} // namespace
+
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name, std::uint32_t slots) {
+  for (const Builtin& builtin : builtins)
+    if (builtin.name == name && decoder.code().lists[slots] == builtin.arguments) {
+      decoder.emit(builtin.run).list = slots;
+      return;
+    }
+  refuse(in, fmt::format("the function {} is not defined in this module", name));
+}
+
+} // namespace warpfold::machine

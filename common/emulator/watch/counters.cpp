@@ -1,0 +1,79 @@
+#include "counters.hpp"
+
+#include "machine/code.hpp"
+
+#include <map>
+#include <string_view>
+
+namespace warpfold::watch {
+
+namespace {
+
+using machine::Tally;
+
+bool begins(std::string_view name, std::string_view opcode) {
+  return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
+}
+
+// A generic access is charged to the space that its addresses pointed to.
+bool went_to_shared(const Tally& tally) { return tally.wavefronts > 0; }
+
+void charge_memory(Counters& to, std::string_view name, const Tally& tally) {
+  to.bank_conflicts += tally.wavefronts - tally.ideal_wavefronts;
+  if (begins(name, "atom") || begins(name, "red")) {
+    to.atomic_requests += tally.requests;
+    to.atomic_operations += tally.lanes;
+    if (!went_to_shared(tally)) to.bytes_written += tally.bytes;
+  } else if (begins(name, "st")) {
+    (went_to_shared(tally) ? to.shared_store_requests : to.global_store_requests) += tally.requests;
+    to.shared_store_wavefronts += tally.wavefronts;
+    to.global_store_sectors += tally.sectors;
+    if (!went_to_shared(tally)) to.bytes_written += tally.bytes;
+  } else {
+    (went_to_shared(tally) ? to.shared_load_requests : to.global_load_requests) += tally.requests;
+    to.shared_load_wavefronts += tally.wavefronts;
+    to.global_load_sectors += tally.sectors;
+    if (!went_to_shared(tally)) to.bytes_read += tally.bytes;
+  }
+}
+
+void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction) {
+  if (is_instruction) {
+    to.warp_instructions += tally.warps;
+    to.thread_instructions += tally.threads;
+    if (begins(name, "shfl")) to.shuffles += tally.warps;
+  }
+  if (begins(name, "bra") || begins(name, "brx")) {
+    to.branches += tally.requests;
+    to.divergent_branches += tally.divergent;
+  } else if (begins(name, "bar") || begins(name, "barrier")) {
+    to.barriers += tally.requests;
+  } else if (tally.requests) {
+    charge_memory(to, name, tally);
+  }
+}
+
+} // namespace
+
+double Counters::simt_efficiency() const {
+  constexpr double lanes = 32;
+  return warp_instructions ? static_cast<double>(thread_instructions) / (lanes * static_cast<double>(warp_instructions)) : 0;
+}
+
+LaunchCounters count(const machine::LaunchRecord& record) {
+  LaunchCounters result;
+  const machine::Code& code = const_cast<machine::Kernel*>(record.source)->code();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Counters> by_line; // file and line
+  for (std::size_t i = 0; i < code.operations.size(); ++i) {
+    const Tally& tally = record.tallies[i];
+    if (tally.warps == 0 && tally.requests == 0) continue;
+    const ptx::Location& at = code.module->locations[code.operations[i].location];
+    charge(result.total, code.names[i], tally, code.is_instruction[i]);
+    charge(by_line[{at.file, at.line}], code.names[i], tally, code.is_instruction[i]);
+  }
+  for (const auto& [place, counters] : by_line)
+    result.lines.push_back({{std::string(code.module->files[place.first]), place.second}, counters});
+  return result;
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,110 @@
+#include "counters.hpp"
+#include "report.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+namespace warpfold::watch {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Counters& counters) {
+  Json json;
+#define COUNTER(name) json[#name] = counters.name;
+#include "counters.def"
+#undef COUNTER
+  json["simt_efficiency"] = counters.simt_efficiency();
+  return json;
+}
+
+Json to_json(const machine::Dim3& size) { return Json::array({size.x, size.y, size.z}); }
+
+Json to_json(const machine::LaunchRecord& record) {
+  LaunchCounters counted = count(record);
+  Json counters = to_json(counted.total);
+  counters["blocks"] = record.blocks;
+  Json lines = Json::array();
+  for (const LineCounters& line : counted.lines) {
+    Json entry{{"file", line.line.file}, {"line", line.line.line}};
+    entry.update(to_json(line.counters));
+    lines.push_back(std::move(entry));
+  }
+  return {{"kernel", record.kernel}, {"grid", to_json(record.shape.grid)}, {"block", to_json(record.shape.block)},
+          {"dynamic_shared", record.shape.dynamic_shared}, {"counters", std::move(counters)}, {"lines", std::move(lines)}};
+}
+
+bool same_place(const Hazard& a, const Hazard& b) {
+  auto same = [](const machine::SourceLine& x, const machine::SourceLine& y) { return x.line == y.line && x.file == y.file; };
+  return a.kind == b.kind && same(a.where, b.where) && same(a.other, b.other);
+}
+
+} // namespace
+
+struct Recorder::State {
+  std::mutex mutex;
+  Json launches = Json::array();
+  std::vector<Hazard> hazards;
+  std::vector<std::uint64_t> times; // parallel to `hazards`: how often each was seen
+};
+
+Recorder::State& Recorder::state() const {
+  // One for the process, like the runtime that it belongs to; never destroyed, since reports are written at exit.
+  static State* const only = new State;
+  return *only;
+}
+
+void Recorder::add(const machine::LaunchRecord& record) {
+  Json json = to_json(record);
+  std::lock_guard lock(state().mutex);
+  state().launches.push_back(std::move(json));
+}
+
+void Recorder::add(Hazard hazard) {
+  std::lock_guard lock(state().mutex);
+  auto& hazards = state().hazards;
+  auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
+  if (known != hazards.end()) {
+    ++state().times[static_cast<std::size_t>(known - hazards.begin())];
+    return;
+  }
+  hazards.push_back(std::move(hazard));
+  state().times.push_back(1);
+}
+
+void Recorder::reset() {
+  std::lock_guard lock(state().mutex);
+  state().launches = Json::array();
+  state().hazards.clear();
+  state().times.clear();
+}
+
+std::size_t Recorder::hazard_count() const {
+  std::lock_guard lock(state().mutex);
+  return state().hazards.size();
+}
+
+std::string Recorder::json() const {
+  std::lock_guard lock(state().mutex);
+  Json hazards = Json::array();
+  for (std::size_t i = 0; i < state().hazards.size(); ++i) {
+    const Hazard& hazard = state().hazards[i];
+    hazards.push_back({{"kind", hazard.kind}, {"file", hazard.where.file}, {"line", hazard.where.line},
+                       {"other_file", hazard.other.file}, {"other_line", hazard.other.line},
+                       {"message", hazard.message}, {"times", state().times[i]}});
+  }
+  return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+Hazard hazard_from(const machine::Fault& fault) {
+  using Kind = machine::Fault::Kind;
+  static const std::pair<Kind, const char*> names[] = {
+      {Kind::out_of_bounds, "out-of-bounds"}, {Kind::use_after_free, "use-after-free"}, {Kind::misaligned, "misaligned"},
+      {Kind::barrier, "barrier"}, {Kind::warp_mask, "warp-mask"}, {Kind::endless, "endless"}};
+  auto known = std::find_if(std::begin(names), std::end(names), [&](auto& entry) { return entry.first == fault.kind; });
+  return {known == std::end(names) ? "launch" : known->second, fault.where, fault.other, fault.message};
+}
+
+} // namespace warpfold::watch
