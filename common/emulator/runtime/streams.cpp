@@ -129,7 +129,8 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
   });
 }
 
-#if CUDART_VERSION >= 12080
+// Newer than the oldest header that this is compiled with, hence its own visibility.
+#pragma GCC visibility push(default)
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return with_stream("cudaStreamGetDevice", handle, [&](Stream&) {
     if (!device) return cudaErrorInvalidValue;
@@ -137,7 +138,7 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
     return cudaSuccess;
   });
 }
-#endif
+#pragma GCC visibility pop
 
 // Attributes steer where a GPU keeps data and how it schedules: they never change a result, so they are
 // accepted.
