@@ -62,39 +62,43 @@ struct alignas(16) Vector {
   T element[size];
 };
 
+// One 16-byte load, past L1, which keeps nothing of a stream that is read once, and first to be evicted from
+// L2.
+template <class T>
+__device__ Vector<T> load(const Vector<T>* from) {
+  union {
+    uint4 raw;
+    Vector<T> vector;
+  };
+  raw = __ldcs(reinterpret_cast<const uint4*>(from));
+  return vector;
+}
+
 // A load of 16 bytes needs an address that is a multiple of 16. An array of T may start anywhere in between:
 // then up to size - 1 elements (the head) come before the first such address, and up to size - 1 (the tail)
 // after the last whole vector.
 template <class T>
 struct Pieces {
-  const T* input;
-  std::size_t n, head, vectors;
+  const T* head;
+  unsigned head_size;
+  const Vector<T>* vectors;
+  std::size_t count; // of vectors
+  const T* tail;
+  unsigned tail_size;
 
-  __device__ Pieces(const T* all, std::size_t count) : input(all), n(count) {
-    head = -reinterpret_cast<std::uintptr_t>(all) % 16 / sizeof(T);
-    if (head > n) head = n;
-    vectors = (n - head) / Vector<T>::size;
+  __device__ Pieces(const T* input, std::size_t n) : head(input) {
+    head_size = -reinterpret_cast<std::uintptr_t>(input) % 16 / sizeof(T);
+    if (head_size > n) head_size = n;
+    vectors = reinterpret_cast<const Vector<T>*>(input + head_size);
+    count = (n - head_size) / Vector<T>::size;
+    tail = input + head_size + count * Vector<T>::size;
+    tail_size = (n - head_size) % Vector<T>::size;
   }
 
-  // Read past L1, which keeps nothing of a stream that is read once, and first to be evicted from L2.
-  __device__ Vector<T> load(std::size_t i) const {
-    union {
-      uint4 raw;
-      Vector<T> vector;
-    };
-    raw = __ldcs(reinterpret_cast<const uint4*>(input + head) + i);
-    return vector;
-  }
-
-  // What a block takes from head and tail together: thread by thread, one element or none of each.
-  template <class Operator>
-  __device__ T ends(Operator combine) const {
-    const std::size_t tail = head + vectors * Vector<T>::size;
-    T value = Operator::template identity<T>();
-    if (threadIdx.x < head) value = input[threadIdx.x];
-    if (tail + threadIdx.x < n) value = combine(value, input[tail + threadIdx.x]);
-    return value;
-  }
+  // What this thread has of head and tail, if a block takes them thread by thread. Two values, so that
+  // nothing waits for them until they are used.
+  __device__ T of_head(T identity) const { return threadIdx.x < head_size ? head[threadIdx.x] : identity; }
+  __device__ T of_tail(T identity) const { return threadIdx.x < tail_size ? tail[threadIdx.x] : identity; }
 };
 
 template <class T, class Operator>
@@ -113,10 +117,10 @@ __device__ T fold(Vector<T> vector, Operator combine) {
 __global__ void vectorised_kernel(const float* input, float* result, std::size_t n) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
-  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   // BEGIN vectorised
   // TODO: Let this thread add one vector to value: the one with the index that the thread has in the whole
-  // grid, if there is such a vector. pieces.load(i) reads vector i, fold() adds up its elements. (2 lines)
+  // grid, if there is such a vector. load() reads a vector, fold() adds up its elements. (2 lines)
   // END vectorised
   value = block_reduce(value, partial, Add());
   if (threadIdx.x == 0) atomicAdd(result, value);
@@ -146,7 +150,7 @@ __device__ float strided_sum(const Pieces<float>& pieces) {
 __global__ void one_wave_kernel(const float* input, float* result, std::size_t n) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
-  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   value = block_reduce(value + strided_sum(pieces), partial, Add());
   if (threadIdx.x == 0) atomicAdd(result, value);
 }
@@ -177,7 +181,7 @@ __device__ unsigned blocks_done;
 __global__ void last_block_kernel(const float* input, float* result, std::size_t n, float* sums) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
-  float value = blockIdx.x == 0 ? pieces.ends(Add()) : 0.0f;
+  float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   value = block_reduce(value + strided_sum(pieces), partial, Add());
   // BEGIN last_block
   // TODO: Leave the block's sum in sums[] and count the block in blocks_done, so that a block that sees
@@ -204,7 +208,7 @@ void last_block(const float* input, float* result, std::size_t n, unsigned block
 //
 // One launch at a time, as above.
 constexpr unsigned most_blocks = 16384;
-constexpr unsigned long long present = 1ull << 32;
+enum : unsigned long long { present = 1ull << 32 };   // the mark
 __device__ unsigned long long words[2 * most_blocks]; // a value of 8 bytes takes two words, both marked
 __device__ unsigned blocks_started;
 
@@ -245,7 +249,7 @@ template <unsigned threads, unsigned loads, class T, class Operator>
 __device__ T tiles_sum(const Pieces<T>& pieces, Operator combine) {
   const T identity = Operator::template identity<T>();
   T even = identity, odd = identity;
-  if (blockIdx.x == gridDim.x - 1) even = pieces.ends(combine);
+  if (blockIdx.x == gridDim.x - 1) even = pieces.of_head(identity), odd = pieces.of_tail(identity);
   // BEGIN champion
   // TODO: Combine the vectors of this block's tiles (number blockIdx.x, then every gridDim.x-th) into even
   // and odd; a tile is threads * loads vectors, and k * threads lie between a thread's vectors in it. Have
@@ -288,7 +292,7 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine)
   // More blocks than fit at once, where there is the work: a multiprocessor that is done sooner than the
   // others takes another block, which evens out what a fixed share for each cannot. But every block costs the
   // finisher a word.
-  std::size_t blocks = 96 * std::size_t{lab::multiprocessors()};
+  std::size_t blocks = 64 * std::size_t{lab::multiprocessors()};
   if (blocks > most_blocks) blocks = most_blocks;
   if (blocks > tiles) blocks = tiles;
   if (blocks == 0) blocks = 1;
