@@ -1,6 +1,7 @@
 // Random bodies: what `basic_blocks` says is held against the definitions, computed the slow way.
 #include "ptx/control_flow.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -18,23 +19,23 @@ using warpfold::ptx::Module;
 // out.
 Module module_of_random_function(std::mt19937& random, int count) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-  std::string text = ".version 8.0\n.target sm_75\n.entry k() { .reg .pred p; .reg .b32 r; @p bra L" +
-                     std::to_string(count) + ";\n";
+  std::string text = fmt::format(
+      ".version 8.0\n.target sm_75\n.entry k() {{ .reg .pred p; .reg .b32 r; @p bra L{};\n", count);
   for (int line = 0; line < count; ++line) {
-    text += "L" + std::to_string(line) + ": ";
+    text += fmt::format("L{}: ", line);
     switch (pick(4)) {
     case 0:
       text += "add.u32 r, r, 1;\n";
       break;
     case 1:
-      text += "bra L" + std::to_string(line + 1 + pick(count - line)) + ";\n";
+      text += fmt::format("bra L{};\n", line + 1 + pick(count - line));
       break;
     default:
-      text += "@p bra L" + std::to_string(pick(count + 1)) + ";\n";
+      text += fmt::format("@p bra L{};\n", pick(count + 1));
       break;
     }
   }
-  text += "L" + std::to_string(count) + ": add.u32 r, r, 2;\nret; }";
+  text += fmt::format("L{}: add.u32 r, r, 2;\nret; }}", count);
   return warpfold::ptx::parse(text);
 }
 

@@ -77,31 +77,35 @@ private:
   }
 
   std::string operand(const Operand& each) const {
-    return std::visit(
-        Overloaded{
-            [](const Sink&) -> std::string { return "_"; },
-            [&](const RegisterOperand& read) { return (read.negated ? "!" : "") + reg(read.index); },
-            [](const Immediate& read) {
-              constexpr const char* kinds[] = {"", "f", "d"};
-              return fmt::format("{}0x{:x}", kinds[static_cast<int>(read.kind)], read.bits);
-            },
-            [](const SpecialOperand& read) {
-              return fmt::format("{}.{}", name_of(read.name), read.component);
-            },
-            [&](const SymbolOperand& read) { return "&" + symbol(read.symbol) + signed_offset(read.offset); },
-            [](const LabelOperand& read) { return fmt::format("->{}", read.target); },
-            [&](const AddressOperand& read) { return "[" + address(read) + "]"; },
-            [&](const VectorOperand& read) {
-              std::string all;
-              for (const Operand& element : read.elements) all += (all.empty() ? "" : " ") + operand(element);
-              return "{" + all + "}";
-            },
-            [&](const PairOperand& read) {
-              return (read.first_is_sink ? "_" : reg(read.first.index)) + "|" +
-                     (read.second_is_sink ? "_" : reg(read.second.index));
-            },
-        },
-        each.value);
+    return std::visit(Overloaded{
+                          [](const Sink&) -> std::string { return "_"; },
+                          [&](const RegisterOperand& read) {
+                            return fmt::format("{}{}", read.negated ? "!" : "", reg(read.index));
+                          },
+                          [](const Immediate& read) {
+                            constexpr const char* kinds[] = {"", "f", "d"};
+                            return fmt::format("{}0x{:x}", kinds[static_cast<int>(read.kind)], read.bits);
+                          },
+                          [](const SpecialOperand& read) {
+                            return fmt::format("{}.{}", name_of(read.name), read.component);
+                          },
+                          [&](const SymbolOperand& read) {
+                            return fmt::format("&{}{}", symbol(read.symbol), signed_offset(read.offset));
+                          },
+                          [](const LabelOperand& read) { return fmt::format("->{}", read.target); },
+                          [&](const AddressOperand& read) { return fmt::format("[{}]", address(read)); },
+                          [&](const VectorOperand& read) {
+                            std::string all;
+                            for (const Operand& element : read.elements)
+                              all += fmt::format("{}{}", all.empty() ? "" : " ", operand(element));
+                            return fmt::format("{{{}}}", all);
+                          },
+                          [&](const PairOperand& read) {
+                            return (read.first_is_sink ? "_" : reg(read.first.index)) + "|" +
+                                   (read.second_is_sink ? "_" : reg(read.second.index));
+                          },
+                      },
+                      each.value);
   }
 
   std::string address(const AddressOperand& read) const {
@@ -172,7 +176,7 @@ private:
                          reg(static_cast<std::uint32_t>(each.guard.predicate)));
     }
     text += each.name();
-    for (const Operand& read : each.operands) text += " " + operand(read);
+    for (const Operand& read : each.operands) text += fmt::format(" {}", operand(read));
     line("    {} {} {}", index, place(each.location), text);
   }
 
