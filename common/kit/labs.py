@@ -39,7 +39,9 @@ def named(labs: list[Lab], name: str) -> Lab:
 
 
 def compile(build: Build, labs: list[Lab]) -> None:
-    build.compile([str(lab.program.relative_to(FOLDER)) for lab in labs])
+    """The labs' programs, and the emulator, which any of them may turn to."""
+    files = [lab.program for lab in labs] + [build.target("shared library", "cudart")]
+    build.compile([str(path.relative_to(FOLDER)) for path in files])
 
 
 def ask(lab: Lab, *words: str) -> dict:
