@@ -1,6 +1,7 @@
 // The parser behind `parse`: recursive descent, one class, its members spread over files by subject:
 //   parser.cpp        tokens and the directives of a module
-//   declarations.cpp  variables, registers, initialisers
+//   declarations.cpp  variables, registers
+//   initialisers.cpp  what variables hold at first
 //   functions.cpp     headers, bodies, scopes, labels
 //   instructions.cpp  instructions and operands
 //   constants.cpp     numbers and constant expressions
