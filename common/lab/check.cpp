@@ -144,7 +144,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
        {(std::size_t{1} << 26) + 5, (std::size_t{1} << 31) + 77, (std::size_t{1} << 32) + 1234}) {
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    const unsigned block = options.block.value_or(256);
+    const unsigned block = block_for(rung, options);
     const Case given{Kind::exact, n, 1, block, 0};
     Check check{describe(given), true, false, "", {}};
     if (n > most_elements(rung, block)) return;
@@ -170,7 +170,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 } // namespace
 
 std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options) {
-  const unsigned block = std::clamp(options.block.value_or(256), rung.min_block, rung.max_block);
+  const unsigned block = block_for(rung, options);
   const bool rounding = has_rounding(rung, variant);
   std::vector<Case> cases;
   if (variant.by_rows) {
@@ -216,7 +216,9 @@ Checked check_rung(const Rung& rung, const Options& options) {
       }
     }
     if (rung.deterministic && has_rounding(rung, variant)) {
-      const Case given{Kind::rounding, std::min(prime_near_a_million, most_elements(rung, 256)), 1, 256, 0};
+      const unsigned block = block_for(rung, options);
+      const Case given{Kind::rounding, std::min(prime_near_a_million, most_elements(rung, block)), 1, block,
+                       0};
       const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
       checked.checks.push_back(check_same_bits(variant, given, input));
     }

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -41,7 +42,7 @@ void check_against_rungs(const Options& options, std::string_view lab, std::span
   for (const std::string& name : options.rungs) chosen.push_back(&find_rung(rungs, lab, name));
   // With all rungs, those that do not take this n or block are skipped, with the reason.
   for (const Rung* rung : chosen) {
-    const unsigned block = options.block.value_or(256);
+    const unsigned block = block_for(*rung, options);
     if (block < rung->min_block || block > rung->max_block) {
       throw UsageError(fmt::format("--block {}: rung {} takes {} to {} threads a block", block, rung->name,
                                    rung->min_block, rung->max_block));
@@ -56,6 +57,10 @@ void check_against_rungs(const Options& options, std::string_view lab, std::span
 }
 
 } // namespace
+
+unsigned block_for(const Rung& rung, const Options& options) {
+  return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
+}
 
 std::size_t parse_count(std::string_view text) {
   const auto fail = [text](std::string_view why) {

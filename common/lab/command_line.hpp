@@ -30,6 +30,9 @@ struct UsageError : std::runtime_error {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs);
 
+// Threads a block: as asked for, or 256, or the nearest to it that the rung takes.
+unsigned block_for(const Rung& rung, const Options& options);
+
 // "1000", "2^20", "1e6" is refused. Throws UsageError.
 std::size_t parse_count(std::string_view text);
 

@@ -39,13 +39,13 @@ std::string why_no_gpu() {
   const std::string directory = emulator_directory();
   const std::string library = fmt::format("{}/libcudart.so.{}", directory, CUDART_VERSION / 1000);
   if (!std::filesystem::exists(library)) {
-    throw NoDevice(
+    throw NoEmulator(
         fmt::format("the emulator is not where it should be: {} does not exist. Build it (ninja in the build "
                     "folder), or set WARPFOLD_EMULATOR_DIR to its folder",
                     library));
   }
   if (const char* mark = std::getenv("WARPFOLD_ON_EMULATOR"); mark && std::string_view(mark) == directory) {
-    throw NoDevice(fmt::format(
+    throw NoEmulator(fmt::format(
         "{} was put first on LD_LIBRARY_PATH but another CUDA runtime was loaded; is this program "
         "linked with an RPATH or with the static runtime (relink with -cudart shared)?",
         directory));
@@ -54,7 +54,8 @@ std::string why_no_gpu() {
   setenv("LD_LIBRARY_PATH", (before && *before ? directory + ":" + before : directory).c_str(), 1);
   setenv("WARPFOLD_ON_EMULATOR", directory.c_str(), 1);
   execv("/proc/self/exe", argv);
-  throw NoDevice(fmt::format("cannot execute this program again on the emulator: {}", std::strerror(errno)));
+  throw NoEmulator(
+      fmt::format("cannot execute this program again on the emulator: {}", std::strerror(errno)));
 }
 
 int attribute(cudaDeviceAttr which) {

@@ -24,6 +24,11 @@ struct NoDevice : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The emulator cannot be started: a fault of the set-up, never a reason to skip.
+struct NoEmulator : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Finds the device. Where the emulator is wanted (or no GPU is usable and the choice is automatic) and this
 // process runs on NVIDIA's runtime, executes the program again on the emulator and does not return.
 Device open_device(Choice choice, char** argv);

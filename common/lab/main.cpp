@@ -124,7 +124,7 @@ private:
 
   // With all rungs at once, a size or block that one of them does not take leaves that one out.
   std::string why_not_for(const Rung& rung) const {
-    const unsigned block = options_.block.value_or(256);
+    const unsigned block = block_for(rung, options_);
     if (block < rung.min_block || block > rung.max_block) {
       return fmt::format("takes {} to {} threads a block", rung.min_block, rung.max_block);
     }
@@ -134,7 +134,7 @@ private:
   }
 
   void run_rung(const Rung& rung, Result& result) {
-    const unsigned block = options_.block.value_or(256);
+    const unsigned block = block_for(rung, options_);
     Checked checked;
     if (on_emulator()) {
       Recorded recorded = record([&] { checked = check_rung(rung, options_); });
@@ -181,14 +181,14 @@ private:
     }
   }
 
-  static bool takes(const Rung& rung, std::size_t n) {
-    return !rung.max_n || static_cast<double>(n) <= rung.max_n(Size{n, 256});
+  bool takes(const Rung& rung, std::size_t n) const {
+    return !rung.max_n || static_cast<double>(n) <= rung.max_n(Size{n, block_for(rung, options_)});
   }
 
   // Kept, so that the next rung finds the time of the one before.
   Timing timed(const Rung& rung) {
     if (timed_rung_ == &rung) return last_timing_;
-    const unsigned block = std::clamp(options_.block.value_or(256), rung.min_block, rung.max_block);
+    const unsigned block = block_for(rung, options_);
     std::size_t n = options_.n.value_or(slow_n);
     if (rung.max_n) n = std::min(n, static_cast<std::size_t>(rung.max_n(Size{n, block})));
     const Timing timing = time_variant(rung, rung.variants[0], n, block, options_.seed);

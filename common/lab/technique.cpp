@@ -95,7 +95,7 @@ std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const
                       {}});
     return checks;
   }
-  const unsigned block = std::clamp(options.block.value_or(256), rung.min_block, rung.max_block);
+  const unsigned block = block_for(rung, options);
   const Variant& variant = rung.variants[0];
   for (const std::size_t n : sizes) {
     const Recorded mine = profile_rung(rung, variant, n, block, options.seed);
