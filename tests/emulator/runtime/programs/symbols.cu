@@ -9,7 +9,7 @@ static __device__ double hidden = 3.25;
 int ordinary;
 
 __global__ void use_all(double* out) {
-  counter += threadIdx.x == 0 ? 1 : 0;
+  if (threadIdx.x == 0) ++counter;
   if (threadIdx.x < 4) table[threadIdx.x] *= 2;
   __syncthreads();
   if (threadIdx.x == 0) out[0] = weights[0] + weights[1] + weights[2] + *pointer_to_third + hidden;
