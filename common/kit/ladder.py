@@ -120,5 +120,6 @@ def show_failures(labs: list[dict]) -> None:
     for lab, rung in rungs:
         if rung["state"] != "pass":
             print(f"\n{lab} {rung['name']}: {verdict(rung)}  {rung.get('reason', '')}".rstrip())
+    skipped = sum(rung["state"] == "skip" for _, rung in rungs)
     right = sum(rung["state"] == "pass" for _, rung in rungs)
-    print(f"\n{right} of {len(rungs)} rungs are right.")
+    print(f"\n{right} of {len(rungs) - skipped} rungs are right{f', {skipped} skipped' if skipped else ''}.")

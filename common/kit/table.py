@@ -18,7 +18,7 @@ class Table:
     def __init__(self, headings: list[str], left: int = 1, drop_first: list[str] | None = None):
         self.headings = headings
         self.left = left
-        self.drop_first = drop_first or []
+        self.drop_first = [heading for heading in drop_first or [] if heading in headings]
         self.rows: list[list[str]] = []
         self.sections: dict[int, str] = {}  # before the row of this index
 
