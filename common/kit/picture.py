@@ -1,6 +1,7 @@
 """The ladder as a picture: SVG that reads in light and dark, in print and on a narrow page."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from typing import Callable
@@ -35,7 +36,7 @@ class Panel:
     heading: str
     of: Callable[[dict], float | None]
     shown: Callable[[float], str]
-    logarithmic: bool = True
+    logarithmic: bool = True  # the heading says so
     style: str = "bar"
 
 
@@ -59,7 +60,7 @@ def simt(rung: dict) -> float | None:
 
 
 COUNTED = [
-    Panel("warp instructions", per_element("warp_instructions"), in_thousand),
+    Panel("warp instructions", per_element("warp_instructions"), in_thousand, logarithmic=False),
     Panel("lanes at work", simt, lambda value: f"{100 * value:.0f}%", logarithmic=False),
     Panel("bank conflicts", per_element("bank_conflicts"), in_thousand, style="bad"),
     Panel("barriers", per_element("barriers"), in_thousand),
@@ -76,19 +77,20 @@ def draw(labs: list[dict]) -> str:
     """`labs`: what each lab's program answered with --json."""
     timed = any("time" in rung for lab in labs for rung in lab["rungs"])
     panels = MEASURED if timed else COUNTED
-    rows = [(lab["lab"], None) if rung is None else (lab["lab"], rung) for lab in labs for rung in [None, *lab["rungs"]]]
+    rows = [(lab["lab"], rung) for lab in labs for rung in [None, *ran(lab)] if ran(lab)]
+    usual = Counter(size(rung) for _, rung in rows if rung).most_common(1)[0][0]
     width = NAME_WIDTH + len(panels) * (PANEL_WIDTH + PANEL_GAP)
     height = TOP + len(rows) * ROW + 12
     device = next((lab["device"]["name"] for lab in labs if lab.get("device")), "")
     what = f"measured on {device}" if timed else "counted by the emulator, per 1000 elements"
+    what += f", n = {usual}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="title text">',
         f'<title id="title">The ladder of reductions: what each rung costs, {escape(what)}</title>',
         f'<desc id="text">{escape(description(rows, panels))}</desc>',
         f"<style>{STYLE}</style>",
         f'<text class="title" x="0" y="16">What each rung costs</text>',
-        f'<text class="heading" x="0" y="33">{escape(what)}; bars of counts on a logarithmic scale</text>'
-        if not timed else f'<text class="heading" x="0" y="33">{escape(what)}</text>',
+        f'<text class="heading" x="0" y="33">{escape(what)}</text>',
     ]  # fmt: skip
     for index, panel in enumerate(panels):
         parts += draw_panel(panel, NAME_WIDTH + index * (PANEL_WIDTH + PANEL_GAP), rows)
@@ -98,14 +100,24 @@ def draw(labs: list[dict]) -> str:
             parts.append(f'<line class="rule" x1="0" x2="{width}" y1="{y - 12}" y2="{y - 12}"/>')
             parts.append(f'<text class="lab" x="0" y="{y + 2}">{escape(lab)}</text>')
         else:
-            parts.append(f'<text x="8" y="{y}">{escape(rung["name"])}<tspan class="n">  n = {size(rung)}</tspan></text>')
+            parts.append(f'<text x="8" y="{y}">{escape(rung["name"])}{other_size(rung, usual)}</text>')
     return "\n".join([*parts, "</svg>", ""])
+
+
+def ran(lab: dict) -> list[dict]:
+    return [rung for rung in lab["rungs"] if "profile" in rung or "time" in rung]
+
+
+def other_size(rung: dict, usual: str) -> str:
+    """n, where it is not the one that the heading names."""
+    return "" if size(rung) == usual else f'<tspan class="n" dx="6">n = {size(rung)}</tspan>'
 
 
 def draw_panel(panel: Panel, x: int, rows: list[tuple]) -> list[str]:
     values = [panel.of(rung) if rung else None for _, rung in rows]
     largest = max((value for value in values if value), default=1)
-    parts = [f'<text class="heading" x="{x}" y="{TOP - 16}">{escape(panel.heading)}</text>']
+    scale = " (log)" if panel.logarithmic else ""
+    parts = [f'<text class="heading" x="{x}" y="{TOP - 16}">{escape(panel.heading)}{scale}</text>']
     for index, value in enumerate(values):
         if value is None:
             continue
