@@ -68,6 +68,9 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case dynamic_smem_size: return shape.dynamic_shared;
   case total_smem_size:
   case aggr_smem_size: return grid.code.dynamic_shared_offset + shape.dynamic_shared;
+  case envreg: // the driver's: the workspace's address, high half first, as cooperative_groups.h reads it
+    if (special.component == 1) return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
+    return special.component == 2 ? static_cast<std::uint32_t>(shape.grid_workspace) : 0;
   default: return 0;
   }
 }

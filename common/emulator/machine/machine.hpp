@@ -114,6 +114,7 @@ struct LaunchShape {
   std::uint32_t dynamic_shared = 0;  // bytes
   bool cooperative = false;          // every block resident at the same time
   Dim3 cluster{1, 1, 1};
+  std::uint64_t grid_workspace = 0;  // of a cooperative launch: where its blocks meet (%envreg1 and %envreg2)
 };
 
 struct LaunchOptions {

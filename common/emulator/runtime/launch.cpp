@@ -142,14 +142,30 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
   return launch;
 }
 
+namespace {
+
+// What a cooperative launch's blocks meet at (struct grid_workspace of
+// cooperative_groups/details/driver_abi.h): a size, and a barrier that starts at 0. One is enough, because
+// one kernel runs at a time.
+std::uint64_t fresh_grid_workspace() {
+  constexpr std::size_t bytes = 2 * sizeof(std::uint32_t);
+  static void* const workspace =
+      Runtime::get().memory.allocate(bytes, machine::MemoryKind::variable, "the grid's barrier");
+  std::memset(workspace, 0, bytes);
+  return reinterpret_cast<std::uint64_t>(workspace);
+}
+
+} // namespace
+
 cudaError_t run(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
   options.workers = runtime.options.workers;
   options.step_limit = runtime.options.step_limit;
   std::lock_guard lock(runtime.launch_mutex);
-  machine::LaunchRecord record =
-      machine::launch(*launch.entry->kernel, launch.shape, launch.parameters, options);
+  machine::LaunchShape shape = launch.shape;
+  if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
+  machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
   report_fault(*launch.entry, *record.fault);
