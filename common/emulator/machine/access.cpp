@@ -72,25 +72,26 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 
 } // namespace
 
-void read_addresses(const Warp& warp, const Operation* op, Request& request) {
-  Warp& w = const_cast<Warp&>(warp);
-  auto offset = static_cast<std::uint64_t>(op->immediate);
-  if (op->width == 8) {
-    const u64* base = w.row<u64>(op->a);
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) request.address[lane] = base[lane] + offset;
-  } else {
-    const u32* base = w.row<u32>(op->a);
-    for (unsigned lane = 0; lane < warp_lanes; ++lane)
-      request.address[lane] = static_cast<u32>(base[lane] + static_cast<u32>(offset));
-  }
-}
+namespace {
 
-void find_stride(Request& request) {
-  std::uint64_t first = request.address[0], stride = request.address[1] - first;
+// One pass over the row: what was stored a moment ago is still in registers.
+template <typename Base> void read_row(const Base* base, Base offset, Request& request) {
+  std::uint64_t first = static_cast<Base>(base[0] + offset), stride = static_cast<Base>(base[1] + offset) - first;
   std::uint64_t differs = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= request.address[lane] ^ (first + lane * stride);
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    std::uint64_t address = static_cast<Base>(base[lane] + offset);
+    request.address[lane] = address;
+    differs |= address ^ (first + lane * stride);
+  }
   request.stride = stride;
   request.even = differs == 0;
+}
+
+} // namespace
+
+void read_addresses(Warp& warp, const Operation* op, Request& request) {
+  if (op->width == 8) read_row(warp.row<u64>(op->a), static_cast<u64>(op->immediate), request);
+  else read_row(warp.row<u32>(op->a), static_cast<u32>(op->immediate), request);
 }
 
 void check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,

@@ -25,7 +25,6 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
     check_global(warp, op, from.address[lane], bytes, size, AccessKind::load, 1u << lane);
     std::memcpy(into, reinterpret_cast<const void*>(from.address[lane]), bytes);
   });
-  find_stride(from);
   count_global(warp, op, from, size);
   tell(warp, op, from, ptx::Space::global, AccessKind::load, size);
   tell(warp, op, to, ptx::Space::shared, AccessKind::store, size);

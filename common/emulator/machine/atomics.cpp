@@ -51,7 +51,6 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   read_addresses(warp, op, request);
   auto space = static_cast<ptx::Space>(op->list);
   if (space == ptx::Space::generic) space = resolve_generic(warp, request);
-  find_stride(request);
   targets.one_word = request.even && request.stride == 0;
   targets.shared_with_others = space != ptx::Space::shared;
   each_active(warp, [&](unsigned lane) {

@@ -68,7 +68,7 @@ Block::Block(Worker& owner) : worker(owner) {
   const Frame& frame = grid.code.frames.front();
   threads = static_cast<std::uint32_t>(grid.shape.block.count());
   warps.resize((threads + warp_lanes - 1) / warp_lanes);
-  shared.resize(grid.code.dynamic_shared_offset + grid.shape.dynamic_shared + warp_lanes * 8);
+  shared.resize(grid.code.dynamic_shared_offset + grid.shape.dynamic_shared + shared_slack);
   constexpr std::size_t cache_line = 64;
   frames.resize(warps.size() * frame.bytes + cache_line);
   std::byte* first_frame = frames.data() + (cache_line - reinterpret_cast<std::uintptr_t>(frames.data()) % cache_line);

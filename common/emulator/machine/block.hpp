@@ -56,6 +56,7 @@ struct Barrier {
 
 struct Block {
   static constexpr unsigned barrier_count = 16;
+  static constexpr std::uint32_t shared_slack = warp_lanes * 16;  // bytes that may be touched, never used
   enum class Progress : std::uint8_t { done, running, stuck };
 
   Worker& worker;

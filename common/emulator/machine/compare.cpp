@@ -3,6 +3,10 @@
 #include "lanes.hpp"
 
 #include <cmath>
+#include <cstring>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 namespace warpfold::machine {
 
@@ -36,13 +40,29 @@ template <typename T, typename S> inline T loaded(S raw) {
   else return static_cast<T>(raw);
 }
 
+// The lowest bit of each of 32 bytes that are 0 or 0xff.
+inline u32 gather_bits(const std::uint8_t* bytes) {
+#ifdef __AVX2__
+  return static_cast<u32>(_mm256_movemask_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(bytes))));
+#else
+  u32 bits = 0;
+  for (unsigned part = 0; part < warp_lanes / 8; ++part) {
+    u64 eight;
+    std::memcpy(&eight, bytes + 8 * part, sizeof eight);
+    bits |= static_cast<u32>((eight & 0x0101010101010101ull) * 0x0102040810204080ull >> 56) << 8 * part;
+  }
+  return bits;
+#endif
+}
+
 // A bit a lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as float).
 template <Compare Which, typename T, typename S> inline u32 compare_bits(const S* a, const S* b) {
-  u32 bits = 0;
+  // A byte a lane first, which vectorises; then a bit of each byte.
+  alignas(32) std::uint8_t holds[warp_lanes];
 #pragma GCC ivdep
   for (unsigned lane = 0; lane < warp_lanes; ++lane)
-    bits |= static_cast<u32>(compares<Which, T>(loaded<T>(a[lane]), loaded<T>(b[lane]))) << lane;
-  return bits;
+    holds[lane] = compares<Which, T>(loaded<T>(a[lane]), loaded<T>(b[lane])) ? 0xff : 0;
+  return gather_bits(holds);
 }
 
 // setp.cmp p, a, b; the common form.

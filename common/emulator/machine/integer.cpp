@@ -33,6 +33,40 @@ constexpr auto rest = [](auto a, auto b) {
   return static_cast<T>(a % b);
 };
 
+// 32-bit division by way of double, which is exact here (a quotient that is no integer is at least 2^-32 away from one)
+// and, unlike the integer instruction, comes in vectors.
+constexpr auto quick_quotient = [](auto a, auto b) {
+  using T = decltype(a);
+  auto exact = static_cast<s64>(static_cast<double>(a) / static_cast<double>(b == 0 ? T{1} : b));
+  return b == 0 ? static_cast<T>(-1) : static_cast<T>(exact);
+};
+constexpr auto quick_rest = [](auto a, auto b) {
+  using T = decltype(a);
+  return b == 0 ? a : static_cast<T>(a - static_cast<T>(quick_quotient(a, b) * b));
+};
+
+// Most remainders in a reduction are by one power of two for the whole warp.
+template <auto General> const Operation* unsigned_division(Warp& warp, const Operation* op) {
+  const u32* b = warp.row<u32>(op->b);
+  u32 differs = 0, divisor = b[0];
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= b[lane] ^ divisor;
+  if (differs || !std::has_single_bit(divisor)) return binary<General, u32, u32, u32>(warp, op);
+  const u32* a = warp.row<u32>(op->a);
+  auto shift = static_cast<u32>(std::countr_zero(divisor));
+  if (op->immediate) write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] & (divisor - 1); });
+  else write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] >> shift; });
+  return op + 1;
+}
+
+template <auto Quick, auto Plain> void decode_division(Decoder& decoder, const ptx::Instruction& in) {
+  allow(in, {});
+  ptx::Type type = type_modifier(in);
+  Handler run = is_type<u32>(type)   ? unsigned_division<Quick>
+                : is_type<s32>(type) ? binary<Quick, s32, s32, s32>
+                                     : pick_binary<Plain, u16, s16, u64, s64>(type);
+  emit_binary(decoder, in, run, type).immediate = in.opcode == "rem";
+}
+
 template <typename T> struct WiderType;
 template <> struct WiderType<u16> { using type = u32; };
 template <> struct WiderType<s16> { using type = s32; };
@@ -60,7 +94,8 @@ template <auto F, auto Saturated> void decode_add(Decoder& decoder, const ptx::I
   ptx::Type type = type_modifier(in);
   if (in.has("sat")) {
     allow(in, {"sat"});
-    return emit_binary(decoder, in, pick_binary<Saturated, s32>(type), type);
+    emit_binary(decoder, in, pick_binary<Saturated, s32>(type), type);
+    return;
   }
   decode_binary<F, u16, s16, u32, s32, u64, s64>(decoder, in);
 }
@@ -247,8 +282,8 @@ constexpr Opcode opcodes[] = {
     {"sub", by_kind<decode_sub_form, decode_float_sub, decode_half_sub>},
     {"mul", by_kind<decode_mul, decode_float_mul, decode_half_mul>},
     {"mad", by_kind<decode_mad_form, decode_float_fma, decode_half_fma>},
-    {"div", by_kind<decode_binary<quotient, u16, s16, u32, s32, u64, s64>, decode_float_div, decode_no_half>},
-    {"rem", decode_binary<rest, u16, s16, u32, s32, u64, s64>},
+    {"div", by_kind<decode_division<quick_quotient, quotient>, decode_float_div, decode_no_half>},
+    {"rem", decode_division<quick_rest, rest>},
     {"min", by_kind<decode_binary<smaller, u16, s16, u32, s32, u64, s64>, decode_float_min, decode_half_min>},
     {"max", by_kind<decode_binary<larger, u16, s16, u32, s32, u64, s64>, decode_float_max, decode_half_max>},
     {"abs", by_kind<decode_unary<absolute, s16, s32, s64>, decode_float_abs, decode_half_abs>},

@@ -103,10 +103,10 @@ template <auto F, typename... T> void decode_unary(Decoder& decoder, const ptx::
   decoder.emit(run, decoder.destination(in.operands[0], width), decoder.source(in.operands[1], type));
 }
 
-inline void emit_binary(Decoder& decoder, const ptx::Instruction& in, Handler run, ptx::Type type) {
+inline Operation& emit_binary(Decoder& decoder, const ptx::Instruction& in, Handler run, ptx::Type type) {
   need_operands(in, 3);
   auto width = static_cast<unsigned>(ptx::size_of(type));
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], width), decoder.source(in.operands[1], type),
+  return decoder.emit(need(run, in), decoder.destination(in.operands[0], width), decoder.source(in.operands[1], type),
                decoder.source(in.operands[2], type));
 }
 

@@ -21,7 +21,6 @@ struct Places {
 };
 
 template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
-  find_stride(request);
   std::uint64_t first = request.address[0];
   if (request.even && request.stride == width && first % width == 0 &&
       in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) {
@@ -42,10 +41,11 @@ template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Req
 }
 
 template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
-  find_stride(request);
   std::uint64_t first = request.address[0];
+  // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
+  unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
   if (request.even && request.stride == width && first % width == 0 &&
-      first + std::uint64_t{warp_lanes} * width <= warp.worker->grid.shared_bytes())
+      first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() && width <= Block::shared_slack / warp_lanes)
     places.first = warp.block->shared.data() + first;
   else
     each_active(warp, [&](unsigned lane) {

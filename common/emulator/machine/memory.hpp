@@ -14,10 +14,8 @@ struct Request {
   bool even = false;            // address[i] == address[0] + i * stride for all 32 lanes
 };
 
-// Reads the base registers (`a`, 4 or 8 bytes wide) and adds the offset.
-void read_addresses(const Warp& warp, const Operation* op, Request& request);
-// Looks for an even stride.
-void find_stride(Request& request);
+// Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride.
+void read_addresses(Warp& warp, const Operation* op, Request& request);
 
 // Makes sure that [first, first + bytes) lies in one allocation and is aligned to `width`; else stops the launch and
 // names address, allocation and lane.
