@@ -47,6 +47,14 @@ void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
   if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
 }
 
+Check check_for(const Case& given, const std::string& prefix) {
+  Check check;
+  check.name = prefix + describe(given);
+  check.n = given.n;
+  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == 256;
+  return check;
+}
+
 // A run's expected result and how far from it is right, in words too.
 struct Expectation {
   Reference reference;
@@ -123,7 +131,7 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
 
 // The same bits from three runs on inputs that round.
 Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input) {
-  Check check{"the same bits on each run", true, false, "", {}};
+  Check check{.name = "the same bits on each run", .message = "", .diagnosis = {}};
   const Outcome first = run_once(variant, given, input);
   for (int i = 0; i < 2 && check.ok; ++i) {
     const Outcome again = run_once(variant, given, input);
@@ -146,7 +154,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     cudaMemGetInfo(&free_bytes, &total);
     const unsigned block = block_for(rung, options);
     const Case given{Kind::exact, n, 1, block, 0};
-    Check check{describe(given), true, false, "", {}};
+    Check check = check_for(given, "");
     if (n > most_elements(rung, block)) return;
     if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
@@ -205,7 +213,7 @@ Checked check_rung(const Rung& rung, const Options& options) {
     const Variant& variant = rung.variants[i];
     const std::string prefix = rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung, variant, options)) {
-      Check check{prefix + describe(given), true, false, "", {}};
+      Check check = check_for(given, prefix);
       const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
       const Outcome outcome = run_once(variant, given, input);
       judge(rung, variant, given, input, outcome, check);

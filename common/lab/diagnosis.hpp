@@ -29,8 +29,9 @@ struct Symptom {
 // With an empty kind where nothing fits.
 Diagnosis diagnose(const Symptom& symptom);
 
-// The diagnosis that says most: the specific before the vague, then that of the largest input. `checks` in
-// the order in which they were made, smallest first.
-const Diagnosis* most_telling(std::span<const Check> checks);
+// The check whose diagnosis says most, or null: the specific before the vague, the usual case before others,
+// then the one whose n is closest to 1000: some blocks and a part of one, and numbers that can be worked out
+// by hand.
+const Check* most_telling(std::span<const Check> checks);
 
 } // namespace lab

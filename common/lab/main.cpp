@@ -20,6 +20,9 @@ namespace {
 constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
 constexpr std::size_t profile_n = std::size_t{1} << 20, slow_n = std::size_t{1} << 26;
+// Warp instructions of a block after which it is taken for endless: about a second, and far more than any
+// rung of a block that walks over a million elements alone.
+constexpr std::size_t fewest_step_limit = std::size_t{1} << 26;
 
 // Relative to the current folder where the file is below it, else absolute: an editor or terminal finds both.
 std::string shown_path(const std::filesystem::path& path) {
@@ -76,6 +79,7 @@ public:
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     if (any_filled) {
       open_device(options_.device, argv_);
+      if (on_emulator()) limit_steps(std::max(fewest_step_limit, 32 * options_.n.value_or(0)));
       refuse_what_does_not_fit();
     }
     for (std::size_t i = 0; i < chosen_.size() && !device_lost_; ++i) {
@@ -115,7 +119,8 @@ private:
     try {
       run_rung(rung, result);
     } catch (const CudaError& error) {
-      result.checks.push_back({"the rung runs", false, false, error.what(), {}});
+      result.checks.push_back(
+          {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       device_lost_ = true; // whatever is left of the device, the next rung starts in a process of its own
     }
     decide(result);
@@ -202,7 +207,7 @@ private:
     const auto off = std::find_if(technique_.begin(), technique_.end(), [](const Check& c) { return !c.ok; });
     if (failed != result.checks.end()) {
       result.state = State::wrong;
-      if (const Diagnosis* found = most_telling(result.checks)) result.diagnosis = *found;
+      tell(result, *failed);
       result.reason = fmt::format("{}: {}", failed->name, failed->message);
     } else if (!result.hazards.empty()) {
       result.state = State::hazard;
@@ -216,8 +221,19 @@ private:
     }
     if (!result.hazards.empty()) result.file = result.hazards[0].file, result.line = result.hazards[0].line;
     for (Check& check : technique_) result.checks.push_back(std::move(check));
-    if (!slow_.empty()) result.checks.push_back({"speed", false, false, slow_, {}});
+    if (!slow_.empty())
+      result.checks.push_back({.name = "speed", .ok = false, .message = slow_, .diagnosis = {}});
     technique_.clear(), slow_.clear();
+  }
+
+  // The diagnosis, with the figures that it speaks of where those are not the ones already told.
+  static void tell(Result& result, const Check& told) {
+    const Check* telling = most_telling(result.checks);
+    if (!telling) return;
+    result.diagnosis = telling->diagnosis;
+    if (telling == &told) return;
+    result.diagnosis.text =
+        fmt::format("{}: {}. {}", telling->name, telling->message, telling->diagnosis.text);
   }
 
   // After an error that leaves the device unusable for this process, the other rungs run in one of their own.

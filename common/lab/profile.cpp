@@ -3,6 +3,7 @@
 #include "runtime/warpfold_emulator.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <nlohmann/json.hpp>
 
@@ -62,6 +63,12 @@ Recorded record(const std::function<void()>& run) {
   recorded.profile.totals = totals_of(report.at("launches"));
   for (const auto& hazard : report.at("hazards")) recorded.hazards.push_back(hazard_from(hazard));
   return recorded;
+}
+
+void limit_steps(std::size_t warp_instructions) {
+  if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
+  const std::string value = std::to_string(warp_instructions);
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
 }
 
 double Profile::total(std::string_view key) const {

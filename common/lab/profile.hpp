@@ -15,6 +15,10 @@ struct Recorded {
 };
 Recorded record(const std::function<void()>& run);
 
+// From now on, a block that executes more warp instructions than this without ending is stopped as endless.
+// What the user has set in the environment stands. Only on the emulator.
+void limit_steps(std::size_t warp_instructions);
+
 // The value of a counter, as counters.def says.
 double value_of(Counter counter, const Profile& profile, Type type);
 std::string_view name_of(Counter counter);

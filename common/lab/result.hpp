@@ -27,6 +27,8 @@ struct Check {
   bool skipped = false; // message says why
   std::string message;  // what was expected and what came, where it is not ok
   Diagnosis diagnosis;
+  std::size_t n = 0;
+  bool usual = false; // an exact input, aligned, with the usual number of threads a block
 };
 
 struct Hazard {

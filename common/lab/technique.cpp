@@ -54,7 +54,8 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
 }
 
 Check judge_promise(const Promise& promise, double measured, double bound) {
-  Check check{fmt::format("technique: {}", noun_of(promise.counter)), true, false, "", {}};
+  Check check;
+  check.name = fmt::format("technique: {}", noun_of(promise.counter));
   const char* words = "expected";
   switch (promise.relation) {
   case Promise::Relation::equal:
