@@ -186,6 +186,11 @@ private:
           "The result is exactly what lane 0 of each warp brought along: the lanes of a warp were not added "
           "up.");
     }
+    for (unsigned thread = 0; thread < block; ++thread) {
+      keep(
+          "lost-thread", [block, thread](unsigned r) { return r % block != thread; },
+          fmt::format("The result lacks exactly what thread {} of each block brought along.", thread));
+    }
     keep(
         "only-first-threads", [block](unsigned r) { return r % block == 0; },
         "The result is exactly what thread 0 of each block brought along: the threads of a block were not "
