@@ -1,6 +1,7 @@
 """Columns of text, aligned."""
 
 import re
+import textwrap
 
 from . import console
 
@@ -46,7 +47,8 @@ class Table:
                 lines.append(self.sections[index])
             lines.append(self._line(row, shown))
         if dropped:
-            lines.append(console.paint(f"(too narrow for: {', '.join(dropped)})", "grey"))
+            note = textwrap.fill(f"(too narrow for: {', '.join(dropped)})", console.width())
+            lines.append(console.paint(note, "grey"))
         return "\n".join(line.rstrip() for line in lines)
 
     def _column(self, index: int) -> int:

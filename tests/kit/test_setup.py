@@ -1,10 +1,13 @@
 """Set-up on machines that lack something: a clear message, exit code 3, nothing half-done."""
 
 import fcntl
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from support import NO_INDEX, CloneCase
 
@@ -21,6 +24,19 @@ esac
 
 class Setup(CloneCase):
     only = KIT_ONLY
+
+    @classmethod
+    def setUpClass(cls):
+        """Making an environment takes seconds; the tests that need one to be there share a finished one."""
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.venv = Path(folder.name) / "venv"
+        subprocess.run([sys.executable, "-m", "venv", cls.venv], check=True)
+        (cls.venv / "stamps").mkdir()
+        (cls.venv / "stamps" / "venv").write_text(sys.version)
+
+    def with_environment(self) -> None:
+        shutil.copytree(self.venv, self.clone / ".kit" / "venv", symlinks=True)
 
     def machine(self, *without: str) -> None:
         names = ["c++", "g++", "gcc", "pkg-config", "meson", "ninja", "sh", "uname"]
@@ -39,6 +55,7 @@ class Setup(CloneCase):
         self.assertFails(self.kit("setup"), 3, "GCC 9.4.0", "needs GCC 11 or newer", "CXX=")
 
     def test_no_nvcc_and_no_network(self):
+        self.with_environment()
         self.machine()
         result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
         self.assertFails(result, 3, "no nvcc was found", "no network", "run the same kit command again")
@@ -46,12 +63,14 @@ class Setup(CloneCase):
         self.assertFalse((self.clone / ".kit" / "toolkit").exists())
 
     def test_too_old_an_nvcc_is_named_before_the_kit_s_own_is_fetched(self):
+        self.with_environment()
         self.machine()
         self.fake("nvcc", NVCC.format(version="11.2", preprocess="exit 0"))
         result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
         self.assertFails(result, 3, "is CUDA 11.2; Warpfold needs 12.0 or newer", "no network")
 
     def test_an_nvcc_that_refuses_the_host_compiler(self):
+        self.with_environment()
         self.machine()
         refusal = "echo '#error -- unsupported GNU version! gcc versions later than 15 are not supported! The nvcc flag'; exit 1"
         self.fake("nvcc", NVCC.format(version="13.0", preprocess=refusal))
@@ -65,10 +84,12 @@ class Setup(CloneCase):
         self.assertFails(self.kit("setup", NVCC=str(self.programs / "nvcc")), 3, "is CUDA 11.2")
 
     def test_no_meson_and_no_network(self):
+        self.with_environment()
         self.machine("meson")
         self.assertFails(self.kit("setup", **NO_INDEX), 3, "no network", "meson")
 
     def test_too_old_a_meson_is_not_used(self):
+        self.with_environment()
         self.machine("meson")
         self.fake("meson", "echo 0.56.2")
         self.assertFails(self.kit("setup", **NO_INDEX), 3, "older than 1.0", "no network")

@@ -19,29 +19,31 @@ class Stubs(unittest.TestCase):
     def setUp(self):
         self.assertTrue(PROGRAMS, "no lab was named on the command line")
 
-    def each_rung(self):
+    def rungs(self) -> list[tuple[str, str, dict]]:
+        found = []
         for lab, program in PROGRAMS.items():
             rungs = json.loads(ask(program, "--list", "--json").stdout)["rungs"]
             self.assertTrue(rungs, f"{lab} lists no rung")
-            for rung in rungs:
-                with self.subTest(lab=lab, rung=rung["name"]):
-                    yield lab, program, rung
+            found += [(lab, program, rung) for rung in rungs]
+        return found
 
     def test_every_rung_is_still_to_do_and_its_todo_stands_where_it_says(self):
-        for lab, _program, rung in self.each_rung():
-            self.assertEqual(rung["state"], "todo", f"{lab} {rung['name']} is filled; a stub is handed out empty")
-            line = Path(rung["file"]).read_text().splitlines()[rung["line"] - 1]
-            self.assertRegex(line.strip(), r"^// TODO: [A-Z]")
-            self.assertEqual(Path(rung["file"]).parent.name, lab)
+        for lab, _program, rung in self.rungs():
+            with self.subTest(lab=lab, rung=rung["name"]):
+                self.assertEqual(rung["state"], "todo", f"{lab} {rung['name']} is filled; a stub is handed out empty")
+                line = Path(rung["file"]).read_text().splitlines()[rung["line"] - 1]
+                self.assertRegex(line.strip(), r"^// TODO: [A-Z]")
+                self.assertEqual(Path(rung["file"]).parent.name, lab)
 
     def test_meson_sees_a_skip_that_names_the_todo(self):
-        for _lab, program, rung in self.each_rung():
-            result = ask(program, "--tap", "--rung", rung["name"])
-            self.assertEqual(result.returncode, 0, result.stderr)
-            plan = [line for line in result.stdout.splitlines() if line.startswith("1..")]
-            self.assertEqual(len(plan), 1, result.stdout)
-            self.assertRegex(plan[0], rf"^1\.\.0 # SKIP TODO .*{Path(rung['file']).name}:{rung['line']}\b")
-            self.assertNotRegex(result.stdout, r"(?m)^(not )?ok\b")
+        for lab, program, rung in self.rungs():
+            with self.subTest(lab=lab, rung=rung["name"]):
+                result = ask(program, "--tap", "--rung", rung["name"])
+                self.assertEqual(result.returncode, 0, result.stderr)
+                plan = [line for line in result.stdout.splitlines() if line.startswith("1..")]
+                self.assertEqual(len(plan), 1, result.stdout)
+                self.assertRegex(plan[0], rf"^1\.\.0 # SKIP TODO .*{Path(rung['file']).name}:{rung['line']}\b")
+                self.assertNotRegex(result.stdout, r"(?m)^(not )?ok\b")
 
     def test_a_run_of_the_whole_lab_neither_passes_nor_fails(self):
         for lab, program in PROGRAMS.items():
