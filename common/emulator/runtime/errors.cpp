@@ -50,6 +50,29 @@ void clear_sticky_error() {
   last_error = cudaSuccess;
 }
 
+namespace {
+
+struct RefusedLaunches {
+  std::mutex mutex;
+  std::vector<std::string> messages;
+};
+RefusedLaunches& refused_launches() {
+  static RefusedLaunches& launches = *new RefusedLaunches;
+  return launches;
+}
+
+} // namespace
+
+void note_refused_launch(std::string message) {
+  std::lock_guard lock(refused_launches().mutex);
+  refused_launches().messages.push_back(std::move(message));
+}
+
+std::vector<std::string> take_unasked_launches() {
+  std::lock_guard lock(refused_launches().mutex);
+  return std::exchange(refused_launches().messages, {});
+}
+
 cudaError_t remember(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
@@ -87,11 +110,13 @@ using namespace warpfold::runtime;
 extern "C" {
 
 cudaError_t cudaGetLastError() {
+  take_unasked_launches();
   if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
+  take_unasked_launches();
   cudaError_t sticky = sticky_error();
   return sticky != cudaSuccess ? sticky : last_error;
 }

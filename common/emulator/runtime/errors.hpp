@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace warpfold::runtime {
 
@@ -25,6 +26,12 @@ void say(const std::string& message);
 cudaError_t sticky_error();
 void set_sticky_error(cudaError_t error);
 void clear_sticky_error();
+
+// A launch by <<<...>>> was refused, for the reason in `message`. The call itself returns nothing to the
+// program, which learns of it only if it asks for the last error.
+void note_refused_launch(std::string message);
+// The refused launches since the last call of this that no cudaGetLastError or cudaPeekAtLastError followed.
+std::vector<std::string> take_unasked_launches();
 
 // Makes `error` this thread's last error unless it is a success; returns it.
 cudaError_t remember(cudaError_t error);

@@ -144,6 +144,14 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
 
 namespace {
 
+// Until there are watchers for them: who asks for checks must not take silence for a clean bill.
+void say_that_checks_are_missing() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    say("races and uninitialised reads are not checked for: this emulator has no such checks yet");
+  });
+}
+
 // What a cooperative launch's blocks meet at (struct grid_workspace of
 // cooperative_groups/details/driver_abi.h): a size, and a barrier that starts at 0. One is enough, because
 // one kernel runs at a time.
@@ -163,11 +171,13 @@ cudaError_t run(const PreparedLaunch& launch) {
   options.workers = runtime.options.workers;
   options.step_limit = runtime.options.step_limit;
   std::lock_guard lock(runtime.launch_mutex);
+  if (runtime.options.check_races || runtime.options.check_initialisation) say_that_checks_are_missing();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
+  if (runtime.recording) runtime.recorder.add(watch::hazard_from(*record.fault));
   report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
@@ -192,6 +202,20 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
     return submit(stream, cudaGraphNodeTypeKernel,
                   [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
   });
+}
+
+// The launch inside <<<...>>>, whose result the program does not get.
+cudaError_t launch_from_stub(const void* function, machine::LaunchShape shape, std::size_t shared,
+                             void** arguments, cudaStream_t stream) {
+  const bool faulted_before = sticky_error() != cudaSuccess;
+  const cudaError_t error = launch("launch", function, shape, shared, arguments, stream);
+  const bool faulted_now = sticky_error() != cudaSuccess; // a hazard of its own
+  if (error != cudaSuccess && !faulted_before && !faulted_now) {
+    const KernelEntry* kernel = function ? Runtime::get().registry.find_kernel(function) : nullptr;
+    note_refused_launch(fmt::format("a launch of {} was refused: {}",
+                                    kernel ? readable_name(*kernel) : "a kernel", cudaGetErrorString(error)));
+  }
+  return error;
 }
 
 // What <<<...>>> says, between the call of the kernel's stub and the launch inside it.
@@ -242,7 +266,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                cudaStream_t stream) {
-  return launch("launch", kernel, {size_of(grid), size_of(block)}, shared, arguments, stream);
+  return launch_from_stub(kernel, {size_of(grid), size_of(block)}, shared, arguments, stream);
 }
 }
 #pragma GCC visibility pop

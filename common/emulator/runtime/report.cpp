@@ -1,5 +1,6 @@
 // warpfold_emulator.h, and the report at the end of the process.
 #include "errors.hpp"
+#include "launch.hpp"
 #include "report_file.hpp"
 #include "runtime.hpp"
 
@@ -23,6 +24,36 @@ void ReportFile::write(const std::string& text) const {
   }
 }
 
+namespace {
+
+// One hazard for all that is left, since nothing says where it was allocated.
+void add_leaks(Runtime& runtime) {
+  using machine::MemoryKind;
+  constexpr std::size_t named = 5;
+  std::size_t count = 0, bytes = 0;
+  std::string labels;
+  for (MemoryKind kind : {MemoryKind::device, MemoryKind::managed, MemoryKind::pinned})
+    runtime.memory.each_live(kind, [&](const machine::Allocation& allocation) {
+      bytes += allocation.size;
+      if (count++ < named) labels += (labels.empty() ? "" : ", ") + allocation.label;
+    });
+  if (count == 0) return;
+  if (count > named) labels += ", ...";
+  const std::string where = count == 1 ? "one allocation" : fmt::format("{} allocations", count);
+  runtime.recorder.add(
+      {"leak", {}, {}, fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels)});
+}
+
+} // namespace
+
+std::string Runtime::report(bool at_exit) {
+  for (const std::string& launch : take_unasked_launches())
+    recorder.add(
+        {"launch", {}, {}, launch + "; the program never asked (cudaGetLastError after the launch)"});
+  if (at_exit && options.check_leaks) add_leaks(*this);
+  return recorder.json();
+}
+
 } // namespace warpfold::runtime
 
 using namespace warpfold::runtime;
@@ -40,6 +71,7 @@ int warpfold_emulator_interface(void) {
 void warpfold_emulator_reset(void) {
   Runtime& runtime = Runtime::get();
   runtime.recorder.reset();
+  take_unasked_launches();
   runtime.recording = true;
 }
 
@@ -47,7 +79,7 @@ const char* warpfold_emulator_report(void) {
   static std::string& text = *new std::string;
   static std::mutex& mutex = *new std::mutex;
   std::lock_guard lock(mutex);
-  text = Runtime::get().recorder.json();
+  text = Runtime::get().report(false);
   return text.c_str();
 }
 

@@ -29,21 +29,19 @@ bool parse_number(const std::string& text, std::uint64_t& number) {
 }
 
 bool set_checks(Options& options, std::string_view names) {
-  bool races = false, initialisation = false;
+  bool races = false, initialisation = false, leaks = false;
   while (!names.empty()) {
-    std::string_view name = names.substr(0, names.find(','));
+    const std::string_view name = names.substr(0, names.find(','));
     names.remove_prefix(std::min(names.size(), name.size() + 1));
-    if (name == "races")
-      races = true;
-    else if (name == "initialisation")
-      initialisation = true;
-    else if (name == "all")
-      races = initialisation = true;
-    else if (name != "none")
+    if (name != "races" && name != "initialisation" && name != "leaks" && name != "all" && name != "none")
       return false;
+    races |= name == "races" || name == "all";
+    initialisation |= name == "initialisation" || name == "all";
+    leaks |= name == "leaks" || name == "all";
   }
   options.check_races = races;
   options.check_initialisation = initialisation;
+  options.check_leaks = leaks;
   return true;
 }
 
@@ -52,7 +50,8 @@ void options_from_environment(Options& options) {
     const char *variable, *name, *expected;
   } variables[] = {
       {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one a core"},
-      {"WARPFOLD_CHECKS", "checks", "none, all, or races and initialisation separated by a comma"},
+      {"WARPFOLD_CHECKS", "checks",
+       "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
   };
   for (const auto& [variable, name, expected] : variables)
@@ -88,7 +87,7 @@ Runtime::Runtime() : memory(memory_of_this_host()) {
     recording = true;
     // The runtime is first used while the program's static objects are made, so this runs after their
     // destructors.
-    std::atexit([] { get().report_file.write(get().recorder.json()); });
+    std::atexit([] { get().report_file.write(get().report(true)); });
   }
 }
 

@@ -20,7 +20,7 @@ namespace warpfold::runtime {
 struct Options {
   std::atomic<unsigned> workers{0};         // 0: one a core
   std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
-  std::atomic<bool> check_races{false}, check_initialisation{false};
+  std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
 };
 
 class Runtime {
@@ -34,6 +34,10 @@ public:
   ReportFile report_file;
   std::atomic<bool> recording{false}; // launches are kept for a report
   std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
+
+  // The report, with what can only be said once it is asked for: refused launches that nobody asked about
+  // and, at the end of the process, memory that was never freed.
+  std::string report(bool at_exit);
 
 private:
   Runtime();

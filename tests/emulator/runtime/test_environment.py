@@ -16,9 +16,9 @@ cuda.cudaMemGetInfo(None, None)
 """
 
 
-def run(**variables: str) -> subprocess.CompletedProcess:
+def run(program: str = USE_DEVICE, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-c", USE_DEVICE],
+        [sys.executable, "-c", program],
         env=os.environ | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
     )
 
@@ -34,6 +34,23 @@ class Environment(unittest.TestCase):
             self.assertEqual(report["launches"], [])
             self.assertEqual(report["hazards"], [])
             self.assertEqual([entry.name for entry in Path(folder).iterdir()], ["report.json"])
+
+    def test_leaks(self):
+        leave_two = USE_DEVICE + """
+for size in (100, 20, 3):
+    pointer = ctypes.c_void_p()
+    cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size))
+cuda.cudaFree(pointer)
+"""
+        for checks, expected in {
+            "races": [],
+            "leaks": ["never freed: 120 bytes in 2 allocations (allocation 1 (100 bytes), allocation 2 (20 bytes))"],
+        }.items():
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "report.json"
+                run(leave_two, WARPFOLD_REPORT=str(path), WARPFOLD_CHECKS=checks)
+                hazards = json.loads(path.read_text())["hazards"]
+                self.assertEqual([hazard["message"] for hazard in hazards], expected)
 
     def test_report_that_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,43 @@
+// Prints the report on itself: a refused launch is a hazard only if the program never asks for the error; a
+// fault is one in any case. Looked up by name, as any program may: it links to nothing of the emulator.
+#include "show.hpp"
+
+#include <cstring>
+#include <dlfcn.h>
+
+__global__ void write_to(int* where, int value) {
+  where[value] = value;
+}
+
+template <typename Function>
+Function* look_up(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Prints the kinds of the hazards in the report, one a line, and how many launches it holds.
+void report(const char* what) {
+  const char* text = look_up<const char*()>("warpfold_emulator_report")();
+  int launches = 0;
+  for (const char* at = text; (at = std::strstr(at, "\"kernel\"")); ++at) ++launches;
+  std::printf("%s: %d launches\n", what, launches);
+  for (const char* at = text; (at = std::strstr(at, "\"kind\"")); ++at)
+    std::printf("  %.*s\n", static_cast<int>(std::strcspn(at, ",")), at);
+}
+
+int main() {
+  look_up<void()>("warpfold_emulator_reset")();
+  SHOW_VALUE(look_up<int()>("warpfold_emulator_interface")());
+  int* memory;
+  cudaMalloc(&memory, 40);
+  write_to<<<1, 1>>>(memory, 3);
+  write_to<<<1, 4096>>>(memory, 3);
+  SHOW(cudaGetLastError());
+  report("asked");
+  write_to<<<0, 1>>>(memory, 3);
+  report("never asked");
+  look_up<void()>("warpfold_emulator_reset")();
+  report("after a reset");
+  write_to<<<1, 1>>>(memory, 1000);
+  SHOW(cudaGetLastError());
+  report("after a fault");
+}
