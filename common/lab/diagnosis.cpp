@@ -186,7 +186,7 @@ private:
           "The result is exactly what lane 0 of each warp brought along: the lanes of a warp were not added "
           "up.");
     }
-    for (unsigned thread = 0; thread < block; ++thread) {
+    for (unsigned thread = 0; thread < block && n_ >= 2 * std::size_t{block}; ++thread) {
       keep(
           "lost-thread", [block, thread](unsigned r) { return r % block != thread; },
           fmt::format("The result lacks exactly what thread {} of each block brought along.", thread));

@@ -125,14 +125,16 @@ void print_json(const Heading& heading, std::span<const Result> results, std::sp
   out["rungs"] = ordered_json::array();
   for (const Result& result : results) out["rungs"].push_back(to_json(result));
   for (const std::string& text : more) {
-    for (const auto& rung : ordered_json::parse(text).at("rungs")) out["rungs"].push_back(rung);
+    const auto rest = ordered_json::parse(text);
+    for (const auto& rung : rest.at("rungs")) out["rungs"].push_back(rung);
   }
   fmt::print("{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 std::vector<Result> results_from_json(std::string_view text) {
   std::vector<Result> results;
-  for (const auto& rung : json::parse(text).at("rungs")) {
+  const json all = json::parse(text);
+  for (const auto& rung : all.at("rungs")) {
     Result result;
     result.rung = rung.at("name");
     result.state = state_from(rung.at("state").get<std::string>());

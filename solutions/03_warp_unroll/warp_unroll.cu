@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
                "the last warp still goes through the loop"))
            .promise(lab::at_most(
                Counter::branches,
-               [](const Size& s) { return s.blocks * s.warps() * (lab::log2(s.block / 64) + 4); },
+               [](const Size& s) { return s.blocks * s.warps() * (lab::log2(s.block / 64) + 5); },
                "a loop over strides is left in the tree: its steps are to be written out for this block "
                "size"))
            .promise(one_atomic_a_block)});

@@ -1,0 +1,119 @@
+"""What a lab program says of mistakes: solutions with one planted mistake each, compiled by nvcc and run on the
+emulator. The corpus of mutants is elsewhere (tests/mutants); here it is the program's states, exit codes and formats.
+
+Called by Meson with the source root, a folder to build in, nvcc's command and the link's, both separated by |.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT, WORK, NVCC, LINK = Path(), Path(), [], []
+
+
+def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
+    """The lab's solution with these replacements, each of which must be found, as a program."""
+    text = (ROOT / "solutions" / lab / f"{lab[3:]}.cu").read_text()
+    for old, new in replacements:
+        assert old in text, f"{lab} holds no {old!r}"
+        text = text.replace(old, new, 1)
+    folder = WORK / name / lab
+    folder.mkdir(parents=True, exist_ok=True)
+    source, result = folder / f"{lab[3:]}.cu", folder / "program"
+    source.write_text(text)
+    compiled = subprocess.run([*NVCC, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"],
+                              text=True, capture_output=True)
+    assert compiled.returncode == 0, compiled.stderr
+    linked = subprocess.run([LINK[0], "-o", str(result), f"{result}.o", *LINK[1:]], text=True, capture_output=True)
+    assert linked.returncode == 0, linked.stderr
+    return result
+
+
+def run(path: Path, *words: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(path), "--device=emulator", *words], text=True, capture_output=True, timeout=120)
+
+
+def rungs(path: Path, *words: str) -> dict:
+    said = run(path, "--json", *words)
+    return {rung["name"]: rung for rung in json.loads(said.stdout)["rungs"]}
+
+
+class Verdicts(unittest.TestCase):
+    def test_wrong_comes_with_a_diagnosis_in_every_format(self):
+        made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
+        rung = rungs(made)["naive_atomic"]
+        self.assertEqual(rung["state"], "wrong")
+        self.assertEqual(rung["diagnosis"]["kind"], "lost-tail")
+        self.assertIn("the last 232", rung["diagnosis"]["text"])
+
+        text = run(made)
+        self.assertEqual(text.returncode, 1)
+        self.assertRegex(text.stdout, r"(?m)^wrong +naive_atomic: n = 257, exact: expected -?\d+, got -?\d+$")
+        self.assertIn(rung["diagnosis"]["text"], text.stdout)
+
+        tap = run(made, "--tap", "--rung=naive_atomic")
+        self.assertEqual(tap.returncode, 0)
+        self.assertRegex(tap.stdout, r"(?m)^ok \d+ - n = 256, exact$")
+        self.assertRegex(tap.stdout, r"(?m)^not ok \d+ - n = 257, exact$")
+        points = re.findall(r"(?m)^(?:not )?ok (\d+)", tap.stdout)
+        self.assertEqual([int(point) for point in points], list(range(1, len(points) + 1)))
+        self.assertRegex(tap.stdout, rf"(?m)^1\.\.{len(points)}$")
+
+    def test_right_with_another_technique_says_the_numbers(self):
+        made = program("03_warp_unroll", "loop", ("stride > 32; stride /= 2) {", "stride > 0; stride /= 2) {"),
+                       ("  if (t < 32) sum_last_warp(partial, t);\n", ""))
+        rung = rungs(made, "--rung=unroll_last_warp")["unroll_last_warp"]
+        self.assertEqual(rung["state"], "off-technique", rung)
+        self.assertIn("9 barriers a block, 4 or fewer expected: the last warp still goes through the loop",
+                      rung["reason"])
+        self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
+
+    def test_a_kernel_that_faults_does_not_take_the_other_rungs_with_it(self):
+        made = program("02_tree", "fault", ("float sum = t < n ? input[t] : 0;", "float sum = input[t + 4096];"))
+        found = rungs(made)
+        self.assertEqual(found.pop("one_block_shared")["state"], "wrong")
+        self.assertEqual({rung["state"] for rung in found.values()}, {"pass"})
+        self.assertEqual(len(found), 7)
+        text = run(made)
+        self.assertEqual(text.returncode, 1)
+        self.assertEqual(len(re.findall(r"(?m)^pass ", text.stdout)), 7)
+        tap = run(made, "--tap")
+        self.assertEqual(len(re.findall(r"(?m)^ok ", tap.stdout)), 7)
+        self.assertIn("not ok 3 - one_block_shared", tap.stdout)
+
+    def test_a_changed_input_is_wrong(self):
+        made = program("01_naive_atomic", "changed", ("atomicAdd(result, input[i]);",
+                                                      "{ atomicAdd(result, input[i]); const_cast<float*>(input)[i] = 7; }"))
+        rung = rungs(made)["naive_atomic"]
+        self.assertEqual(rung["state"], "wrong")
+        self.assertIn("the input was changed, first at element 0", rung["reason"])
+
+    def test_other_bits_from_the_same_input_break_the_promise_of_the_same_bits(self):
+        made = program("05_grid_stride", "bits", ("float total = 0;", "static float total = 0; total /= 2;"))
+        rung = rungs(made, "--rung=thread_sums")["thread_sums"]
+        self.assertEqual(rung["state"], "wrong")
+
+    def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
+        made = program("01_naive_atomic", "asis")
+        said = run(made, "--n", "2^50")
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("do not fit", said.stderr)
+        self.assertEqual(said.stdout, "")
+
+    def test_a_profile_counts_what_was_asked_for(self):
+        made = program("01_naive_atomic", "asis")
+        rung = rungs(made, "--profile", "--n=1000", "--block=128")["naive_atomic"]
+        self.assertEqual(rung["profile"]["counters"]["atomic_operations"], 1000)
+        self.assertEqual(rung["profile"]["counters"]["blocks"], 8)
+        self.assertEqual(rung["profile"]["block"], 128)
+        lines = rung["profile"]["report"]["launches"][0]["lines"]
+        self.assertTrue([line for line in lines if line["atomic_operations"] == 1000])
+
+
+if __name__ == "__main__":
+    ROOT, WORK = Path(sys.argv[1]), Path(sys.argv[2])
+    NVCC, LINK = sys.argv[3].split("|"), sys.argv[4].split("|")
+    unittest.main(argv=[sys.argv[0], "-v"])
