@@ -292,7 +292,7 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine)
   // More blocks than fit at once, where there is the work: a multiprocessor that is done sooner than the
   // others takes another block, which evens out what a fixed share for each cannot. But every block costs the
   // finisher a word.
-  std::size_t blocks = 64 * std::size_t{lab::multiprocessors()};
+  std::size_t blocks = 64 * 4 / sizeof(T) * lab::multiprocessors();
   if (blocks > most_blocks) blocks = most_blocks;
   if (blocks > tiles) blocks = tiles;
   if (blocks == 0) blocks = 1;
@@ -300,13 +300,14 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine)
 }
 
 // Few elements: small blocks, or most multiprocessors would have nothing to do. Many: large ones, fewer words
-// to collect.
+// to collect; but values of 8 bytes take more registers, and of 1024 threads with so many only one block
+// would fit a multiprocessor, with nobody to read while it adds up.
 template <class T, class Operator>
 void reduce(const T* input, T* result, std::size_t n, Operator combine) {
   if (n * sizeof(T) <= std::size_t{16} << 20) {
     launch_champion<256, 8>(input, result, n, combine);
   } else {
-    launch_champion<1024, 4>(input, result, n, combine);
+    launch_champion<sizeof(T) == 4 ? 1024 : 512, 4>(input, result, n, combine);
   }
 }
 
