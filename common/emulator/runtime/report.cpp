@@ -26,6 +26,14 @@ void ReportFile::write(const std::string& text) const {
 
 namespace {
 
+// One that has no place in the device code.
+watch::Hazard hazard(const char* kind, std::string message) {
+  watch::Hazard made;
+  made.kind = kind;
+  made.message = std::move(message);
+  return made;
+}
+
 // One hazard for all that is left, since nothing says where it was allocated.
 void add_leaks(Runtime& runtime) {
   using machine::MemoryKind;
@@ -40,16 +48,14 @@ void add_leaks(Runtime& runtime) {
   if (count == 0) return;
   if (count > named) labels += ", ...";
   const std::string where = count == 1 ? "one allocation" : fmt::format("{} allocations", count);
-  runtime.recorder.add(
-      {"leak", {}, {}, fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels)});
+  runtime.recorder.add(hazard("leak", fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels)));
 }
 
 } // namespace
 
 std::string Runtime::report(bool at_exit) {
   for (const std::string& launch : take_unasked_launches())
-    recorder.add(
-        {"launch", {}, {}, launch + "; the program never asked (cudaGetLastError after the launch)"});
+    recorder.add(hazard("launch", launch + "; the program never asked (cudaGetLastError after the launch)"));
   if (at_exit && options.check_leaks) add_leaks(*this);
   return recorder.json();
 }
