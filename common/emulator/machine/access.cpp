@@ -30,7 +30,7 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
   return found && found->end() < first + bytes ? found->end() : first;
 }
 
-[[noreturn]] void stop_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
+void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
                               std::uint32_t lanes) {
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
@@ -42,14 +42,14 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
   else if (freed) where = fmt::format("{}, which has been freed", describe(*near, bad));
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough) where = describe(*near, bad);
   else where = "no memory of the device: is it a pointer to the host's memory?";
-  stop(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
-       fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where), lanes);
+  refuse_access(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
+                fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where), lanes);
 }
 
-[[noreturn]] void stop_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width, AccessKind kind,
+void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width, AccessKind kind,
                                   std::uint32_t lanes) {
-  stop(warp, op, Fault::Kind::misaligned,
-       fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width), lanes);
+  refuse_access(warp, op, Fault::Kind::misaligned,
+                fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width), lanes);
 }
 
 std::size_t slot_of(const Pattern& p) {
@@ -94,36 +94,54 @@ void read_addresses(Warp& warp, const Operation* op, Request& request) {
   else read_row(warp.row<u32>(op->a), static_cast<u32>(op->immediate), request);
 }
 
-void check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
+bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes) {
   if (!in_known_range(warp, op, first, bytes)) {
     auto found = warp.worker->grid.memory.find(first);
-    if (!found || first + bytes > found->end()) stop_global(warp, op, first, bytes, kind, lanes);
+    if (!found || first + bytes > found->end()) return refuse_global(warp, op, first, bytes, kind, lanes), false;
     warp.worker->ranges[op->index] = {found->begin, found->end()};
   }
-  if (first % width) stop_misaligned(warp, op, first, width, kind, lanes);
+  if (first % width) return refuse_misaligned(warp, op, first, width, kind, lanes), false;
+  return true;
+}
+
+std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes, unsigned width,
+                     AccessKind kind, unsigned lane) {
+  bool known = in_known_range(warp, op, address, bytes) && address % width == 0;
+  if (known || check_global(warp, op, address, bytes, width, kind, 1u << lane)) return reinterpret_cast<std::byte*>(address);
+  return warp.worker->nowhere();
 }
 
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                      std::uint32_t lanes) {
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
-  if (offset + width > size || offset > size)
-    stop(warp, op, Fault::Kind::out_of_bounds,
-         fmt::format("{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} given at "
-                     "the launch)", verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
-                     grid.shape.dynamic_shared), lanes);
-  if (offset % width) stop_misaligned(warp, op, offset, width, kind, lanes);
+  if (offset + width > size || offset > size) {
+    refuse_access(warp, op, Fault::Kind::out_of_bounds,
+                  fmt::format("{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
+                              "given at the launch)", verb(kind), width, static_cast<std::int64_t>(offset), size,
+                              grid.code.static_shared, grid.shape.dynamic_shared), lanes);
+    return warp.worker->nowhere();
+  }
+  if (offset % width) {
+    refuse_misaligned(warp, op, offset, width, kind, lanes);
+    return warp.worker->nowhere();
+  }
   return warp.block->shared.data() + offset;
 }
 
 std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width, AccessKind kind) {
   std::uint32_t stride = warp.worker->local_stride;
-  if (offset + width > stride || offset > stride)
-    stop(warp, op, Fault::Kind::out_of_bounds,
-         fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind), width,
-                     static_cast<std::int64_t>(offset), stride), 1u << lane);
-  if (offset % width) stop_misaligned(warp, op, offset, width, kind, 1u << lane);
+  if (offset + width > stride || offset > stride) {
+    refuse_access(warp, op, Fault::Kind::out_of_bounds,
+                  fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind), width,
+                              static_cast<std::int64_t>(offset), stride), 1u << lane);
+    return warp.worker->nowhere();
+  }
+  if (offset % width) {
+    refuse_misaligned(warp, op, offset, width, kind, 1u << lane);
+    return warp.worker->nowhere();
+  }
   return warp.local_memory + lane * stride + offset;
 }
 
@@ -138,8 +156,7 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
       stop(warp, op, Fault::Kind::out_of_bounds, "leaves the kernel's parameters", 1u << lane);
     return const_cast<std::byte*>(parameters.data()) + offset;
   }
-  check_global(warp, op, address, bytes, width, kind, 1u << lane);
-  return reinterpret_cast<std::byte*>(address);
+  return global_at(warp, op, address, bytes, width, kind, lane);
 }
 
 ptx::Space resolve_generic(const Warp& warp, Request& request) {
@@ -211,7 +228,7 @@ MemoryForm memory_form(const ptx::Instruction& in) {
     else if (m == "acquire") form.order = MemoryOrder::acquire;
     else if (m == "release") form.order = MemoryOrder::release;
     else if (m == "acq_rel") form.order = MemoryOrder::acquire_release;
-    else if (m == "volatile" || m == "mmio") form.order = MemoryOrder::relaxed, form.scope = MemoryScope::system, form.is_volatile = true;
+    else if (m == "volatile" || m == "mmio") form.order = MemoryOrder::unordered, form.scope = MemoryScope::system;
     else if (m == "cta") form.scope = MemoryScope::block;
     else if (m == "cluster") form.scope = MemoryScope::cluster;
     else if (m == "gpu") form.scope = MemoryScope::device;

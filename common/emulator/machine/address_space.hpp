@@ -46,6 +46,8 @@ public:
   // True for every address that the device could ever hand out, live or not; never for the host's own memory.
   bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
   std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t base() const { return base_; }                     // the reserved range, registered memory apart
+  std::uint64_t reserved() const { return reserved_; }             // bytes
   std::uint64_t used() const;                                      // bytes in live device and managed allocations
   // Calls `visit(const Allocation&)` for each live allocation of the kind, in the order of their addresses.
   template <typename Visit> void each_live(MemoryKind kind, Visit visit) const {

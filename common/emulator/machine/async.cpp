@@ -22,8 +22,7 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
     unsigned bytes = std::min(limit[lane], size);
     std::memset(into, 0, size);
     if (bytes == 0) return;
-    check_global(warp, op, from.address[lane], bytes, size, AccessKind::load, 1u << lane);
-    std::memcpy(into, reinterpret_cast<const void*>(from.address[lane]), bytes);
+    std::memcpy(into, global_at(warp, op, from.address[lane], bytes, size, AccessKind::load, lane), bytes);
   });
   count_global(warp, op, from, size);
   tell(warp, op, from, ptx::Space::global, AccessKind::load, size);

@@ -56,9 +56,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   each_active(warp, [&](unsigned lane) {
     std::uint64_t address = request.address[lane];
     if (space == ptx::Space::global) {
-      if (!in_known_range(warp, op, address, width) || address % width)
-        check_global(warp, op, address, width, width, AccessKind::atomic, 1u << lane);
-      targets.at[lane] = reinterpret_cast<std::byte*>(address);
+      targets.at[lane] = global_at(warp, op, address, width, width, AccessKind::atomic, lane);
     } else if (space == ptx::Space::shared) {
       targets.at[lane] = shared_at(warp, op, address, width, AccessKind::atomic, 1u << lane);
     } else {

@@ -183,17 +183,34 @@ void Block::stop_endless() const {
   throw LaunchStopped(std::move(fault));
 }
 
-void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
+namespace {
+
+Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
   const Block& block = *warp.block;
   Fault fault{.kind = kind, .where = block.worker.grid.code.line_of(*op), .other = {}, .message = message};
-  if (lanes) {
-    Dim3 thread = block.thread_of(warp, static_cast<unsigned>(std::countr_zero(lanes)));
-    fault.message += fmt::format(" (block ({}, {}, {}), thread ({}, {}, {})", block.id.x, block.id.y, block.id.z,
-                                 thread.x, thread.y, thread.z);
-    if (std::popcount(lanes) > 1) fault.message += fmt::format(" and {} more of its warp", std::popcount(lanes) - 1);
-    fault.message += ")";
-  }
-  throw LaunchStopped(std::move(fault));
+  if (lanes == 0) return fault;
+  Dim3 thread = block.thread_of(warp, static_cast<unsigned>(std::countr_zero(lanes)));
+  fault.message += fmt::format(" (block ({}, {}, {}), thread ({}, {}, {})", block.id.x, block.id.y, block.id.z, thread.x,
+                               thread.y, thread.z);
+  if (std::popcount(lanes) > 1) fault.message += fmt::format(" and {} more of its warp", std::popcount(lanes) - 1);
+  fault.message += ")";
+  return fault;
+}
+
+} // namespace
+
+void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
+  throw LaunchStopped(make_fault(warp, op, kind, message, lanes));
+}
+
+void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
+                   std::uint32_t lanes) {
+  Grid& grid = warp.worker->grid;
+  Fault fault = make_fault(warp, op, kind, message, lanes);
+  if (!grid.watcher) throw LaunchStopped(std::move(fault));
+  grid.watcher->bad_access(warp, *op, fault);
+  std::lock_guard lock(grid.mutex);
+  if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
 }
 
 } // namespace warpfold::machine

@@ -4,6 +4,7 @@
 #include "watcher.hpp"
 #include "warp.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -68,6 +69,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local;        // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
+  std::shared_ptr<void> notes;                 // what a watcher keeps with the block
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);
@@ -103,17 +105,24 @@ struct Worker {
   std::uint32_t local_stride = 0;              // bytes of local memory a lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
+  // Where accesses end up that must not happen: zeros, as long as the widest access.
+  std::byte* nowhere() { return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_)); }
+
   explicit Worker(Grid& grid);
   void run();                                  // blocks until the grid has none left, or a fault
   std::uint64_t instructions() const;          // warp instructions so far
 
 private:
+  std::uint64_t nowhere_[8] = {};
   std::unique_ptr<Block> take_block();
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                        std::uint32_t lanes = 0);
+// The same, but where a watcher looks on it is told, and the launch goes on.
+void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
+                   std::uint32_t lanes);
 
 // Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.
 void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::uint32_t local_base);

@@ -39,7 +39,8 @@ struct alignas(64) Operation {
   std::uint32_t list = 0;              // first entry in Code::lists (vector elements, call arguments, jump tables)
 };
 
-enum class MemoryOrder : std::uint8_t { weak, relaxed, acquire, release, acquire_release, sequential };
+// `unordered` is volatile: each access happens, but it orders nothing.
+enum class MemoryOrder : std::uint8_t { weak, unordered, relaxed, acquire, release, acquire_release, sequential };
 enum class MemoryScope : std::uint8_t { block, cluster, device, system };
 
 struct Constant {
@@ -80,6 +81,8 @@ struct Code {
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel
   std::vector<std::uint32_t> lists;
   std::vector<std::string> messages;           // of operations that stop the launch
+  struct SharedName { std::uint64_t offset = 0, size = 0; std::string name; };  // size 0: to the end
+  std::vector<SharedName> shared_names;        // variables in shared memory, by offset
   std::uint32_t static_shared = 0;             // bytes
   std::uint32_t dynamic_shared_offset = 0;     // where the launch's own shared memory begins
   bool has_calls = false;

@@ -65,10 +65,14 @@ void Decoder::decode_kernel(std::uint32_t kernel) {
   std::uint32_t bytes = lay_out_shared(module, reached, [&](std::uint32_t scope, std::uint32_t index, std::uint64_t at) {
     if (scope == module_scope) shared_offsets_[index] = at;
     else in_functions[std::uint64_t{scope} << 32 | index] = at;
+    const ptx::Variable& variable = scope == module_scope ? module.variables[index] : module.functions[scope].variables[index];
+    code_.shared_names.push_back({at, variable.size, std::string(variable.name)});
   });
   constexpr std::uint32_t dynamic_alignment = 16;
   code_.static_shared = bytes;
   code_.dynamic_shared_offset = (bytes + dynamic_alignment - 1) / dynamic_alignment * dynamic_alignment;
+  for (std::uint32_t index : reached.dynamic_shared_variables)
+    code_.shared_names.push_back({code_.dynamic_shared_offset, 0, std::string(module.variables[index].name)});
   code_.frame_of_function.assign(module.functions.size(), -1);
   code_.frames.resize(reached.functions.size());
   frame_entries_.resize(reached.functions.size());

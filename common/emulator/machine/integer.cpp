@@ -267,7 +267,18 @@ template <Decode Integer, Decode Float, Decode Half> void by_kind(Decoder& decod
   Integer(decoder, in);
 }
 
+// min and max clamp at 0 with .relu (s32 only).
+template <auto F> constexpr auto clipped = [](s32 a, s32 b) { return std::max(F(a, b), 0); };
+template <auto F, Decode Packed> void decode_extreme(Decoder& decoder, const ptx::Instruction& in) {
+  if (is_packed_integer(in)) return Packed(decoder, in);
+  allow(in, {"relu"});
+  ptx::Type type = type_modifier(in);
+  emit_binary(decoder, in,
+              in.has("relu") ? pick_binary<clipped<F>, s32>(type) : pick_binary<F, u16, s16, u32, s32, u64, s64>(type), type);
+}
+
 void decode_add_form(Decoder& decoder, const ptx::Instruction& in) {
+  if (is_packed_integer(in)) return decode_packed_add(decoder, in);
   in.has("cc") ? decode_carry_out<false>(decoder, in) : decode_add<plus, plus_saturated>(decoder, in);
 }
 void decode_sub_form(Decoder& decoder, const ptx::Instruction& in) {
@@ -284,8 +295,8 @@ constexpr Opcode opcodes[] = {
     {"mad", by_kind<decode_mad_form, decode_float_fma, decode_half_fma>},
     {"div", by_kind<decode_division<quick_quotient, quotient>, decode_float_div, decode_no_half>},
     {"rem", decode_division<quick_rest, rest>},
-    {"min", by_kind<decode_binary<smaller, u16, s16, u32, s32, u64, s64>, decode_float_min, decode_half_min>},
-    {"max", by_kind<decode_binary<larger, u16, s16, u32, s32, u64, s64>, decode_float_max, decode_half_max>},
+    {"min", by_kind<decode_extreme<smaller, decode_packed_min>, decode_float_min, decode_half_min>},
+    {"max", by_kind<decode_extreme<larger, decode_packed_max>, decode_float_max, decode_half_max>},
     {"abs", by_kind<decode_unary<absolute, s16, s32, s64>, decode_float_abs, decode_half_abs>},
     {"neg", by_kind<decode_unary<negative, s16, s32, s64>, decode_float_neg, decode_half_neg>},
     {"sad", decode_ternary<difference_plus, u16, s16, u32, s32, u64, s64>},

@@ -20,27 +20,23 @@ struct Places {
   std::byte* first = nullptr;   // set: lane i is at first + i * width, and all 32 may be read
 };
 
-template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
+template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
   std::uint64_t first = request.address[0];
   if (request.even && request.stride == width && first % width == 0 &&
       in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) {
     places.first = reinterpret_cast<std::byte*>(first);
   } else if (request.even && request.stride == width && warp.mask == all_lanes) {
-    check_global(warp, op, first, width, width, Kind, 1);
-    if (in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) places.first = reinterpret_cast<std::byte*>(first);
+    if (check_global(warp, op, first, width, width, Kind, 1) && in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) places.first = reinterpret_cast<std::byte*>(first);
   }
   if (!places.first)
     each_active(warp, [&](unsigned lane) {
-      std::uint64_t address = request.address[lane];
-      if (!in_known_range(warp, op, address, width) || address % width)
-        check_global(warp, op, address, width, width, Kind, 1u << lane);
-      places.at[lane] = reinterpret_cast<std::byte*>(address);
+      places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
   count_global(warp, op, request, width);
-  tell(warp, op, request, ptx::Space::global, Kind, width);
+  tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
+template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
   std::uint64_t first = request.address[0];
   // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
   unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
@@ -52,21 +48,21 @@ template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Req
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
   count_shared(warp, op, request, width);
-  tell(warp, op, request, ptx::Space::shared, Kind, width);
+  tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
+template <AccessKind Kind> void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
   each_active(warp, [&](unsigned lane) {
     places.at[lane] = local_at(warp, op, lane, request.address[lane], width, Kind);
   });
-  tell(warp, op, request, ptx::Space::local, Kind, width);
+  tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, Places& places) {
+template <AccessKind Kind> void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
   switch (resolve_generic(warp, request)) {
-  case ptx::Space::global: return find_global<Kind>(warp, op, request, width, places);
-  case ptx::Space::shared: return find_shared<Kind>(warp, op, request, width, places);
-  case ptx::Space::local: return find_local<Kind>(warp, op, request, width, places);
+  case ptx::Space::global: return find_global<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::shared: return find_shared<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::local: return find_local<Kind>(warp, op, request, width, value_stride, places);
   default: // lanes point to different spaces
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = generic_at(warp, op, lane, request.address[lane], width, width, Kind);
@@ -75,13 +71,13 @@ template <AccessKind Kind> void find_generic(Warp& warp, const Operation* op, Re
 }
 
 template <ptx::Space S, AccessKind Kind>
-void find_places(Warp& warp, const Operation* op, unsigned width, Places& places) {
+void find_places(Warp& warp, const Operation* op, unsigned width, Places& places, unsigned value_stride = 0) {
   Request request;
   read_addresses(warp, op, request);
-  if constexpr (S == ptx::Space::global) find_global<Kind>(warp, op, request, width, places);
-  else if constexpr (S == ptx::Space::shared) find_shared<Kind>(warp, op, request, width, places);
-  else if constexpr (S == ptx::Space::local) find_local<Kind>(warp, op, request, width, places);
-  else find_generic<Kind>(warp, op, request, width, places);
+  if constexpr (S == ptx::Space::global) find_global<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::shared) find_shared<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::local) find_local<Kind>(warp, op, request, width, value_stride, places);
+  else find_generic<Kind>(warp, op, request, width, value_stride, places);
 }
 
 constexpr std::uint8_t strong = 1; // Operation::order above this: others may be waited for
@@ -102,7 +98,7 @@ template <typename T, typename R, ptx::Space S> const Operation* load(Warp& warp
 
 template <typename T, typename R, ptx::Space S> const Operation* store(Warp& warp, const Operation* op) {
   Places places;
-  find_places<S, AccessKind::store>(warp, op, sizeof(T), places);
+  find_places<S, AccessKind::store>(warp, op, sizeof(T), places, sizeof(R));
   const R* from = warp.row<R>(op->d);
   if (places.first && (warp.mask == all_lanes || S == ptx::Space::shared)) {
     T* to = reinterpret_cast<T*>(places.first);

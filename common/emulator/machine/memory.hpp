@@ -17,15 +17,20 @@ struct Request {
 // Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride.
 void read_addresses(Warp& warp, const Operation* op, Request& request);
 
-// Makes sure that [first, first + bytes) lies in one allocation and is aligned to `width`; else stops the launch and
-// names address, allocation and lane.
-void check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
+// A bad access stops the launch, unless a watcher is there to hear of it: then the launch goes on, reads give 0 and
+// writes go nowhere (Worker::nowhere), so that one mistake does not hide the next.
+
+// Whether [first, first + bytes) lies in one allocation and is aligned to `width`.
+bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes);
 inline bool in_known_range(const Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes) {
   const KnownRange& range = warp.worker->ranges[op->index];
   return first >= range.begin && first + bytes <= range.end;
 }
-// The same for shared memory; returns where the bytes lie.
+// Where a lane's bytes of global memory lie.
+std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes, unsigned width,
+                     AccessKind kind, unsigned lane);
+// The same for shared memory.
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                      std::uint32_t lanes);
 // A lane's local memory.
@@ -41,11 +46,13 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
 
 // Tells the watcher, if there is one.
 inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::Space space, AccessKind kind,
-                 unsigned width) {
+                 unsigned width, unsigned value_stride = 0) {
   if (Watcher* watcher = warp.worker->grid.watcher)
     watcher->access({.warp = warp, .operation = *op, .space = space, .kind = kind,
                      .order = static_cast<MemoryOrder>(op->order), .scope = static_cast<MemoryScope>(op->scope),
-                     .mask = warp.mask, .width = width, .addresses = request.address});
+                     .mask = warp.mask, .width = width, .addresses = request.address,
+                     .contiguous = request.even && request.stride == width,
+                     .values = value_stride ? warp.frame + op->d : nullptr, .value_stride = value_stride});
 }
 
 // The space that all active lanes' generic addresses lie in; `generic` if they differ. Addresses of shared and local
@@ -69,7 +76,6 @@ struct MemoryForm {
   MemoryScope scope = MemoryScope::block;
   unsigned elements = 1;
   ptx::Type type = ptx::Type::none;
-  bool is_volatile = false;
 };
 MemoryForm memory_form(const ptx::Instruction& in);
 void set_form(Operation& op, const MemoryForm& form, const Decoder::Address& address, unsigned width);

@@ -44,8 +44,8 @@ private:
     if (symbol.scope == ptx::Symbol::Scope::function) add_function(symbol.index);
     if (symbol.scope != ptx::Symbol::Scope::module_variable) return;
     const ptx::Variable& variable = module_.variables[symbol.index];
-    if (variable.space == ptx::Space::shared && !variable.is_extern && shared_seen_.insert(symbol.index).second)
-      result_.shared_variables.push_back(symbol.index);
+    if (variable.space == ptx::Space::shared && shared_seen_.insert(symbol.index).second)
+      (variable.is_extern ? result_.dynamic_shared_variables : result_.shared_variables).push_back(symbol.index);
   }
 
   void add_function(std::uint32_t index) {

@@ -11,6 +11,7 @@ namespace warpfold::machine {
 struct Reach {
   std::vector<std::uint32_t> functions;         // of the module, with a body; the kernel first
   std::vector<std::uint32_t> shared_variables;  // of the module, sized at compile time
+  std::vector<std::uint32_t> dynamic_shared_variables;  // `extern __shared__`, sized by the launch
   bool has_calls = false;
 };
 

@@ -25,6 +25,10 @@ struct Access {
   std::uint32_t mask;                // active lanes
   std::uint32_t width;               // bytes a lane
   const std::uint64_t* addresses;    // 32: device addresses, or offsets in the block's shared (lane's local) memory
+  bool contiguous = false;           // lane i's address is lane 0's plus i * width, for all 32
+  // What a store is about to write, `value_stride` bytes from lane to lane; null where it is not at hand.
+  const std::byte* values = nullptr;
+  std::uint32_t value_stride = 0;
 };
 
 // Something wrong that does not stop the launch.
@@ -44,6 +48,7 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
+  virtual void bad_access(const Warp&, const Operation&, const Fault&) = 0;  // which does not happen
   virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;

@@ -31,11 +31,18 @@ Box box_of(const cudaPitchedPtr& pointer, const cudaPos& at) {
   return box;
 }
 
+// Device memory counts as written from now on, whatever the source held.
+void note_written(const void* begin, std::size_t size) {
+  if (watch::Checker* checker = Runtime::get().checker()) checker->written(begin, size);
+}
+
 void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
   for (std::size_t z = 0; z < extent.depth; ++z)
-    for (std::size_t y = 0; y < extent.height; ++y)
-      std::memmove(destination.begin + z * destination.slice + y * destination.pitch,
-                   source.begin + z * source.slice + y * source.pitch, extent.width);
+    for (std::size_t y = 0; y < extent.height; ++y) {
+      std::byte* row = destination.begin + z * destination.slice + y * destination.pitch;
+      std::memmove(row, source.begin + z * source.slice + y * source.pitch, extent.width);
+      note_written(row, extent.width);
+    }
 }
 
 void check_pitch(std::size_t pitch, std::size_t width, bool several_rows) {
@@ -50,6 +57,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
     check_copy(destination, source, size, kind);
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
       if (size) std::memmove(destination, source, size);
+      note_written(destination, size);
       return cudaSuccess;
     });
   });
@@ -132,7 +140,11 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
     return submit(stream, cudaGraphNodeTypeMemset, [=] {
       for (std::size_t z = 0; z < extent.depth; ++z)
         for (std::size_t y = 0; y < extent.height; ++y)
-          if (extent.width) std::memset(box.begin + z * box.slice + y * box.pitch, value, extent.width);
+          if (extent.width) {
+            std::byte* row = box.begin + z * box.slice + y * box.pitch;
+            std::memset(row, value, extent.width);
+            note_written(row, extent.width);
+          }
       return cudaSuccess;
     });
   });

@@ -4,11 +4,13 @@
 #include "runtime.hpp"
 #include "streams.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <memory>
+#include <thread>
 
 namespace warpfold::runtime {
 namespace {
@@ -46,6 +48,19 @@ void check_threads(const KernelEntry& entry, const Dim3& block) {
         cudaErrorLaunchOutOfResources, entry,
         fmt::format("the block {} has {} threads, more than the {} that the kernel's __launch_bounds__ allow",
                     text(block), threads, bound));
+}
+
+// What the kernel itself asks for: a block of one shape (__block_size__), clusters (__cluster_dims__).
+void check_required(const KernelEntry& entry, const Dim3& block) {
+  const auto& required = entry.function->required_threads;
+  const Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
+  if (required[0] && (wanted.x != block.x || wanted.y != block.y || wanted.z != block.z))
+    refuse(cudaErrorInvalidValue, entry,
+           fmt::format("the block is {}, but the kernel is compiled for {} only", text(block), text(wanted)));
+  const auto& cluster = entry.function->cluster;
+  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
+    refuse(cudaErrorNotSupported, entry,
+           "the kernel runs in clusters of blocks (__cluster_dims__), which the emulator does not support");
 }
 
 void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
@@ -130,6 +145,7 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
   check_dimension(entry, "grid", shape.grid, Limits::grid);
   check_dimension(entry, "block", shape.block, Limits::block);
   check_threads(entry, shape.block);
+  check_required(entry, shape.block);
   check_shared(entry, shape.dynamic_shared);
   if (shape.cooperative) check_resident(entry, shape);
 
@@ -144,12 +160,10 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
 
 namespace {
 
-// Until there are watchers for them: who asks for checks must not take silence for a clean bill.
-void say_that_checks_are_missing() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    say("races and uninitialised reads are not checked for: this emulator has no such checks yet");
-  });
+// Asked for once: the answer takes longer than a small launch does.
+unsigned cores() {
+  static const unsigned count = std::max(1u, std::thread::hardware_concurrency());
+  return count;
 }
 
 // What a cooperative launch's blocks meet at (struct grid_workspace of
@@ -168,10 +182,10 @@ std::uint64_t fresh_grid_workspace() {
 cudaError_t run(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
-  options.workers = runtime.options.workers;
+  options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
   std::lock_guard lock(runtime.launch_mutex);
-  if (runtime.options.check_races || runtime.options.check_initialisation) say_that_checks_are_missing();
+  options.watcher = runtime.checker();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);

@@ -25,7 +25,10 @@ void* allocate(std::size_t size, MemoryKind kind) {
   const char* what = kind == MemoryKind::managed  ? "managed allocation"
                      : kind == MemoryKind::pinned ? "pinned allocation"
                                                   : "allocation";
-  return Runtime::get().memory.allocate(size, kind, next_label(what, size));
+  void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size));
+  if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device)
+    checker->allocated(memory, size);
+  return memory;
 }
 
 cudaError_t allocate(const char* caller, void** pointer, std::size_t size, MemoryKind kind) {

@@ -143,10 +143,15 @@ KernelEntry& Registry::kernel(const void* function) {
   KernelEntry* entry = find_kernel(function);
   if (!entry) throw Refusal(cudaErrorInvalidDeviceFunction, "the function is not a kernel of this program");
   if (!entry->kernel) {
-    entry->kernel = entry->module->program().kernel(entry->name);
+    machine::Program& program = entry->module->program();
+    entry->kernel = program.kernel(entry->name);
     if (!entry->kernel)
       throw Refusal(cudaErrorInvalidDeviceFunction,
                     fmt::format("the program's PTX holds no kernel named {}", entry->name));
+    const auto& functions = program.module().functions;
+    entry->function = &*std::find_if(functions.begin(), functions.end(), [&](const ptx::Function& function) {
+      return function.is_entry && function.name == entry->name;
+    });
   }
   return *entry;
 }

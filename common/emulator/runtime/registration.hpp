@@ -23,9 +23,10 @@ struct KernelEntry {
   CodeModule* module = nullptr;
   std::string name; // mangled
   const void* host_function = nullptr;
-  machine::Kernel* kernel = nullptr;      // looked up at first use
-  std::uint32_t dynamic_shared_limit = 0; // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
-  int carveout = -1;                      // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
+  const ptx::Function* function = nullptr; // looked up at first use, as the next
+  machine::Kernel* kernel = nullptr;       // looked up at first use
+  std::uint32_t dynamic_shared_limit = 0;  // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
+  int carveout = -1; // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
 };
 
 struct VariableEntry {

@@ -80,6 +80,15 @@ Runtime& Runtime::get() {
   return runtime;
 }
 
+watch::Checker* Runtime::checker() {
+  const watch::Checks wanted{options.check_races, options.check_initialisation};
+  if (!wanted.races && !wanted.initialisation) return nullptr;
+  std::lock_guard lock(checker_mutex_);
+  if (!checker_) checker_ = std::make_unique<watch::Checker>(memory, recorder);
+  checker_->choose(wanted);
+  return checker_.get();
+}
+
 Runtime::Runtime() : memory(memory_of_this_host()) {
   options_from_environment(options);
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {

@@ -6,10 +6,12 @@
 #include "machine/machine.hpp"
 #include "registration.hpp"
 #include "report_file.hpp"
+#include "watch/checker.hpp"
 #include "watch/report.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -35,12 +37,17 @@ public:
   std::atomic<bool> recording{false}; // launches are kept for a report
   std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
 
+  // Null while no check is on. Made when first asked for, since its shadow of the memory is long.
+  watch::Checker* checker();
+
   // The report, with what can only be said once it is asked for: refused launches that nobody asked about
   // and, at the end of the process, memory that was never freed.
   std::string report(bool at_exit);
 
 private:
   Runtime();
+  std::mutex checker_mutex_;
+  std::unique_ptr<watch::Checker> checker_;
 };
 
 // Sets an option by its name in warpfold_emulator.h. False where the name or the value is not known.

@@ -93,7 +93,8 @@ std::string Recorder::json() const {
     const Hazard& hazard = state().hazards[i];
     hazards.push_back({{"kind", hazard.kind}, {"file", hazard.where.file}, {"line", hazard.where.line},
                        {"other_file", hazard.other.file}, {"other_line", hazard.other.line},
-                       {"message", hazard.message}, {"times", state().times[i]}});
+                       {"message", hazard.message}, {"why", hazard.why}, {"advice", hazard.advice},
+                       {"times", state().times[i]}});
   }
   return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(1, ' ', false, Json::error_handler_t::replace);
 }

@@ -12,7 +12,8 @@ struct Hazard {
   std::string kind;  // race-shared, race-global, fence, out-of-bounds, use-after-free, misaligned, uninitialised,
                      // barrier, warp-mask, endless, leak, launch
   machine::SourceLine where, other;  // other.line 0: there is no second place
-  std::string message;
+  std::string message;               // what happened: who, where, at which address
+  std::string why, advice;           // a sentence each: why it is wrong, what to try
 };
 
 // A stopped launch as a hazard.

@@ -1,0 +1,209 @@
+#include "checker.hpp"
+
+#include "naming.hpp"
+#include "words.hpp"
+
+#include <bit>
+
+namespace warpfold::watch {
+
+using machine::AccessKind;
+using machine::MemoryOrder;
+using machine::warp_lanes;
+
+// What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
+struct Checker::Notes {
+  struct Recent { std::uint32_t operation = ~0u, origin = 0; };
+  static constexpr std::size_t recent_count = 32;
+
+  SharedShadow shared;
+  std::vector<std::uint64_t> shared_written;    // a bit a byte
+  BlockOrder order;
+  std::uint32_t next_origin = 0, chunk_end = 0; // 0: none to be had any more
+  std::vector<Recent> recent;                   // by warp and operation: origins that may be used again
+};
+
+Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
+    : memory_(memory), written_(memory), recorder_(recorder), shadow_(memory) {}
+
+void Checker::launch_begin(const machine::Grid& grid) {
+  grid_ = &grid;
+  if (origins_.begin_launch()) {
+    shadow_.wrote.clear();
+    shadow_.read.clear();
+  }
+  histories_ = std::make_unique<BlockHistories>(grid.block_count());
+  reported_.clear();
+}
+
+void Checker::launch_end(const machine::Grid&) { grid_ = nullptr; }
+
+Checker::Notes& Checker::notes(const machine::Block& block) { return *static_cast<Notes*>(block.notes.get()); }
+
+void Checker::block_begin(const machine::Block& block) {
+  if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
+  Notes& mine = notes(block);
+  std::size_t words = (grid_->shared_bytes() + 3) / 4;
+  mine.shared.reset(words);
+  mine.shared_written.assign(words / 16 + 1, 0);
+  if (mine.next_origin == mine.chunk_end) {
+    mine.next_origin = origins_.take_chunk();
+    mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
+  }
+  mine.order.begin(block.warps.size(), mine.next_origin);
+  mine.recent.assign(block.warps.size() * Notes::recent_count, {});
+}
+
+void Checker::block_end(const machine::Block&) {}
+
+std::uint32_t Checker::origin_for(Notes& mine, const machine::Access& access) {
+  const machine::Warp& warp = access.warp;
+  std::uint32_t operation = access.operation.index;
+  Notes::Recent& recent = mine.recent[warp.index * Notes::recent_count + operation % Notes::recent_count];
+  if (recent.operation == operation && recent.origin >= mine.order.warps[warp.index].phase) return recent.origin;
+  if (mine.next_origin == mine.chunk_end) {
+    mine.next_origin = origins_.take_chunk();
+    mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
+    if (!mine.next_origin) return 0;
+  }
+  std::uint32_t number = mine.next_origin++;
+  bool global_volatile = access.space == ptx::Space::global && access.order == MemoryOrder::unordered;
+  origins_.at(number) = {.block = static_cast<std::uint32_t>(warp.block->linear_id),
+                         .operation = operation,
+                         .fences = mine.order.fences,
+                         .publications = mine.order.publications,
+                         .warp = static_cast<std::uint8_t>(warp.index),
+                         .is_atomic = access.kind == AccessKind::atomic,
+                         .is_strong = detail::is_atomic(access) || global_volatile,
+                         .width = static_cast<std::uint8_t>(access.width)};
+  recent = {operation, number};
+  return number;
+}
+
+void Checker::access(const machine::Access& access) {
+  if (access.space == ptx::Space::local) return;
+  Notes& mine = notes(*access.warp.block);
+  if (checks_.races) check_races(mine, access);
+  if (checks_.initialisation) check_initialised(mine, access);
+}
+
+void Checker::check_races(Notes& mine, const machine::Access& access) {
+  BlockOrder& order = mine.order;
+  unsigned warp = access.warp.index;
+  bool global = access.space == ptx::Space::global;
+  bool strong = detail::is_atomic(access) || (global && access.order == MemoryOrder::unordered);
+  if (strong && access.kind != AccessKind::store) order.acquire(warp, histories_->now());
+  std::uint32_t origin = origin_for(mine, access);
+  if (origin == 0) return;
+  Accessor accessor{access, origins_, *histories_, order, origin};
+  auto report = [&](const Conflict& conflict) { report_race(access, conflict); };
+  if (global) check_global(shadow_, accessor, report);
+  else check_shared(mine.shared, accessor, report);
+  if (!strong || access.kind == AccessKind::load) return;
+  if (access.order >= MemoryOrder::release) order.fence(warp, mine.next_origin);
+  order.publish(warp, mine.next_origin);
+  if (global) histories_->publish(access.warp.block->linear_id, order.warps[warp].fences);
+}
+
+void Checker::fence(const machine::Warp& warp, const machine::Operation&, machine::MemoryScope) {
+  Notes& mine = notes(*warp.block);
+  mine.order.fence(warp.index, mine.next_origin);
+}
+
+void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
+  Notes& mine = notes(block);
+  mine.order.barrier(mine.next_origin);
+}
+
+void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {
+  Notes& mine = notes(*warp.block);
+  mine.order.warp_barrier(warp.index, members, mine.next_origin);
+}
+
+void Checker::check_initialised(Notes& mine, const machine::Access& access) {
+  bool shared = access.space == ptx::Space::shared;
+  WrittenBits bits(mine.shared_written.data());
+  std::uint64_t shared_bytes = grid_->shared_bytes(), all_bytes = std::uint64_t{warp_lanes} * access.width;
+  auto inside = [&](std::uint64_t first, std::uint64_t size) { return !shared || first + size <= shared_bytes; };
+  bool row = access.contiguous && access.mask == machine::all_lanes && inside(access.addresses[0], all_bytes);
+  if (access.kind == AccessKind::store) {
+    auto mark = [&](std::uint64_t first, std::uint64_t size) { shared ? bits.set(first, size) : written_.written(first, size); };
+    if (row) return mark(access.addresses[0], all_bytes);
+    for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+      std::uint64_t address = access.addresses[std::countr_zero(mask)];
+      if (inside(address, access.width)) mark(address, access.width);
+    }
+    return;
+  }
+  auto is_written = [&](std::uint64_t first, std::uint64_t size) {
+    return shared ? bits.all(first, size) : written_.is_written(first, size);
+  };
+  if (row && is_written(access.addresses[0], all_bytes)) return;
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t address = access.addresses[lane];
+    if (inside(address, access.width) && !is_written(address, access.width)) {
+      report_uninitialised(access, lane, address);
+      shared ? bits.set(address, access.width) : written_.written(address, access.width); // once a place
+    }
+  }
+}
+
+bool Checker::is_new(const char* kind, const machine::Operation& operation, std::uint32_t other) {
+  std::lock_guard lock(mutex_);
+  return reported_.emplace(kind, operation.index, other).second;
+}
+
+void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
+  const Origin& earlier = origins_[origin_of(conflict.earlier)];
+  const machine::Block& block = *access.warp.block;
+  bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
+  const char* kind = shared ? "race-shared" : conflict.unfenced ? "fence" : "race-global";
+  if (!is_new(kind, access.operation, earlier.operation)) return;
+  Race race{.later = access.kind,
+            .earlier_wrote = conflict.earlier_wrote,
+            .earlier_atomic = earlier.is_atomic,
+            .scope = !same_block                              ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
+                     : earlier.warp == access.warp.index ? RaceScope::warp
+                                                              : RaceScope::block,
+            .place = shared ? shared_name(grid_->code, conflict.address, access.width)
+                            : global_name(memory_, conflict.address, access.width),
+            .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),
+            .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, lane_of(conflict.earlier))};
+  Hazard hazard = describe(race);
+  hazard.kind = kind;
+  hazard.where = grid_->code.line_of(access.operation);
+  hazard.other = grid_->code.line_of(grid_->code.operations[earlier.operation]);
+  recorder_.add(std::move(hazard));
+}
+
+void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
+  if (!is_new("uninitialised", access.operation, ~0u)) return;
+  bool shared = access.space == ptx::Space::shared;
+  Hazard hazard = describe_uninitialised(
+      thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
+      shared ? shared_name(grid_->code, address, access.width) : global_name(memory_, address, access.width), shared);
+  hazard.where = grid_->code.line_of(access.operation);
+  recorder_.add(std::move(hazard));
+}
+
+void Checker::bad_access(const machine::Warp&, const machine::Operation& operation, const machine::Fault& fault) {
+  Hazard hazard = hazard_from(fault);
+  if (is_new(hazard.kind.c_str(), operation, ~0u)) recorder_.add(std::move(hazard));
+}
+
+void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
+                     std::uint32_t lanes, const machine::Operation* other) {
+  const machine::Code& code = grid_->code;
+  machine::SourceLine where = code.line_of(operation), second = other ? code.line_of(*other) : machine::SourceLine{};
+  if (what == machine::Notice::barrier_mismatch && where.line == second.line && where.file == second.file) return;
+  Hazard hazard = describe(what, thread_name(*grid_, warp.block->linear_id, warp.index,
+                                             static_cast<unsigned>(std::countr_zero(lanes))),
+                           static_cast<unsigned>(std::popcount(lanes)));
+  if (!is_new(hazard.kind.c_str(), operation, other ? other->index : ~0u - static_cast<unsigned>(what))) return;
+  hazard.where = where;
+  hazard.other = second;
+  recorder_.add(std::move(hazard));
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,64 @@
+// The watcher behind "checks": races, reads of what nothing has written, bad accesses, barriers and masks.
+#pragma once
+
+#include "initialisation.hpp"
+#include "machine/watcher.hpp"
+#include "races.hpp"
+#include "report.hpp"
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace warpfold::watch {
+
+struct Checks {
+  bool races = true, initialisation = true;
+};
+
+// One for a process. Finds hazards in one launch after the other and gives them to the recorder.
+class Checker final : public machine::Watcher {
+public:
+  Checker(const machine::AddressSpace& memory, Recorder& recorder);
+  void choose(Checks checks) { checks_ = checks; }
+  // What the host does to device memory.
+  void allocated(const void* begin, std::uint64_t size) { written_.allocated(reinterpret_cast<std::uint64_t>(begin), size); }
+  void written(const void* begin, std::uint64_t size) { written_.written(reinterpret_cast<std::uint64_t>(begin), size); }
+
+  void launch_begin(const machine::Grid&) override;
+  void launch_end(const machine::Grid&) override;
+  void block_begin(const machine::Block&) override;
+  void block_end(const machine::Block&) override;
+  void access(const machine::Access&) override;
+  void bad_access(const machine::Warp&, const machine::Operation&, const machine::Fault&) override;
+  void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override;
+  void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
+  void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t members) override;
+  void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t lanes,
+              const machine::Operation* other) override;
+
+private:
+  struct Notes;  // of a block
+  Notes& notes(const machine::Block& block);
+  std::uint32_t origin_for(Notes& notes, const machine::Access& access);
+  void check_races(Notes& notes, const machine::Access& access);
+  void check_initialised(Notes& notes, const machine::Access& access);
+  void report_race(const machine::Access& access, const Conflict& conflict);
+  void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
+  // False if these two operations were reported before.
+  bool is_new(const char* kind, const machine::Operation& operation, std::uint32_t other);
+
+  Checks checks_;
+  const machine::AddressSpace& memory_;
+  WrittenMemory written_;
+  Recorder& recorder_;
+  GlobalShadow shadow_;
+  Origins origins_;
+  std::unique_ptr<BlockHistories> histories_;
+  const machine::Grid* grid_ = nullptr;
+  std::mutex mutex_;                                             // of what follows
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> reported_;  // in this launch
+};
+
+}  // namespace warpfold::watch

@@ -1,0 +1,30 @@
+// A very long array of zeros that takes memory only where it was touched.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <sys/mman.h>
+
+namespace warpfold::watch {
+
+template <typename T> class LazyArray {
+public:
+  explicit LazyArray(std::size_t count) : bytes_(count * sizeof(T)) {
+    void* range = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(range);
+  }
+  ~LazyArray() { munmap(data_, bytes_); }
+  LazyArray(const LazyArray&) = delete;
+  LazyArray& operator=(const LazyArray&) = delete;
+
+  T* data() { return data_; }
+  T& operator[](std::size_t index) { return data_[index]; }
+  void clear() { madvise(data_, bytes_, MADV_DONTNEED); } // zeros again, and the memory is the system's
+
+private:
+  std::size_t bytes_;
+  T* data_ = nullptr;
+};
+
+}  // namespace warpfold::watch

@@ -1,0 +1,55 @@
+#include "naming.hpp"
+
+#include <cstdlib>
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+namespace warpfold::watch {
+
+namespace {
+
+// "_ZZ4treePKfE5sdata" is tree(float const*)::sdata: the part that the program wrote.
+std::string short_name(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 && text ? text : mangled;
+  std::free(text);
+  std::size_t scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
+}
+
+std::string index_in_words(std::uint64_t linear, const machine::Dim3& shape) {
+  if (shape.y == 1 && shape.z == 1) return std::to_string(linear);
+  return fmt::format("({}, {}, {})", linear % shape.x, linear / shape.x % shape.y,
+                     linear / shape.x / shape.y);
+}
+
+} // namespace
+
+std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigned width) {
+  const machine::Code::SharedName* found = nullptr;
+  for (const auto& variable : code.shared_names)
+    if (offset >= variable.offset && (variable.size == 0 || offset < variable.offset + variable.size))
+      if (!found || variable.offset >= found->offset) found = &variable;
+  if (!found) return fmt::format("byte {} of shared memory", offset);
+  std::uint64_t inside = offset - found->offset;
+  if (found->size == width) return short_name(found->name);
+  if (inside % width) return fmt::format("byte {} of {}", inside, short_name(found->name));
+  return fmt::format("{}[{}]", short_name(found->name), inside / width);
+}
+
+std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width) {
+  auto allocation = memory.find(address);
+  if (!allocation) return fmt::format("0x{:x}", address);
+  std::uint64_t inside = address - allocation->begin;
+  if (allocation->size == width) return allocation->label;
+  if (inside % width) return fmt::format("byte {} of {}", inside, allocation->label);
+  return fmt::format("element {} of {}", inside / width, allocation->label);
+}
+
+std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane) {
+  return fmt::format("thread {} of block {}", index_in_words(warp * machine::warp_lanes + lane, grid.shape.block),
+                     index_in_words(block, grid.shape.grid));
+}
+
+} // namespace warpfold::watch

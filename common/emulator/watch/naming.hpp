@@ -1,0 +1,17 @@
+// Addresses and threads in the words of the program.
+#pragma once
+
+#include "machine/block.hpp"
+
+#include <string>
+
+namespace warpfold::watch {
+
+// "sdata[37]": the variable in shared memory at `offset`, its elements `width` bytes wide.
+std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigned width);
+// "element 37 of allocation 2 (4096 bytes)".
+std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width);
+// "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" where block or grid have more than one dimension.
+std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane);
+
+}  // namespace warpfold::watch

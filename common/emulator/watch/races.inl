@@ -1,0 +1,181 @@
+// Bodies of races.hpp's templates.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace warpfold::watch {
+
+namespace detail {
+
+using machine::AccessKind;
+using machine::warp_lanes;
+
+constexpr unsigned word_bytes = 4;
+
+inline bool same_value(const Accessor& a, unsigned lane, unsigned other) {
+  const machine::Access& access = a.access;
+  return access.values && std::memcmp(access.values + lane * access.value_stride,
+                                      access.values + other * access.value_stride, access.width) == 0;
+}
+
+// A store of what is there already changes nothing, whoever comes first.
+inline bool changes_nothing(const Accessor& a, unsigned lane, const std::byte* memory) {
+  const machine::Access& access = a.access;
+  return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
+}
+
+inline bool is_atomic(const machine::Access& access) {
+  return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed;
+}
+
+// May `earlier` and this lane's access happen at the same time, to a bad effect?
+inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_write, const std::byte* memory, bool& unfenced) {
+  if (origin_of(earlier) < a.origins.first()) return false;
+  const Origin& origin = a.origins[origin_of(earlier)];
+  const machine::Access& access = a.access;
+  const machine::Block& block = *access.warp.block;
+  if (origin.block == block.linear_id) {
+    if (a.order.ordered(earlier, origin, access.warp.index, lane)) return false;
+  }
+  bool global = access.space == ptx::Space::global;
+  bool strong = is_atomic(access) || (global && access.order == machine::MemoryOrder::unordered);
+  if (strong && origin.is_strong) return false;
+  // Bytes of one word belong to whom they belong: shadow cells are words, so narrow accesses can't be told apart.
+  if (access.width < word_bytes || origin.width < word_bytes) return false;
+  if (origin.block != block.linear_id) {
+    auto order = a.histories.order(origin.block, origin.fences, origin.publications, a.order.acquired);
+    if (order == BlockHistories::Order::ordered) return false;
+    unfenced = order == BlockHistories::Order::unfenced;
+  }
+  if (both_write && access.kind == AccessKind::store) {
+    if (origin_of(earlier) == a.origin && same_value(a, lane, lane_of(earlier))) return false;
+    if (origin_of(earlier) != a.origin && changes_nothing(a, lane, memory)) return false;
+  }
+  return true;
+}
+
+// Visits each word of each active lane.
+template <typename Visit> void each_word(const machine::Access& access, Visit visit) {
+  std::uint32_t mask = access.mask;
+  unsigned words = std::max(1u, access.width / word_bytes);
+  // Lanes that update one word by an atomic are as good as one lane.
+  bool one_word = access.kind == AccessKind::atomic && access.addresses[0] == access.addresses[warp_lanes - 1] &&
+                  std::all_of(access.addresses, access.addresses + warp_lanes,
+                              [&](std::uint64_t address) { return address == access.addresses[0]; });
+  if (one_word) mask &= -mask;
+  for (; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    for (unsigned i = 0; i < words; ++i) visit(lane, access.addresses[lane] / word_bytes * word_bytes + i * word_bytes);
+  }
+}
+
+inline bool whole_words_in_a_row(const machine::Access& access) {
+  return access.contiguous && access.width == word_bytes && access.addresses[0] % word_bytes == 0;
+}
+
+// Every cell of the row is older than `floor`.
+inline bool all_older(const Cell* cells, std::uint32_t floor, unsigned count) {
+  Cell newest = 0;
+  for (unsigned i = 0; i < count; ++i) newest = std::max(newest, cells[i]);
+  return origin_of(newest) < floor;
+}
+
+} // namespace detail
+
+template <typename Report> void check_shared(SharedShadow& shadow, const Accessor& a, Report report) {
+  using namespace detail;
+  const machine::Access& access = a.access;
+  const bool stores = access.kind != AccessKind::load;
+  std::uint64_t first_word = access.addresses[0] / word_bytes;
+  if (whole_words_in_a_row(access) && first_word + warp_lanes <= shadow.wrote.size()) {
+    Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
+    bool quiet = all_older(wrote, a.order.floor, warp_lanes) &&
+                 (!stores || (all_older(read, a.order.floor, warp_lanes) && all_older(too, a.order.floor, warp_lanes)));
+    if (quiet) {
+      const std::int32_t* active = access.warp.lanes;
+      Cell mine = cell(a.origin, 0), oldest = cell(a.order.floor, 0);
+      if (stores) {
+        for (unsigned i = 0; i < warp_lanes; ++i) wrote[i] = active[i] ? mine | i : wrote[i];
+      } else {
+        for (unsigned i = 0; i < warp_lanes; ++i) {
+          bool first_reader = read[i] < oldest;
+          too[i] = active[i] && !first_reader ? mine | i : too[i];
+          read[i] = active[i] && first_reader ? mine | i : read[i];
+        }
+      }
+      return;
+    }
+  }
+  const std::byte* memory = access.warp.block->shared.data();
+  each_word(access, [&](unsigned lane, std::uint64_t address) {
+    std::uint64_t word = address / word_bytes;
+    if (word >= shadow.wrote.size()) return;
+    bool unfenced = false;
+    auto check = [&](Cell earlier, bool earlier_wrote) {
+      if (races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
+        report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
+    };
+    check(shadow.wrote[word], true);
+    if (stores) {
+      check(shadow.read[word], false);
+      check(shadow.read_too[word], false);
+      shadow.wrote[word] = cell(a.origin, lane);
+      shadow.read[word] = shadow.read_too[word] = 0;
+    } else if (origin_of(shadow.read[word]) < a.order.floor) {
+      shadow.read[word] = cell(a.origin, lane);
+    } else if (a.origins[origin_of(shadow.read[word])].warp != access.warp.index || lane_of(shadow.read[word]) != lane) {
+      shadow.read_too[word] = cell(a.origin, lane);
+    }
+  });
+}
+
+template <typename Report> void check_global(GlobalShadow& shadow, const Accessor& a, Report report) {
+  using namespace detail;
+  const machine::Access& access = a.access;
+  const bool stores = access.kind != AccessKind::load;
+  const unsigned words = access.width / word_bytes, count = words * warp_lanes;
+  const std::uint64_t first = access.addresses[0];
+  // The common case: neighbouring words that nobody has written in this launch (nor read, for a store).
+  if (access.contiguous && words && access.mask == machine::all_lanes && first % word_bytes == 0 &&
+      shadow.holds(first, count * word_bytes)) {
+    std::uint64_t word = (first - shadow.base) / word_bytes;
+    Cell *wrote = &shadow.wrote[word], *read = &shadow.read[word];
+    if (all_older(wrote, a.origins.first(), count) && (!stores || all_older(read, a.origins.first(), count))) {
+      Cell mine = cell(a.origin, 0), oldest = cell(a.origins.first(), 0);
+      unsigned shift = static_cast<unsigned>(std::countr_zero(words));
+      if (stores) {
+        for (unsigned i = 0; i < count; ++i) wrote[i] = mine | i >> shift;
+      } else {
+        for (unsigned i = 0; i < count; ++i) read[i] = read[i] < oldest ? mine | i >> shift : read[i];
+      }
+      return;
+    }
+  }
+  each_word(access, [&](unsigned lane, std::uint64_t address) {
+    if (!shadow.holds(address, word_bytes)) return;
+    std::uint64_t word = (address - shadow.base) / word_bytes;
+    Cell &wrote = shadow.wrote[word], &read = shadow.read[word];
+    bool unfenced = false;
+    auto check = [&](Cell earlier, bool earlier_wrote) {
+      if (races(a, lane, earlier, stores && earlier_wrote, reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
+        report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
+    };
+    check(wrote, true);
+    if (stores) {
+      check(read, false);
+      wrote = cell(a.origin, lane);
+      read = 0;
+      return;
+    }
+    bool replace = origin_of(read) < a.origins.first();
+    if (!replace) {
+      const Origin& reader = a.origins[origin_of(read)]; // keep one that a later writer would race with
+      replace = reader.block == access.warp.block->linear_id;
+    }
+    if (replace) read = cell(a.origin, lane);
+  });
+}
+
+} // namespace warpfold::watch
