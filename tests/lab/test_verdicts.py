@@ -92,9 +92,15 @@ class Verdicts(unittest.TestCase):
         self.assertIn("the input was changed, first at element 0", rung["reason"])
 
     def test_other_bits_from_the_same_input_break_the_promise_of_the_same_bits(self):
-        made = program("05_grid_stride", "bits", ("float total = 0;", "static float total = 0; total /= 2;"))
+        made = program("05_grid_stride", "bits", (
+            "for (unsigned t = 0; t < block; ++t) total += on_cpu[t];",
+            "static unsigned turn = 0; ++turn;"
+            "for (unsigned t = 0; t < block; ++t) total += on_cpu[turn % 2 ? t : block - 1 - t];"))
         rung = rungs(made, "--rung=thread_sums")["thread_sums"]
         self.assertEqual(rung["state"], "wrong")
+        self.assertIn("the order of additions is not fixed", rung["reason"])
+        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]],
+                         ["the same bits on each run"])
 
     def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
         made = program("01_naive_atomic", "asis")
