@@ -121,6 +121,16 @@ class Registration(unittest.TestCase):
             "cudaErrorInvalidPtx", "PTX, line 9.*%nowhere",
         )
 
+    def test_kernels_that_ask_for_what_the_launch_is_not(self):
+        for directives, error, message in [
+            (".reqntid 64", "cudaErrorInvalidValue", r"\(1, 1, 1\).*\(64, 1, 1\) only"),
+            (".explicitcluster .reqnctapercluster 2", "cudaErrorNotSupported", "clusters"),
+        ]:
+            text = PTX.replace("where) {", f"where) {directives} {{").replace("sm_75", "sm_90")
+            lines, messages = outcome(fat_binary(entry(text.encode(), architecture=90)))
+            self.assertEqual(lines[0], error)
+            self.assertRegex(messages[0], message)
+
     def test_a_kernel_that_is_not_there(self):
         lines, messages = outcome(fat_binary(entry(PTX.encode())), name="absent")
         self.assertEqual(lines[0], "cudaErrorInvalidDeviceFunction")
