@@ -2,7 +2,7 @@
 //
 //   peers [--json] [--largest EXPONENT]
 //
-// Each figure is the median of 41 calls in microseconds, by CUDA events around the whole call (a memset
+// Each figure is the median of 48 calls in microseconds, by CUDA events around the whole call (a memset
 // counts), with the quartiles. No input is found in L2: consecutive calls read different places of 512 MB or
 // more. The calls are timed by two methods. "idle": each finds the GPU idle, as when a program waits for
 // every result; what the host needs for a call counts. This is how the labs time. "queued": the calls wait
@@ -47,7 +47,7 @@ void require(bool good, const char* what) {
 }
 #define REQUIRE(call) require((call) == cudaSuccess, #call)
 
-constexpr int repetitions = 41, warm_up = 3;
+constexpr int rounds = 6, repetitions = 8;
 
 struct Contender {
   std::string name;
@@ -102,35 +102,37 @@ Measured summary(std::vector<float> milliseconds) {
   return {1e3 * milliseconds[n / 2], 1e3 * milliseconds[n / 4], 1e3 * milliseconds[n - 1 - n / 4]};
 }
 
-// Each repetition calls one contender after the other, so that whatever changes on the machine meets all of
-// them alike.
+// One contender's calls in a row, after a call of its own that is not timed: what another one leaves in the
+// caches makes a difference of some percent. In `rounds` rounds over all, so that a machine that changes
+// meanwhile changes for all.
 std::vector<Measured> measure(const std::vector<Contender>& field, std::size_t n, bool queued, Places& places,
                               float* result) {
-  std::vector<cudaEvent_t> start(field.size()), stop(field.size());
+  std::vector<cudaEvent_t> start(repetitions), stop(repetitions);
   for (cudaEvent_t& event : start) REQUIRE(cudaEventCreate(&event));
   for (cudaEvent_t& event : stop) REQUIRE(cudaEventCreate(&event));
   std::vector<std::vector<float>> times(field.size());
-  for (int repetition = -warm_up; repetition < repetitions; ++repetition) {
-    if (queued) spin<<<1, 1>>>(50000 + 20000 * field.size());
-    for (std::size_t i = 0; i < field.size(); ++i) {
+  for (std::size_t turn = 0; turn < rounds * field.size(); ++turn) {
+    const Contender& contender = field[turn % field.size()];
+    if (queued) spin<<<1, 1>>>(50000 + 20000 * repetitions);
+    contender.call(places.next(n * sizeof(float)), result, n);
+    for (int i = 0; i < repetitions; ++i) {
       const float* const input = places.next(n * sizeof(float));
       if (!queued) REQUIRE(cudaDeviceSynchronize());
       REQUIRE(cudaEventRecord(start[i]));
-      field[i].call(input, result, n);
+      contender.call(input, result, n);
       REQUIRE(cudaEventRecord(stop[i]));
     }
     REQUIRE(cudaDeviceSynchronize());
-    for (std::size_t i = 0; repetition >= 0 && i < field.size(); ++i) {
+    for (int i = 0; i < repetitions; ++i) {
       float milliseconds = 0;
       REQUIRE(cudaEventElapsedTime(&milliseconds, start[i], stop[i]));
-      times[i].push_back(milliseconds);
+      times[turn % field.size()].push_back(milliseconds);
     }
   }
+  for (cudaEvent_t event : start) cudaEventDestroy(event);
+  for (cudaEvent_t event : stop) cudaEventDestroy(event);
   std::vector<Measured> measured;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    measured.push_back(summary(times[i]));
-    cudaEventDestroy(start[i]), cudaEventDestroy(stop[i]);
-  }
+  for (const std::vector<float>& each : times) measured.push_back(summary(each));
   return measured;
 }
 
