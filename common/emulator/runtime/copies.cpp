@@ -31,11 +31,6 @@ Box box_of(const cudaPitchedPtr& pointer, const cudaPos& at) {
   return box;
 }
 
-// Device memory counts as written from now on, whatever the source held.
-void note_written(const void* begin, std::size_t size) {
-  if (watch::Checker* checker = Runtime::get().checker()) checker->written(begin, size);
-}
-
 void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
   for (std::size_t z = 0; z < extent.depth; ++z)
     for (std::size_t y = 0; y < extent.height; ++y) {

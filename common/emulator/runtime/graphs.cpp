@@ -143,6 +143,7 @@ void fill_rows(const cudaMemsetParams& parameters) {
   for (std::size_t y = 0; y < parameters.height; ++y) {
     auto row = reinterpret_cast<Value*>(static_cast<std::byte*>(parameters.dst) + y * parameters.pitch);
     std::fill(row, row + parameters.width, value);
+    note_written(row, parameters.width * sizeof(Value));
   }
 }
 

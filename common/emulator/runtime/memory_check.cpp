@@ -106,4 +106,8 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
   throw Refusal(cudaErrorInvalidMemcpyDirection, fmt::format("{} is no direction", static_cast<int>(kind)));
 }
 
+void note_written(const void* begin, std::size_t size) {
+  if (watch::Checker* checker = Runtime::get().checker()) checker->written(begin, size);
+}
+
 } // namespace warpfold::runtime

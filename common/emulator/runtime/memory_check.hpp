@@ -23,6 +23,9 @@ void check_any_range(const char* what, const void* pointer, std::size_t size);
 // Checks both ends of a copy of `size` bytes against its direction.
 void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind);
 
+// Tells the checks that device memory counts as written from now on, whatever the source held.
+void note_written(const void* begin, std::size_t size);
+
 // "byte 4096 of allocation 3 (4096 bytes), which was freed": where an address lies, in words.
 std::string describe(const void* pointer);
 
