@@ -50,7 +50,7 @@ def launches(rung: dict) -> str:
 COUNTS = [
     Column("n", size),
     Column("launches", launches),
-    Column("global loads", count("global_load_requests")),
+    Column("loads", count("global_load_requests")),
     Column("sectors", count("global_load_sectors")),
     Column("shared", count("shared_load_wavefronts", "shared_store_wavefronts")),
     Column("conflicts", count("bank_conflicts")),
@@ -61,8 +61,9 @@ COUNTS = [
 ]
 
 LEGEND_OF_COUNTS = (
-    "global loads: requests of a warp; sectors: of 32 bytes read by them; shared: wavefronts; atomics: operations;\n"
-    "SIMT: lanes at work of 32; instructions: of a warp, in PTX. No times: the emulator is not a GPU."
+    "loads: a warp's requests to global memory; sectors: of 32 bytes, read by them;\n"
+    "shared: wavefronts; atomics: operations; SIMT: lanes at work of 32;\n"
+    "instructions: of a warp, in PTX. No times: the emulator is not a GPU."
 )
 
 
@@ -85,12 +86,13 @@ TIMES = [
 ]
 
 LEGEND_OF_TIMES = (
-    "us: median, cold cache; of peak: of the bandwidth that the device's attributes give; of measured: of what a plain\n"
-    "reading kernel reached in this run; CPU loop: one thread, one accumulator."
+    "us: median, cold cache; of peak: of the bandwidth by the device's attributes;\n"
+    "of measured: of what a plain reading kernel reached in this run;\n"
+    "on CPU loop: on one CPU thread with one accumulator."
 )
 
 # Left out first where the terminal is narrow.
-LEAST_NEEDED = ["instructions", "launches", "n", "sectors", "SIMT", "of measured", "on rung before"]
+LEAST_NEEDED = ["instructions", "launches", "n", "sectors", "SIMT", "of measured", "on rung before", "loads"]
 
 
 def verdict(rung: dict) -> str:

@@ -153,7 +153,8 @@ def main() -> int:
     print(f"version={toolkit.version[0]}.{toolkit.version[1]}")
     # Meson takes folders inside the source tree, where the kit's own toolkit is, by their relative path only.
     inside = toolkit.include.is_relative_to(root)
-    print(f"include={toolkit.include.relative_to(root) if inside else toolkit.include}")
+    print(f"include={toolkit.include}")
+    print(f"include_for_meson={toolkit.include.relative_to(root) if inside else toolkit.include}")
     print(f"library={toolkit.library}")
     print(f"plain_ptx={'yes' if toolkit.keeps_ptx_plain else 'no'}")
     capability = native_capability(toolkit)
