@@ -1,6 +1,7 @@
 #include "memory.hpp"
 
 #include "device.hpp"
+#include "repetition.hpp"
 
 #include <algorithm>
 #include <array>
@@ -81,18 +82,22 @@ void upload(const Sequence& input, void* destination) {
 std::size_t first_change(const Sequence& input, const void* device_memory) {
   const std::size_t width = size_of(input.type), bytes = input.n * width;
   std::vector<std::byte> read(std::min(bytes, input.values.size()));
-  for (std::size_t at = 0; at < bytes; at += read.size()) {
-    const std::size_t part = std::min(read.size(), bytes - at);
-    require(
-        cudaMemcpy(read.data(), static_cast<const char*>(device_memory) + at, part, cudaMemcpyDeviceToHost),
-        "reading the input back");
-    const auto differs =
-        std::mismatch(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(part), input.values.begin())
-            .first;
-    const auto same = static_cast<std::size_t>(differs - read.begin());
-    if (same < part) return (at + same) / width;
+  if (bytes == 0) return 0;
+  require(cudaMemcpy(read.data(), device_memory, read.size(), cudaMemcpyDeviceToHost),
+          "reading the input back");
+  if (std::memcmp(read.data(), input.values.data(), read.size()) != 0) {
+    const auto differs = std::mismatch(read.begin(), read.end(), input.values.begin()).first;
+    return static_cast<std::size_t>(differs - read.begin()) / width;
   }
-  return input.n;
+  if (read.size() == bytes) return input.n;
+  // The first period is as it was; what comes after is compared with it on the device.
+  const DeviceBuffer found(sizeof(unsigned long long));
+  auto* const first = static_cast<unsigned long long*>(found.data());
+  require(cudaMemset(first, 0xff, sizeof *first), "cudaMemset");
+  launch_find_difference(device_memory, bytes / 4, read.size() / 4, 8 * multiprocessors(), first);
+  unsigned long long word = 0;
+  require(cudaMemcpy(&word, first, sizeof word, cudaMemcpyDeviceToHost), "comparing the input");
+  return word >= bytes / 4 ? input.n : word * 4 / width;
 }
 
 void fill_poison(Type type, Kind kind, std::size_t count, void* device_memory) {
