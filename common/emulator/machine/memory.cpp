@@ -183,14 +183,14 @@ template <typename T, typename R, Family F> Handler by_space(ptx::Space space, u
         if (elements == 2) return load_vector<T, R, 2, S>;
         if (elements == 4) return load_vector<T, R, 4, S>;
       }
-      return load_vector<T, R, 0, S == ptx::Space::global || S == ptx::Space::local ? ptx::Space::generic : S>;
+      return load_vector<T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S>;
     }
     if constexpr (F == Family::store_vector) {
       if constexpr (quick && S == ptx::Space::global) {
         if (elements == 2) return store_vector<T, R, 2, S>;
         if (elements == 4) return store_vector<T, R, 4, S>;
       }
-      return store_vector<T, R, 0, S == ptx::Space::global || S == ptx::Space::local ? ptx::Space::generic : S>;
+      return store_vector<T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S>;
     }
     return nullptr;
   };
