@@ -2,6 +2,7 @@
 // an addition are two roundings unless the program says fma.
 #include "arithmetic.hpp"
 
+#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -39,7 +40,10 @@ constexpr auto hyperbolic_tangent = [](float a) { return std::tanh(a); };
 constexpr auto signed_as = [](auto a, auto b) { return std::copysign(b, a); };
 
 // .ftz: subnormal inputs and results become zero of the same sign.
-constexpr auto flushed = [](float a) { return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(0.0f, a) : a; };
+constexpr auto flushed = [](auto a) {
+  using T = decltype(a);
+  return std::fabs(a) < std::numeric_limits<T>::min() ? std::copysign(T{0}, a) : a;
+};
 template <auto F> constexpr auto flushing = [](auto... a) { return flushed(F(flushed(a)...)); };
 // .sat: clamped to [0, 1]; NaN becomes 0.
 constexpr auto clamped = [](auto a) { return a > 0 ? (a < 1 ? a : decltype(a){1}) : decltype(a){0}; };
@@ -70,12 +74,17 @@ template <auto F, bool Rounded, unsigned Sources> struct Make {
     else if constexpr (Sources == 2) return binary<G, float, float, float>;
     else return ternary<G, float, float, float, float>;
   }
+  template <int Mode> static Handler directed(const ptx::Instruction& in, ptx::Type type) {
+    if (in.has("sat") && in.has("ftz")) return for_float<saturating<flushing<rounding<F, Mode>>>>();
+    if (in.has("sat")) return type == ptx::Type::f32 ? for_float<saturating<rounding<F, Mode>>>() : nullptr;
+    return in.has("ftz") ? for_float<flushing<rounding<F, Mode>>>() : for_sources<rounding<F, Mode>>(type);
+  }
   static Handler pick(const ptx::Instruction& in, ptx::Type type) {
+    if (in.has("ftz") && type == ptx::Type::f64) return nullptr;
     if constexpr (Rounded) {
-      bool plain = !in.has("sat");
-      if (in.has("rz")) return plain ? for_sources<rounding<F, FE_TOWARDZERO>>(type) : nullptr;
-      if (in.has("rm")) return plain ? for_sources<rounding<F, FE_DOWNWARD>>(type) : nullptr;
-      if (in.has("rp")) return plain ? for_sources<rounding<F, FE_UPWARD>>(type) : nullptr;
+      if (in.has("rz")) return directed<FE_TOWARDZERO>(in, type);
+      if (in.has("rm")) return directed<FE_DOWNWARD>(in, type);
+      if (in.has("rp")) return directed<FE_UPWARD>(in, type);
       if (in.has("sat")) return in.has("ftz") ? for_float<saturating<flushing<F>>>() : for_sources<saturating<F>>(type);
     }
     if (in.has("ftz")) return for_float<flushing<F>>();
@@ -97,6 +106,19 @@ template <auto F, bool Rounded, unsigned Sources> void decode_float(Decoder& dec
   if (Sources > 1) op.b = decoder.source(in.operands[2], type);
   if (Sources > 2) op.c = decoder.source(in.operands[3], type);
   decoder.emit(run, op.d, op.a, op.b, op.c);
+}
+
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of the upper 32 bits, with the lower ones zero.
+template <auto F> constexpr auto upper_half = [](double a) {
+  auto upper = [](double x) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0xffffffff00000000ull); };
+  return a != a ? std::numeric_limits<double>::quiet_NaN() : upper(flushed(F(flushed(upper(a)))));
+};
+template <auto F, bool Rounded> void decode_reciprocal(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.has("approx") || type_modifier(in) != ptx::Type::f64) return decode_float<F, Rounded, 1>(decoder, in);
+  allow(in, {"approx", "ftz"});
+  need_operands(in, 2);
+  decoder.emit(in.has("ftz") ? unary<upper_half<F>, double, double> : unary<F, double, double>,
+               decoder.destination(in.operands[0], 8), decoder.source(in.operands[1], ptx::Type::f64));
 }
 
 template <auto F> void decode_single(Decoder& decoder, const ptx::Instruction& in) {
@@ -163,8 +185,8 @@ template <Decode Wide, Decode Narrow> void or_half(Decoder& decoder, const ptx::
 constexpr Opcode opcodes[] = {
     {"fma", or_half<decode_float_fma, decode_half_fma>},
     {"sqrt", decode_float<square_root, true, 1>},
-    {"rcp", decode_float<reciprocal, true, 1>},
-    {"rsqrt", decode_float<reciprocal_root, false, 1>},
+    {"rcp", decode_reciprocal<reciprocal, true>},
+    {"rsqrt", decode_reciprocal<reciprocal_root, false>},
     {"sin", decode_single<sine>},
     {"cos", decode_single<cosine>},
     {"lg2", decode_single<logarithm>},
