@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
@@ -123,12 +124,23 @@ Handler pick_compare(const ptx::Instruction& in, ptx::Type type) {
   return nullptr;
 }
 
-// Compares into a fresh predicate row; `.ftz` is left to the operands (comparing subnormals with their sign kept
-// differs from flushing only where both are subnormal).
+// With .ftz, subnormal operands count as zeros: they are made that first, in a row of their own.
+constexpr auto flushed = [](float a) { return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(0.0f, a) : a; };
+constexpr auto flushed_half = [](Half a) { return std::fabs(double(a)) < 0x1p-14 ? Half(std::copysign(0.0, double(a))) : a; };
+std::uint32_t compared_source(Decoder& decoder, const ptx::Instruction& in, const ptx::Operand& operand, ptx::Type type) {
+  std::uint32_t source = decoder.source(operand, type);
+  if (!in.has("ftz")) return source;
+  bool narrow = type == ptx::Type::f16;
+  if (type != ptx::Type::f32 && !narrow) refuse(in);
+  std::uint32_t row = decoder.scratch(narrow ? 2 : 4);
+  decoder.emit(narrow ? unary<flushed_half, Half, Half> : unary<flushed, float, float>, row, source);
+  return row;
+}
+
 std::uint32_t emit_compare(Decoder& decoder, const ptx::Instruction& in, ptx::Type type, std::uint32_t into) {
-  if (in.has("ftz")) refuse(in, "build without -ftz=true and without -use_fast_math");
-  decoder.emit(need(pick_compare(in, type), in), into, decoder.source(in.operands[1], type),
-               decoder.source(in.operands[2], type));
+  std::uint32_t first = compared_source(decoder, in, in.operands[1], type);
+  std::uint32_t second = compared_source(decoder, in, in.operands[2], type);
+  decoder.emit(need(pick_compare(in, type), in), into, first, second);
   return into;
 }
 
