@@ -3,6 +3,7 @@
 #include "lab.hpp"
 #include "runtime/warpfold_emulator.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -58,6 +59,36 @@ std::string why_no_gpu() {
       fmt::format("cannot execute this program again on the emulator: {}", std::strerror(errno)));
 }
 
+bool holds_emulator(const std::string& folder) {
+  std::error_code unknown;
+  return std::filesystem::equivalent(folder, emulator_directory(), unknown);
+}
+
+// Without the folders in which an emulator lies: Meson puts it on the path of every test that depends on it.
+std::string path_without_emulators(const std::string& path) {
+  std::string kept;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder = path.substr(at, end - at);
+    if (!folder.empty() && !holds_emulator(folder)) kept += (kept.empty() ? "" : ":") + folder;
+    at = end + 1;
+  }
+  return kept;
+}
+
+[[noreturn]] void execute_on_gpu(char** argv) {
+  constexpr const char* mark = "WARPFOLD_OFF_EMULATOR";
+  if (std::getenv(mark)) {
+    throw NoDevice("--device=gpu, but the emulator is loaded wherever this program looks for the CUDA "
+                   "runtime; is it first in /etc/ld.so.conf or preloaded?");
+  }
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  setenv("LD_LIBRARY_PATH", path_without_emulators(before ? before : "").c_str(), 1);
+  setenv(mark, "1", 1);
+  execv("/proc/self/exe", argv);
+  throw NoDevice(fmt::format("cannot execute this program again on the GPU: {}", std::strerror(errno)));
+}
+
 int attribute(cudaDeviceAttr which) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, which, 0) != cudaSuccess) value = 0;
@@ -92,9 +123,7 @@ bool on_emulator() {
 Device open_device(Choice choice, char** argv) {
   Device device;
   device.emulated = on_emulator();
-  if (choice == Choice::gpu && device.emulated) {
-    throw NoDevice("--device=gpu, but the emulator is first on LD_LIBRARY_PATH; unset it to reach the GPU");
-  }
+  if (choice == Choice::gpu && device.emulated) execute_on_gpu(argv);
   if (choice == Choice::emulator && !device.emulated) execute_on_emulator(argv);
   if (!device.emulated) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
