@@ -13,9 +13,12 @@ constexpr std::uint64_t quarantine_bytes = 64ull << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
 
-// What an allocation takes from the range, its guard zone behind it included.
+// What an allocation takes from the range, its guard zone behind it included. The zone is as long as the allocation, up
+// to a limit: an index that is too large by a block or two must not land in the next allocation.
 std::uint64_t footprint(std::uint64_t size) {
-  return round_up(std::max<std::uint64_t>(size, 1) + AddressSpace::guard_bytes, AddressSpace::alignment);
+  constexpr std::uint64_t longest_guard = 1 << 20;
+  std::uint64_t guard = std::clamp(size, AddressSpace::guard_bytes, longest_guard);
+  return round_up(std::max<std::uint64_t>(size, 1) + guard, AddressSpace::alignment);
 }
 
 } // namespace

@@ -149,9 +149,9 @@ void Checker::check_initialised(Notes& mine, const machine::Access& access) {
   }
 }
 
-bool Checker::is_new(const char* kind, const machine::Operation& operation, std::uint32_t other) {
+bool Checker::is_new(const char* kind, const machine::Operation& operation, std::uint32_t other, int reach) {
   std::lock_guard lock(mutex_);
-  return reported_.emplace(kind, operation.index, other).second;
+  return reported_.emplace(kind, operation.index, other, reach).second;
 }
 
 void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
@@ -159,13 +159,14 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
   const char* kind = shared ? "race-shared" : conflict.unfenced ? "fence" : "race-global";
-  if (!is_new(kind, access.operation, earlier.operation)) return;
+  RaceScope scope = !same_block                         ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
+                    : earlier.warp == access.warp.index ? RaceScope::warp
+                                                        : RaceScope::block;
+  if (!is_new(kind, access.operation, earlier.operation, static_cast<int>(scope))) return;
   Race race{.later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
-            .scope = !same_block                              ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
-                     : earlier.warp == access.warp.index ? RaceScope::warp
-                                                              : RaceScope::block,
+            .scope = scope,
             .place = shared ? shared_name(grid_->code, conflict.address, access.width)
                             : global_name(memory_, conflict.address, access.width),
             .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),

@@ -47,7 +47,7 @@ private:
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if these two operations were reported before.
-  bool is_new(const char* kind, const machine::Operation& operation, std::uint32_t other);
+  bool is_new(const char* kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);
 
   Checks checks_;
   const machine::AddressSpace& memory_;
@@ -58,7 +58,7 @@ private:
   std::unique_ptr<BlockHistories> histories_;
   const machine::Grid* grid_ = nullptr;
   std::mutex mutex_;                                             // of what follows
-  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> reported_;  // in this launch
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, int>> reported_;  // in this launch
 };
 
 }  // namespace warpfold::watch

@@ -68,6 +68,7 @@ void Recorder::add(Hazard hazard) {
   auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
   if (known != hazards.end()) {
     ++state().times[static_cast<std::size_t>(known - hazards.begin())];
+    if (hazard.reach > known->reach) *known = std::move(hazard);
     return;
   }
   hazards.push_back(std::move(hazard));
@@ -97,15 +98,6 @@ std::string Recorder::json() const {
                        {"times", state().times[i]}});
   }
   return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(1, ' ', false, Json::error_handler_t::replace);
-}
-
-Hazard hazard_from(const machine::Fault& fault) {
-  using Kind = machine::Fault::Kind;
-  static const std::pair<Kind, const char*> names[] = {
-      {Kind::out_of_bounds, "out-of-bounds"}, {Kind::use_after_free, "use-after-free"}, {Kind::misaligned, "misaligned"},
-      {Kind::barrier, "barrier"}, {Kind::warp_mask, "warp-mask"}, {Kind::endless, "endless"}};
-  auto known = std::find_if(std::begin(names), std::end(names), [&](auto& entry) { return entry.first == fault.kind; });
-  return {known == std::end(names) ? "launch" : known->second, fault.where, fault.other, fault.message};
 }
 
 } // namespace warpfold::watch

@@ -14,6 +14,7 @@ struct Hazard {
   machine::SourceLine where, other;  // other.line 0: there is no second place
   std::string message;               // what happened: who, where, at which address
   std::string why, advice;           // a sentence each: why it is wrong, what to try
+  int reach = 0;                     // of two findings at one place the one that reaches farther is kept
 };
 
 // A stopped launch as a hazard.

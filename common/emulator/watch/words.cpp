@@ -1,6 +1,8 @@
 #include "words.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace warpfold::watch {
 
@@ -42,7 +44,36 @@ const char* advice(RaceScope scope) {
   }
 }
 
+struct FaultWords {
+  machine::Fault::Kind kind;
+  const char *name, *why, *advice;
+};
+using FaultKind = machine::Fault::Kind;
+constexpr FaultWords fault_words[] = {
+    {FaultKind::out_of_bounds, "out-of-bounds", "What lies there is not this program's, or does not exist.",
+     "Compare the index with the number of elements before it is used: if (i < n)."},
+    {FaultKind::use_after_free, "use-after-free", "Freed memory may already belong to something else.",
+     "Free it after the last launch that uses it."},
+    {FaultKind::misaligned, "misaligned", "A GPU accesses a value only at a multiple of its size.",
+     "Begin vector loads at an aligned address, and treat the elements before it one by one."},
+    {FaultKind::barrier, "barrier", "Threads wait at a barrier that others can never reach.",
+     "Move the barrier out of the branch, so that every thread of the block reaches it."},
+    {FaultKind::warp_mask, "warp-mask", "Lanes wait for lanes that are named in the mask and never come.",
+     "Name exactly the lanes that reach the operation."},
+    {FaultKind::endless, "endless", "The loop's condition never becomes false, or it waits for what nobody does.",
+     "Look at how the loop's variable changes; a stride that becomes 0 never ends a loop."},
+    {FaultKind::unsupported, "launch", "The emulator does not have this instruction.",
+     "Run it on a GPU, or write the step without it."},
+};
+
 } // namespace
+
+Hazard hazard_from(const machine::Fault& fault) {
+  auto known = std::find_if(std::begin(fault_words), std::end(fault_words),
+                            [&](const FaultWords& words) { return words.kind == fault.kind; });
+  if (known == std::end(fault_words)) return {"launch", fault.where, fault.other, fault.message, "", "", 0};
+  return {known->name, fault.where, fault.other, fault.message, known->why, known->advice, 0};
+}
 
 Hazard describe(const Race& race) {
   Hazard hazard;
@@ -51,6 +82,7 @@ Hazard describe(const Race& race) {
                                race.earlier_atomic ? "has updated" : race.earlier_wrote ? "has written" : "has read",
                                between(race.scope));
   hazard.why = why(race.scope);
+  hazard.reach = static_cast<int>(race.scope);
   hazard.advice = advice(race.scope);
   return hazard;
 }
