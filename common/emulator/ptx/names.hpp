@@ -42,16 +42,16 @@ public:
     return true;
   }
 
-  const Value* find(std::string_view name) const {
-    const auto place = entries_.find(name);
-    return place != entries_.end() ? &place->second.value : nullptr;
-  }
-
-private:
   struct Entry {
     Value value;
     std::uint32_t depth; // of the scope that declares it
   };
+  const Entry* find(std::string_view name) const {
+    const auto place = entries_.find(name);
+    return place != entries_.end() ? &place->second : nullptr;
+  }
+
+private:
   std::unordered_map<std::string_view, Entry> entries_;
   std::vector<std::pair<std::string_view, std::optional<Entry>>> changes_; // to be undone when scopes end
   std::vector<std::size_t> marks_;
@@ -85,17 +85,24 @@ public:
     names_.leave();
     families_.leave();
   }
-  bool declare(std::string_view name, const Name& value) { return names_.declare(name, value); }
+  bool declare(std::string_view name, const Name& value) {
+    numbered_names_ |= !name.empty() && name.back() >= '0' && name.back() <= '9';
+    return names_.declare(name, value);
+  }
   bool declare_family(std::string_view prefix, RegisterFamily family) {
     return families_.declare(prefix, family);
   }
   std::optional<Name> find(std::string_view name) const;
 
 private:
-  std::optional<std::uint32_t> find_in_family(std::string_view name) const;
+  struct Member {
+    std::uint32_t index = 0, depth = 0;
+  };
+  std::optional<Member> find_in_family(std::string_view name) const;
 
   ScopedMap<Name> names_;
   ScopedMap<RegisterFamily> families_;
+  bool numbered_names_ = false; // some name declared by itself could hide a family's member
 };
 
 } // namespace warpfold::ptx
