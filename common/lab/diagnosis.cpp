@@ -151,17 +151,23 @@ private:
                 blocks, part, blocks);
           });
     }
-    add_prefix("only-first-pass", grid, [this, grid] {
-      return fmt::format(
-          "The result is the sum of the first {} elements, one for each of the {} threads that the device "
-          "holds: each thread added one element and did not walk on.",
-          grid, grid);
-    });
+    for (std::size_t blocks = 2; blocks <= 8192; blocks *= 2) add_first_pass(blocks * block_);
+    add_first_pass(std::size_t{symptom_.resident_blocks} * block_);
     add_prefix("index-overflow", n_ & 0xffffffff, [this] {
       return fmt::format(
           "The result is the sum of the first {} elements, which is {} modulo 2^32: an index or count of "
           "32 bits overflowed.",
           n_ & 0xffffffff, n_);
+    });
+  }
+
+  // A grid-stride loop that ends after its first round.
+  void add_first_pass(std::size_t threads) {
+    add_prefix("only-first-pass", threads, [this, threads] {
+      return fmt::format(
+          "The result is the sum of the first {} elements, one for each thread of a grid of {} blocks: each "
+          "thread added one element and did not walk on.",
+          threads, threads / block_);
     });
   }
 

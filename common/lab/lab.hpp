@@ -193,7 +193,7 @@ public:
   Rung& same_bits() { return deterministic = true, *this; }
   // Promises hold on devices of this compute capability (80 for 8.0) and above only.
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
-  // On a GPU: at least this part of the read bandwidth that the same run measures, for 2^26 elements.
+  // On a GPU: at least this part of the read bandwidth that the same run measures, for 2^28 elements.
   Rung& reaches(double part_of_bandwidth) { return least_bandwidth = part_of_bandwidth, *this; }
 
   static constexpr int max_variants = 4, max_promises = 8;

@@ -17,7 +17,7 @@ Function* look_up(const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-Hazard hazard_from(const nlohmann::json& json) {
+Hazard hazard_from(const nlohmann::ordered_json& json) {
   Hazard hazard;
   hazard.kind = json.value("kind", "");
   hazard.file = json.value("file", "");
@@ -29,7 +29,7 @@ Hazard hazard_from(const nlohmann::json& json) {
 }
 
 // Sums over all launches. A ratio cannot be summed: it is worked out anew from the sums.
-std::vector<std::pair<std::string, double>> totals_of(const nlohmann::json& launches) {
+std::vector<std::pair<std::string, double>> totals_of(const nlohmann::ordered_json& launches) {
   std::vector<std::pair<std::string, double>> totals;
   for (const auto& launch : launches) {
     for (const auto& [key, value] : launch.at("counters").items()) {
@@ -58,7 +58,7 @@ Recorded record(const std::function<void()>& run) {
   run();
   Recorded recorded;
   recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
-  const nlohmann::json report = nlohmann::json::parse(recorded.profile.report);
+  const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
   recorded.profile.launches = report.at("launches").size();
   recorded.profile.totals = totals_of(report.at("launches"));
   for (const auto& hazard : report.at("hazards")) recorded.hazards.push_back(hazard_from(hazard));

@@ -75,11 +75,6 @@ void print_text(const Result& result, const Options& options) {
   if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
     fmt::print("    at {}\n", place);
   }
-  for (const Check& check : result.checks) {
-    if (check.ok || check.skipped) continue;
-    fmt::print("    {}: {}\n", check.name, check.message);
-    break; // --tap and --json have them all
-  }
   if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
   for (const Hazard& hazard : result.hazards) fmt::print("    {}: {}\n", hazard.kind, hazard.message);
   if (result.profile && options.profile) print_profile(*result.profile);

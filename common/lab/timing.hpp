@@ -11,7 +11,8 @@
 
 namespace lab {
 
-// Throws CudaError. GPU only: on the emulator a time says nothing about a GPU.
+// All but the comparisons with the CPU and the rung before. Throws CudaError. GPU only: on the emulator a
+// time says nothing about a GPU.
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                     std::uint64_t seed);
 
