@@ -1,8 +1,10 @@
 """A report of the emulator (docs/reference/report.md) as text."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from .console import paint
+from .process import output, relative
 from .table import Table
 
 BUSIEST = 12  # lines of source shown per kernel
@@ -27,8 +29,9 @@ def shape(dimensions) -> str:
 
 
 def print_profile(report: dict) -> None:
+    names = readable([launch["kernel"] for launch in report.get("launches", [])])
     for launch in report.get("launches", []):
-        print(f"\n{paint(launch['kernel'], 'bold')}  grid {shape(launch['grid'])}, block {shape(launch['block'])}")
+        print(f"\n{paint(names.get(launch['kernel'], launch['kernel']), 'bold')}  grid {shape(launch['grid'])}, block {shape(launch['block'])}")
         table = Table(["", "SIMT", *(title for title, _ in PROFILE_COLUMNS)], left=1)
         table.add(row("whole launch", launch["counters"]))
         lines = sorted(launch.get("lines", []), key=lambda line: -line.get("warp_instructions", 0))
@@ -48,6 +51,39 @@ def row(name: str, counters: dict) -> list[str]:
 def print_hazards(report: dict) -> None:
     hazards = report.get("hazards", [])
     for hazard in hazards:
-        place = f"{hazard['file']}:{hazard['line']}" if hazard.get("file") else "(no line)"
-        print(f"{paint(hazard['kind'], 'red')} {place}: {hazard['message']}")
+        times = hazard.get("times", 1)
+        print(f"\n{paint(hazard['kind'], 'red')}: {hazard['message']}" + (f" ({times:,} times)" if times > 1 else ""))
+        for file, line in lines_of(hazard):
+            print(f"  {relative(Path(file))}:{line}{source_line(file, line)}")
+        for heading, key in [("why", "why"), ("try", "advice")]:
+            if hazard.get(key):
+                print(paint(f"  {heading}: ", "grey") + hazard[key])
+    print()
     print(f"{len(hazards)} hazard{'' if len(hazards) == 1 else 's'}" if hazards else paint("no hazards", "green"))
+
+
+def lines_of(hazard: dict) -> list[tuple[str, int]]:
+    """The line at fault, and the other one that it takes to go wrong, each once."""
+    named = [(hazard.get("file"), hazard.get("line")), (hazard.get("other_file"), hazard.get("other_line"))]
+    return list(dict.fromkeys((file, line) for file, line in named if file and line))
+
+
+@lru_cache
+def source(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def source_line(file: str, line: int) -> str:
+    text = source(file)
+    return f"    {text[line - 1].strip()}" if 0 < line <= len(text) else ""
+
+
+def readable(kernels: list[str]) -> dict[str, str]:
+    """C++ names as the source has them; binutils' c++filt comes with any C++ compiler."""
+    result = output(["c++filt", "-p", *kernels]) if kernels else None
+    if result is None or result.returncode != 0:
+        return {name: name for name in kernels}
+    return dict(zip(kernels, result.stdout.splitlines(), strict=False))
