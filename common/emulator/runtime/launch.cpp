@@ -185,7 +185,7 @@ cudaError_t run(const PreparedLaunch& launch) {
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
   std::lock_guard lock(runtime.launch_mutex);
-  options.watcher = runtime.checker();
+  options.watcher = runtime.watcher();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);

@@ -79,6 +79,7 @@ int warpfold_emulator_interface(void) {
 void warpfold_emulator_reset(void) {
   Runtime& runtime = Runtime::get();
   runtime.recorder.reset();
+  if (runtime.tracer) runtime.tracer->reset();
   take_unasked_launches();
   runtime.recording = true;
 }

@@ -45,6 +45,14 @@ bool set_checks(Options& options, std::string_view names) {
   return true;
 }
 
+std::uint64_t traced_block() {
+  std::uint64_t block = 0;
+  const char* value = std::getenv("WARPFOLD_TRACE_BLOCK");
+  if (value && !parse_number(value, block))
+    say(fmt::format("WARPFOLD_TRACE_BLOCK={} is ignored: expected the number of a block", value));
+  return block;
+}
+
 void options_from_environment(Options& options) {
   constexpr struct {
     const char *variable, *name, *expected;
@@ -89,6 +97,17 @@ watch::Checker* Runtime::checker() {
   return checker_.get();
 }
 
+machine::Watcher* Runtime::watcher() {
+  watch::Checker* const checks = checker();
+  if (!tracer) return checks;
+  if (!checks) return tracer.get();
+  std::lock_guard lock(checker_mutex_);
+  if (!checker_and_tracer_) {
+    checker_and_tracer_ = std::make_unique<watch::Several>(std::vector<machine::Watcher*>{checks, tracer.get()});
+  }
+  return checker_and_tracer_.get();
+}
+
 Runtime::Runtime() : memory(memory_of_this_host()) {
   options_from_environment(options);
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
@@ -97,6 +116,11 @@ Runtime::Runtime() : memory(memory_of_this_host()) {
     // The runtime is first used while the program's static objects are made, so this runs after their
     // destructors.
     std::atexit([] { get().report_file.write(get().report(true)); });
+  }
+  if (const char* path = std::getenv("WARPFOLD_TRACE"); path && *path) {
+    trace_file.set_path(path);
+    tracer = std::make_unique<watch::Tracer>(memory, traced_block());
+    std::atexit([] { get().trace_file.write(get().tracer->json()); });
   }
 }
 

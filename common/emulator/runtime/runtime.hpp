@@ -8,6 +8,8 @@
 #include "report_file.hpp"
 #include "watch/checker.hpp"
 #include "watch/report.hpp"
+#include "watch/several.hpp"
+#include "watch/tracer.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -33,12 +35,15 @@ public:
   watch::Recorder recorder;
   Registry registry;
   Options options;
-  ReportFile report_file;
+  ReportFile report_file, trace_file;
   std::atomic<bool> recording{false}; // launches are kept for a report
   std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
 
   // Null while no check is on. Made when first asked for, since its shadow of the memory is long.
   watch::Checker* checker();
+  std::unique_ptr<watch::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
+  // Whoever looks on while a kernel runs; null for nobody.
+  machine::Watcher* watcher();
 
   // The report, with what can only be said once it is asked for: refused launches that nobody asked about
   // and, at the end of the process, memory that was never freed.
@@ -48,6 +53,7 @@ private:
   Runtime();
   std::mutex checker_mutex_;
   std::unique_ptr<watch::Checker> checker_;
+  std::unique_ptr<watch::Several> checker_and_tracer_;
 };
 
 // Sets an option by its name in warpfold_emulator.h. False where the name or the value is not known.

@@ -1,0 +1,55 @@
+// Several watchers in the place of one.
+#pragma once
+
+#include "machine/watcher.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace warpfold::watch {
+
+class Several final : public machine::Watcher {
+public:
+  explicit Several(std::vector<machine::Watcher*> watchers) : watchers_(std::move(watchers)) {}
+
+  void launch_begin(const machine::Grid& grid) override {
+    for (auto* each : watchers_) each->launch_begin(grid);
+  }
+  void launch_end(const machine::Grid& grid) override {
+    for (auto* each : watchers_) each->launch_end(grid);
+  }
+  void block_begin(const machine::Block& block) override {
+    for (auto* each : watchers_) each->block_begin(block);
+  }
+  void block_end(const machine::Block& block) override {
+    for (auto* each : watchers_) each->block_end(block);
+  }
+  void access(const machine::Access& access) override {
+    for (auto* each : watchers_) each->access(access);
+  }
+  void bad_access(const machine::Warp& warp, const machine::Operation& operation,
+                  const machine::Fault& fault) override {
+    for (auto* each : watchers_) each->bad_access(warp, operation, fault);
+  }
+  void fence(const machine::Warp& warp, const machine::Operation& operation,
+             machine::MemoryScope scope) override {
+    for (auto* each : watchers_) each->fence(warp, operation, scope);
+  }
+  void barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
+               bool whole_block) override {
+    for (auto* each : watchers_) each->barrier(block, operation, barrier, whole_block);
+  }
+  void warp_barrier(const machine::Warp& warp, const machine::Operation& operation,
+                    std::uint32_t members) override {
+    for (auto* each : watchers_) each->warp_barrier(warp, operation, members);
+  }
+  void notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
+              std::uint32_t lanes, const machine::Operation* other) override {
+    for (auto* each : watchers_) each->notice(warp, operation, what, lanes, other);
+  }
+
+private:
+  std::vector<machine::Watcher*> watchers_;
+};
+
+} // namespace warpfold::watch

@@ -1,0 +1,65 @@
+// The watcher behind WARPFOLD_TRACE: what one block of each launch does to memory, request by request, as
+// JSON for pictures (docs/reference/trace.md).
+#pragma once
+
+#include "machine/watcher.hpp"
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace warpfold::watch {
+
+// Records the block of that number in the first launches since the start or the last `reset`. Launches come
+// one after the other, and a block's events from one thread, so that only `reset` and `json` need the lock.
+class Tracer final : public machine::Watcher {
+public:
+  // A picture of more is of no use to anybody; what is left out is said in the JSON ("truncated").
+  static constexpr std::size_t most_launches = 16, most_requests = 20000;
+
+  Tracer(const machine::AddressSpace& memory, std::uint64_t block) : memory_(memory), wanted_block_(block) {}
+  void reset();
+  std::string json() const;
+
+  void launch_begin(const machine::Grid&) override;
+  void launch_end(const machine::Grid&) override;
+  void block_begin(const machine::Block&) override {}
+  void block_end(const machine::Block&) override {}
+  void access(const machine::Access&) override;
+  void bad_access(const machine::Warp&, const machine::Operation&, const machine::Fault&) override {}
+  void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override {}
+  void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
+  void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t members) override;
+  void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t,
+              const machine::Operation*) override {}
+
+private:
+  // A variable in shared memory or an allocation: what the elements are counted from.
+  struct Array {
+    std::string name;
+    bool shared = true;
+    std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
+  };
+  struct Launch {
+    std::string head;   // the members that are known from the start
+    std::string events; // the members of the array, with commas between
+    std::vector<Array> arrays;
+    std::size_t requests = 0;
+    bool truncated = false;
+  };
+  bool looks_on(const machine::Block& block) const;
+  bool has_room();
+  int array_of(const machine::Access& access, std::uint64_t address);
+  std::string place_of(const machine::Operation& operation) const; // the members "file" and "line"
+  void add_event(const std::string& members);
+
+  const machine::AddressSpace& memory_;
+  std::uint64_t wanted_block_;
+  mutable std::mutex mutex_;
+  std::vector<Launch> launches_;
+  bool left_out_ = false;               // launches beyond the most that are recorded
+  const machine::Grid* grid_ = nullptr; // of the launch that is being recorded
+};
+
+} // namespace warpfold::watch
