@@ -2,6 +2,7 @@
 
 #include "machine/code.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -63,16 +64,20 @@ double Counters::simt_efficiency() const {
 LaunchCounters count(const machine::LaunchRecord& record) {
   LaunchCounters result;
   const machine::Code& code = const_cast<machine::Kernel*>(record.source)->code();
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Counters> by_line; // file and line
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LineCounters> by_line; // file and line
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     const Tally& tally = record.tallies[i];
     if (tally.warps == 0 && tally.requests == 0) continue;
     const ptx::Location& at = code.module->locations[code.operations[i].location];
     charge(result.total, code.names[i], tally, code.is_instruction[i]);
-    charge(by_line[{at.file, at.line}], code.names[i], tally, code.is_instruction[i]);
+    LineCounters& line = by_line[{at.file, at.line}];
+    charge(line.counters, code.names[i], tally, code.is_instruction[i]);
+    if (code.is_instruction[i]) line.executions = std::max(line.executions, tally.warps);
   }
-  for (const auto& [place, counters] : by_line)
-    result.lines.push_back({{std::string(code.module->files[place.first]), place.second}, counters});
+  for (auto& [place, line] : by_line) {
+    line.line = {std::string(code.module->files[place.first]), place.second};
+    result.lines.push_back(line);
+  }
   return result;
 }
 

@@ -19,6 +19,7 @@ struct Counters {
 struct LineCounters {
   machine::SourceLine line;
   Counters counters;
+  std::uint64_t executions = 0;     // of the line by a warp: what its most executed instruction says
 };
 
 struct LaunchCounters {

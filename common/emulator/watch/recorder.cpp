@@ -28,7 +28,7 @@ Json to_json(const machine::LaunchRecord& record) {
   counters["blocks"] = record.blocks;
   Json lines = Json::array();
   for (const LineCounters& line : counted.lines) {
-    Json entry{{"file", line.line.file}, {"line", line.line.line}};
+    Json entry{{"file", line.line.file}, {"line", line.line.line}, {"executions", line.executions}};
     entry.update(to_json(line.counters));
     lines.push_back(std::move(entry));
   }
