@@ -53,7 +53,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   if (space == ptx::Space::generic) space = resolve_generic(warp, request);
   targets.one_word = request.even && request.stride == 0;
   targets.shared_with_others = space != ptx::Space::shared;
-  each_active(warp, [&](unsigned lane) {
+  auto find = [&](unsigned lane) {
     std::uint64_t address = request.address[lane];
     if (space == ptx::Space::global) {
       targets.at[lane] = global_at(warp, op, address, width, width, AccessKind::atomic, lane);
@@ -63,7 +63,14 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
       if (space == ptx::Space::local) address |= local_window;
       targets.at[lane] = generic_at(warp, op, lane, address, width, width, AccessKind::atomic);
     }
-  });
+  };
+  if (targets.one_word && space != ptx::Space::local) {
+    auto first = static_cast<unsigned>(std::countr_zero(warp.mask));
+    find(first);
+    std::fill(std::begin(targets.at), std::end(targets.at), targets.at[first]);
+  } else {
+    each_active(warp, find);
+  }
   if (space == ptx::Space::shared) count_shared(warp, op, request, width);
   else count_global(warp, op, request, width);
   if (space == ptx::Space::shared || space == ptx::Space::global) tell(warp, op, request, space, AccessKind::atomic, width);

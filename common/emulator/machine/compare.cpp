@@ -41,6 +41,37 @@ template <typename T, typename S> inline T loaded(S raw) {
   else return static_cast<T>(raw);
 }
 
+#ifdef __AVX512F__
+// The comparison as the numbers that vpcmp and vcmpps take (Intel SDM, VPCMPD and VCMPPS).
+template <Compare Which> constexpr int integer_code() {
+  using enum Compare;
+  return Which == eq ? 0 : Which == lt ? 1 : Which == le ? 2 : Which == ne ? 4 : Which == ge ? 5 : 6;
+}
+template <Compare Which> constexpr int float_code() {
+  using enum Compare;
+  constexpr int codes[] = {0, 12, 17, 18, 30, 29, 8, 4, 25, 26, 22, 21, 7, 3};
+  return codes[static_cast<int>(Which)];
+}
+
+// One vector of 64 bytes at a time gives its lanes' bits at once.
+template <Compare Which, typename T> inline u32 compare_vectors(const T* a, const T* b) {
+  constexpr unsigned per_vector = 64 / sizeof(T);
+  u32 bits = 0;
+  for (unsigned lane = 0; lane < warp_lanes; lane += per_vector) {
+    __m512i x = _mm512_loadu_si512(a + lane), y = _mm512_loadu_si512(b + lane);
+    u32 part;
+    if constexpr (std::is_same_v<T, float>) part = _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), float_code<Which>());
+    else if constexpr (std::is_same_v<T, double>) part = _mm512_cmp_pd_mask(_mm512_castsi512_pd(x), _mm512_castsi512_pd(y), float_code<Which>());
+    else if constexpr (std::is_same_v<T, s32>) part = _mm512_cmp_epi32_mask(x, y, integer_code<Which>());
+    else if constexpr (std::is_same_v<T, u32>) part = _mm512_cmp_epu32_mask(x, y, integer_code<Which>());
+    else if constexpr (std::is_same_v<T, s64>) part = _mm512_cmp_epi64_mask(x, y, integer_code<Which>());
+    else part = _mm512_cmp_epu64_mask(x, y, integer_code<Which>());
+    bits |= part << lane;
+  }
+  return bits;
+}
+#endif
+
 // The lowest bit of each of 32 bytes that are 0 or 0xff.
 inline u32 gather_bits(const std::uint8_t* bytes) {
 #ifdef __AVX2__
@@ -58,6 +89,9 @@ inline u32 gather_bits(const std::uint8_t* bytes) {
 
 // A bit a lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as float).
 template <Compare Which, typename T, typename S> inline u32 compare_bits(const S* a, const S* b) {
+#ifdef __AVX512F__
+  if constexpr (std::is_same_v<S, T> && sizeof(T) >= 4) return compare_vectors<Which, T>(a, b);
+#endif
   // A byte a lane first, which vectorises; then a bit of each byte.
   alignas(32) std::uint8_t holds[warp_lanes];
 #pragma GCC ivdep

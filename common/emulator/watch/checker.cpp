@@ -17,7 +17,6 @@ struct Checker::Notes {
   static constexpr std::size_t recent_count = 32;
 
   SharedShadow shared;
-  std::vector<std::uint64_t> shared_written;    // a bit a byte
   BlockOrder order;
   std::uint32_t next_origin = 0, chunk_end = 0; // 0: none to be had any more
   std::vector<Recent> recent;                   // by warp and operation: origins that may be used again
@@ -28,10 +27,7 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
 
 void Checker::launch_begin(const machine::Grid& grid) {
   grid_ = &grid;
-  if (origins_.begin_launch()) {
-    shadow_.wrote.clear();
-    shadow_.read.clear();
-  }
+  if (origins_.begin_launch()) shadow_.clear();
   histories_ = std::make_unique<BlockHistories>(grid.block_count());
   reported_.clear();
 }
@@ -43,9 +39,7 @@ Checker::Notes& Checker::notes(const machine::Block& block) { return *static_cas
 void Checker::block_begin(const machine::Block& block) {
   if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
   Notes& mine = notes(block);
-  std::size_t words = (grid_->shared_bytes() + 3) / 4;
-  mine.shared.reset(words);
-  mine.shared_written.assign(words / 16 + 1, 0);
+  mine.shared.reset((grid_->shared_bytes() + 3) / 4);
   if (mine.next_origin == mine.chunk_end) {
     mine.next_origin = origins_.take_chunk();
     mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
@@ -83,8 +77,8 @@ std::uint32_t Checker::origin_for(Notes& mine, const machine::Access& access) {
 void Checker::access(const machine::Access& access) {
   if (access.space == ptx::Space::local) return;
   Notes& mine = notes(*access.warp.block);
-  if (checks_.races) check_races(mine, access);
-  if (checks_.initialisation) check_initialised(mine, access);
+  check_races(mine, access);
+  if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
 }
 
 void Checker::check_races(Notes& mine, const machine::Access& access) {
@@ -96,9 +90,14 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   std::uint32_t origin = origin_for(mine, access);
   if (origin == 0) return;
   Accessor accessor{access, origins_, *histories_, order, origin};
-  auto report = [&](const Conflict& conflict) { report_race(access, conflict); };
+  auto report = [&](const Conflict& conflict) {
+    if (checks_.races) report_race(access, conflict);
+  };
+  auto unwritten = [&](unsigned lane, std::uint64_t address) {
+    if (checks_.initialisation) report_uninitialised(access, lane, address);
+  };
   if (global) check_global(shadow_, accessor, report);
-  else check_shared(mine.shared, accessor, report);
+  else check_shared(mine.shared, accessor, report, unwritten);
   if (!strong || access.kind == AccessKind::load) return;
   if (access.order >= MemoryOrder::release) order.fence(warp, mine.next_origin);
   order.publish(warp, mine.next_origin);
@@ -120,32 +119,26 @@ void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&,
   mine.order.warp_barrier(warp.index, members, mine.next_origin);
 }
 
-void Checker::check_initialised(Notes& mine, const machine::Access& access) {
-  bool shared = access.space == ptx::Space::shared;
-  WrittenBits bits(mine.shared_written.data());
-  std::uint64_t shared_bytes = grid_->shared_bytes(), all_bytes = std::uint64_t{warp_lanes} * access.width;
-  auto inside = [&](std::uint64_t first, std::uint64_t size) { return !shared || first + size <= shared_bytes; };
-  bool row = access.contiguous && access.mask == machine::all_lanes && inside(access.addresses[0], all_bytes);
+void Checker::check_written(const machine::Access& access) {
+  std::uint64_t first = access.addresses[0], row_bytes = std::uint64_t{warp_lanes} * access.width;
+  bool row = access.contiguous && access.mask == machine::all_lanes;
   if (access.kind == AccessKind::store) {
-    auto mark = [&](std::uint64_t first, std::uint64_t size) { shared ? bits.set(first, size) : written_.written(first, size); };
-    if (row) return mark(access.addresses[0], all_bytes);
-    for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
-      std::uint64_t address = access.addresses[std::countr_zero(mask)];
-      if (inside(address, access.width)) mark(address, access.width);
-    }
+    if (row) return written_.written(first, row_bytes);
+    for (std::uint32_t mask = access.mask; mask; mask &= mask - 1)
+      written_.written(access.addresses[std::countr_zero(mask)], access.width);
     return;
   }
-  auto is_written = [&](std::uint64_t first, std::uint64_t size) {
-    return shared ? bits.all(first, size) : written_.is_written(first, size);
-  };
-  if (row && is_written(access.addresses[0], all_bytes)) return;
+  if (row && written_.is_written(first, row_bytes)) return;
+  std::uint64_t last = 0; // lanes that read one word are checked once
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
-    if (inside(address, access.width) && !is_written(address, access.width)) {
-      report_uninitialised(access, lane, address);
-      shared ? bits.set(address, access.width) : written_.written(address, access.width); // once a place
+    if (address == last || written_.is_written(address, access.width)) {
+      last = address;
+      continue;
     }
+    report_uninitialised(access, lane, address);
+    written_.written(address, access.width); // once a place
   }
 }
 

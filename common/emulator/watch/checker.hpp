@@ -43,7 +43,7 @@ private:
   Notes& notes(const machine::Block& block);
   std::uint32_t origin_for(Notes& notes, const machine::Access& access);
   void check_races(Notes& notes, const machine::Access& access);
-  void check_initialised(Notes& notes, const machine::Access& access);
+  void check_written(const machine::Access& access);  // global memory; shared memory's shadow knows by itself
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if these two operations were reported before.

@@ -75,59 +75,68 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.addresses[0] % word_bytes == 0;
 }
 
-// Every cell of the row is older than `floor`.
-inline bool all_older(const Cell* cells, std::uint32_t floor, unsigned count) {
-  Cell newest = 0;
-  for (unsigned i = 0; i < count; ++i) newest = std::max(newest, cells[i]);
-  return origin_of(newest) < floor;
-}
-
 } // namespace detail
 
-template <typename Report> void check_shared(SharedShadow& shadow, const Accessor& a, Report report) {
+template <typename Report, typename Unwritten>
+void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwritten unwritten) {
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
+  const Cell floor = cell(a.order.floor, 0), mine = cell(a.origin, 0);
   std::uint64_t first_word = access.addresses[0] / word_bytes;
-  if (whole_words_in_a_row(access) && first_word + warp_lanes <= shadow.wrote.size()) {
+  // The common case: a row of words that nobody has touched since the last barrier.
+  if (whole_words_in_a_row(access) && first_word < shadow.count) {
     Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
-    bool quiet = all_older(wrote, a.order.floor, warp_lanes) &&
-                 (!stores || (all_older(read, a.order.floor, warp_lanes) && all_older(too, a.order.floor, warp_lanes)));
-    if (quiet) {
-      const std::int32_t* active = access.warp.lanes;
-      Cell mine = cell(a.origin, 0), oldest = cell(a.order.floor, 0);
-      if (stores) {
+    const std::int32_t* active = access.warp.lanes;
+    std::uint32_t trouble = 0;
+    if (stores) {
+      for (unsigned i = 0; i < warp_lanes; ++i) {
+        bool touched = wrote[i] >= floor || read[i] >= floor || too[i] >= floor;
+        trouble |= active[i] & static_cast<std::uint32_t>(-static_cast<std::int32_t>(touched));
+      }
+      if (!trouble) {
         for (unsigned i = 0; i < warp_lanes; ++i) wrote[i] = active[i] ? mine | i : wrote[i];
-      } else {
+        return;
+      }
+    } else {
+      for (unsigned i = 0; i < warp_lanes; ++i) {
+        bool bad = wrote[i] >= floor || wrote[i] == 0;
+        trouble |= active[i] & static_cast<std::uint32_t>(-static_cast<std::int32_t>(bad));
+      }
+      if (!trouble) {
         for (unsigned i = 0; i < warp_lanes; ++i) {
-          bool first_reader = read[i] < oldest;
+          bool first_reader = read[i] < floor;
           too[i] = active[i] && !first_reader ? mine | i : too[i];
           read[i] = active[i] && first_reader ? mine | i : read[i];
         }
+        return;
       }
-      return;
     }
   }
   const std::byte* memory = access.warp.block->shared.data();
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     std::uint64_t word = address / word_bytes;
-    if (word >= shadow.wrote.size()) return;
+    if (word >= shadow.count) return;
+    Cell &wrote = shadow.wrote[word], &read = shadow.read[word], &too = shadow.read_too[word];
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
+      if (earlier >= floor && races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
         report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
     };
-    check(shadow.wrote[word], true);
+    check(wrote, true);
     if (stores) {
-      check(shadow.read[word], false);
-      check(shadow.read_too[word], false);
-      shadow.wrote[word] = cell(a.origin, lane);
-      shadow.read[word] = shadow.read_too[word] = 0;
-    } else if (origin_of(shadow.read[word]) < a.order.floor) {
-      shadow.read[word] = cell(a.origin, lane);
-    } else if (a.origins[origin_of(shadow.read[word])].warp != access.warp.index || lane_of(shadow.read[word]) != lane) {
-      shadow.read_too[word] = cell(a.origin, lane);
+      check(read, false);
+      check(too, false);
+      wrote = mine | lane;
+      read = too = 0;
+      return;
     }
+    if (wrote == 0) {
+      unwritten(lane, address);
+      wrote = 1; // said once; older than any origin
+    }
+    if (read < floor) read = mine | lane;
+    else if (read != (mine | lane)) too = mine | lane;
   });
 }
 
@@ -135,28 +144,24 @@ template <typename Report> void check_global(GlobalShadow& shadow, const Accesso
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
-  const unsigned words = access.width / word_bytes, count = words * warp_lanes;
+  const unsigned words = access.width / word_bytes, rows = words; // 32 lanes of `words` words are `words` rows
+  const Cell oldest = cell(a.origins.first(), 0), mine = cell(a.origin, 0);
   const std::uint64_t first = access.addresses[0];
-  // The common case: neighbouring words that nobody has written in this launch (nor read, for a store).
-  if (access.contiguous && words && access.mask == machine::all_lanes && first % word_bytes == 0 &&
-      shadow.holds(first, count * word_bytes)) {
-    std::uint64_t word = (first - shadow.base) / word_bytes;
-    Cell *wrote = &shadow.wrote[word], *read = &shadow.read[word];
-    if (all_older(wrote, a.origins.first(), count) && (!stores || all_older(read, a.origins.first(), count))) {
-      Cell mine = cell(a.origin, 0), oldest = cell(a.origins.first(), 0);
-      unsigned shift = static_cast<unsigned>(std::countr_zero(words));
-      if (stores) {
-        for (unsigned i = 0; i < count; ++i) wrote[i] = mine | i >> shift;
-      } else {
-        for (unsigned i = 0; i < count; ++i) read[i] = read[i] < oldest ? mine | i >> shift : read[i];
-      }
-      return;
-    }
+  std::uint64_t entered = 0;
+  if (access.contiguous && words && access.mask == machine::all_lanes &&
+      shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) && shadow.begins_row(first)) {
+    for (unsigned row = 0; row < rows; ++row)
+      entered += shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores,
+                                  mine | row * (warp_lanes / rows), oldest);
+    if (entered == rows) return; // else the rows that were entered are met again as this access's own
   }
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
-    std::uint64_t word = (address - shadow.base) / word_bytes;
-    Cell &wrote = shadow.wrote[word], &read = shadow.read[word];
+    std::uint64_t word = shadow.word_of(address);
+    shadow.split(word, a.origins, oldest);
+    Cell &wrote = shadow.wrote(word), &read = shadow.read(word);
+    if (wrote < oldest) wrote = 0; // of an earlier launch
+    if (read < oldest) read = 0;
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
       if (races(a, lane, earlier, stores && earlier_wrote, reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
@@ -165,16 +170,11 @@ template <typename Report> void check_global(GlobalShadow& shadow, const Accesso
     check(wrote, true);
     if (stores) {
       check(read, false);
-      wrote = cell(a.origin, lane);
+      wrote = mine | lane;
       read = 0;
-      return;
+    } else if (!read || a.origins[origin_of(read)].block == access.warp.block->linear_id) {
+      read = mine | lane; // else keep one that a later writer would race with
     }
-    bool replace = origin_of(read) < a.origins.first();
-    if (!replace) {
-      const Origin& reader = a.origins[origin_of(read)]; // keep one that a later writer would race with
-      replace = reader.block == access.warp.block->linear_id;
-    }
-    if (replace) read = cell(a.origin, lane);
   });
 }
 
