@@ -196,7 +196,8 @@ void decode_dot(Decoder& decoder, const ptx::Instruction& in) {
   emit_ternary(decoder, in, run, ptx::Type::u32);
 }
 
-// Extended precision (PTX ISA 9.7.2): the carry of each lane travels in Warp::carry.
+// Extended precision (PTX ISA 9.7.2): the carry of each lane travels in Warp::carry. A subtraction is the addition of
+// the complement and 1, so its carry says that nothing was borrowed: nvcc's 128-bit division reads it with addc.
 enum class Carry : std::uint8_t { out, in, in_out };
 template <typename T, Carry Mode, bool Subtract> const Operation* with_carry(Warp& warp, const Operation* op) {
   const T* a = warp.row<T>(op->a);
@@ -205,15 +206,9 @@ template <typename T, Carry Mode, bool Subtract> const Operation* with_carry(War
   std::uint32_t carries = 0;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     if (!(warp.mask >> lane & 1)) continue;
-    T carry = Mode == Carry::out ? T{0} : static_cast<T>(warp.carry >> lane & 1), first = a[lane], second = b[lane], sum;
-    bool overflow;
-    if constexpr (Subtract) {
-      sum = first - second - carry;
-      overflow = first < second || (first == second && carry);
-    } else {
-      sum = first + second + carry;
-      overflow = sum < first || (carry && sum == first);
-    }
+    T carry = Mode == Carry::out ? T{Subtract} : static_cast<T>(warp.carry >> lane & 1);
+    T first = a[lane], second = Subtract ? static_cast<T>(~b[lane]) : b[lane], sum = first + second + carry;
+    bool overflow = sum < first || (carry && sum == first);
     d[lane] = sum;
     carries |= static_cast<std::uint32_t>(overflow) << lane;
   }
