@@ -113,10 +113,7 @@ const Operation* call_address(Warp& warp, const Operation* op) {
   if ((first & window_mask) != function_window || function >= code.frame_of_function.size() ||
       code.frame_of_function[function] < 0)
     stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first), together);
-  if (together != warp.mask) {
-    u32 rest = warp.mask & ~together;
-    warp.diverge(op, rest, op + 1, op->meeting ? op->meeting : op + 1);
-  }
+  if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->meeting);
   return warp.call(op, static_cast<std::uint32_t>(code.frame_of_function[function]));
 }
 
@@ -147,7 +144,9 @@ void decode_call(Decoder& decoder, const ptx::Instruction& in) {
     op.list = slots;
     return;
   }
-  decoder.emit(call_address, 0, decoder.source(in.operands[1], ptx::Type::u64)).list = slots;
+  Operation& op = decoder.emit(call_address, 0, decoder.source(in.operands[1], ptx::Type::u64));
+  op.list = slots;
+  decoder.meet_after(op.index);
 }
 
 void decode_nothing(Decoder& decoder, const ptx::Instruction&) {

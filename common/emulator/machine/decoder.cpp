@@ -186,7 +186,8 @@ void Decoder::decode_instruction(const ptx::Instruction& instruction) {
   }
   if (body < code_.operations.size()) {
     code_.is_instruction[body] = 1;
-    for (std::size_t i = body; i < code_.operations.size(); ++i) code_.names[i] = instruction.name();
+    for (std::size_t i = body; i < code_.operations.size(); ++i)
+      if (code_.head_of[i] != i) code_.names[i] = instruction.name();
   }
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
@@ -442,6 +443,11 @@ void Decoder::set_meeting(Operation& op) {
   std::uint32_t dominator = blocks_[block_].post_dominator;
   if (dominator == ptx::BasicBlock::none) return;
   local_fixes_.push_back({op.index, false, blocks_[dominator].begin});
+}
+
+void Decoder::meet_after(std::uint32_t operation) {
+  fixes_.push_back({operation, false, static_cast<std::uint32_t>(code_.operations.size())});
+  begin_block();
 }
 
 void Decoder::set_jump_table(Operation& op, std::span<const std::uint32_t> instructions) {

@@ -90,6 +90,7 @@ public:
   // Places are known by instruction; they become pointers when all is decoded.
   void set_target(Operation& op, std::uint32_t instruction);
   void set_meeting(Operation& op);                                 // the current block's post-dominator
+  void meet_after(std::uint32_t operation);                        // lanes that it parts meet in what comes next
   void set_jump_table(Operation& op, std::span<const std::uint32_t> instructions);
   Frame::Slot slot(const ptx::Operand& operand);                   // an argument or result of a call
 
