@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -112,6 +113,15 @@ void describe(Device& device) {
   device.memory = properties.totalGlobalMem;
   device.l2 = static_cast<std::size_t>(properties.l2CacheSize);
   device.peak_bandwidth = device.emulated ? 0 : peak_bandwidth();
+  // Grids that fit the machine differ from one GPU to the next: WARPFOLD_GRID_FOR=16x1024 (multiprocessors x
+  // threads of each) makes them the same, so that counts of two devices can be compared.
+  if (const char* text = std::getenv("WARPFOLD_GRID_FOR"); text && *text) {
+    unsigned multiprocessors = 0, threads = 0;
+    if (std::sscanf(text, "%ux%u", &multiprocessors, &threads) != 2 || multiprocessors == 0 || threads < 1024)
+      throw NoDevice(fmt::format("WARPFOLD_GRID_FOR={}: expected something like 16x1024", text));
+    device.multiprocessors = multiprocessors;
+    device.threads_per_multiprocessor = threads;
+  }
 }
 
 } // namespace
