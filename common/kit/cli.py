@@ -14,6 +14,7 @@ COMMANDS = [
     ("demo", "demo", "climb the ladder: run every solved rung and show what it costs"),
     ("test", "suite", "run every test: solutions, stubs, and the kit's own"),
     ("status", "status", "show each lab's rungs, their state, and the next TODO"),
+    ("profile", "profile", "show a lab's source with counts beside each line, and what is hazardous in it"),
     ("watch", "watch", "check a lab again whenever its file is saved"),
     ("emulate", "emulate", "run any CUDA program linked to the shared runtime, without a GPU"),
     ("bench", "bench", "measure the emulator against a plain CPU loop"),

@@ -1,0 +1,89 @@
+"""`kit profile LAB`: the source with counts beside each line."""
+
+import json
+from pathlib import Path
+
+from . import annotate, listing, rung_runs
+from .console import paint, say
+from .errors import USAGE, KitError
+from .process import relative
+
+COLOURS = {"pass": "green", "off-technique": "yellow", "slow": "yellow"}
+MANY_LAUNCHES = "the counts are sums over the launches that checked it"
+
+
+def arguments(parser) -> None:
+    rung_runs.arguments(parser)
+    parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
+    parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing beside itself")
+
+
+def run(options) -> int:
+    if options.html:
+        require_writable(options.html, "--html")
+    lab = rung_runs.find(options)
+    runs, left_out = [], []
+    for rung in rung_runs.rungs_of(lab, options.rung):
+        if rung["state"] == "todo":
+            left_out.append(rung_runs.todo_text(rung))
+        else:
+            try:
+                runs.append(rung_runs.run(lab, rung["name"], options))
+            except KitError as error:
+                if options.rung or error.code != USAGE:
+                    raise
+                left_out.append(str(error))  # a size that this rung does not take
+    for text in left_out:
+        say(f"left out: {text}")
+    if not runs:
+        raise KitError(f"nothing to profile: no rung of {lab.name} that was asked for can be run",
+                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+    profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
+    if options.html:
+        from . import profile_page
+
+        options.html.write_text(profile_page.page(lab.name, profiled))
+        say(f"wrote {relative(options.html)}")
+    if options.json:
+        print(json.dumps([to_json(each, kernels) for each, kernels in profiled], indent=1))
+    elif not options.html:
+        show(profiled)
+    return 0
+
+
+def show(profiled: list) -> None:
+    for each, kernels in profiled:
+        print(f"\n{paint(each.rung, 'bold')}: {paint(*verdict(each))}{where(each)}")
+        for kernel in kernels:
+            listing.show(kernel)
+        for hazard in placeless(each.report):
+            print(paint(f"{hazard['kind']}: {hazard['message']}", "red"))
+    listing.legend([kernel for _, kernels in profiled for kernel in kernels])
+
+
+def verdict(each: rung_runs.Run) -> tuple[str, str]:
+    state, reason = each.result["state"], each.result.get("reason")
+    return f"{state}{': ' + reason if reason and state != 'pass' else ''}", COLOURS.get(state, "red")
+
+
+def where(each: rung_runs.Run) -> str:
+    return f", n = {each.n:,}" if each.n is not None else f"; {MANY_LAUNCHES}"
+
+
+def placeless(report: dict) -> list[dict]:
+    return [hazard for hazard in report.get("hazards", []) if not hazard.get("line")]
+
+
+def to_json(each: rung_runs.Run, kernels: list) -> dict:
+    return {
+        "lab": each.lab.name, "rung": each.rung, "state": each.result["state"], "reason": each.result.get("reason", ""),
+        "n": each.n, "kernels": annotate.to_json(kernels), "hazards": each.report["hazards"],
+    }  # fmt: skip
+
+
+def require_writable(path: Path, option: str) -> None:
+    if path.is_dir():
+        raise KitError(f"{option} {path}: that is a folder", "Give a file's name.", 2)
+    if not path.resolve().parent.is_dir():
+        raise KitError(f"{option} {path}: there is no folder {path.resolve().parent}", code=2)

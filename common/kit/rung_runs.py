@@ -1,0 +1,84 @@
+"""One rung of a lab on the emulator, with its report: what `kit profile` and `kit trace` look at."""
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import labs, toolchain
+from .build import FOLDER, Build
+from .errors import PROGRAM, USAGE, KitError
+from .process import relative
+
+
+@dataclass
+class Run:
+    lab: labs.Lab
+    rung: str
+    result: dict  # of the rung, as the lab's program says it
+    report: dict  # of the emulator: the profile's launches, or where the rung is wrong those of its checks
+    trace: dict | None = None
+
+    @property
+    def n(self) -> int | None:
+        return self.result.get("profile", {}).get("n")
+
+    @property
+    def folder(self) -> Path:
+        """Where the compiler ran: paths in the report may be relative to it."""
+        return FOLDER
+
+
+def arguments(parser) -> None:
+    parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
+    parser.add_argument("--n", metavar="N", help="elements: 1000, 2^20")
+    parser.add_argument("--block", metavar="B", help="threads a block")
+    parser.add_argument("--solutions", action="store_true", help="the solved file in place of yours")
+
+
+def find(options) -> labs.Lab:
+    build = Build(toolchain.prepare())
+    lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
+    labs.compile(build, [lab])
+    return lab
+
+
+def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
+    """The rungs asked for (all where none is), each with its state: `filled` or `todo`."""
+    listed = labs.ask(lab, "--list")["rungs"]
+    names = [rung["name"] for rung in listed]
+    for name in asked:
+        if name not in names:
+            raise KitError(f"lab {lab.name} has no rung '{name}'", "Its rungs: " + ", ".join(names), USAGE)
+    return [rung for rung in listed if not asked or rung["name"] in asked]
+
+
+def todo_text(rung: dict) -> str:
+    return f"{rung['name']} is still a TODO at {relative(Path(rung['file']))}:{rung['line']}: {rung['todo']}"
+
+
+def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
+    words = ["--json", "--profile", "--device", "emulator", "--rung", rung]
+    for name in ("n", "block"):
+        if getattr(options, name) is not None:
+            words += [f"--{name}", str(getattr(options, name))]
+    with tempfile.TemporaryDirectory() as folder:
+        report, trace = Path(folder) / "report.json", Path(folder) / "trace.json"
+        environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
+        if traced_block is not None:
+            environment |= {"WARPFOLD_TRACE": str(trace), "WARPFOLD_TRACE_BLOCK": str(traced_block)}
+        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment)
+        if finished.returncode == USAGE:
+            raise KitError(finished.stderr.strip(), code=USAGE)
+        try:
+            answer = json.loads(finished.stdout)
+            found = json.loads(report.read_text())
+            steps = json.loads(trace.read_text()) if traced_block is not None else None
+        except (OSError, ValueError):
+            said = (finished.stderr or finished.stdout).strip()
+            raise KitError(f"{lab.name} {rung} ended with code {finished.returncode}\n{said}", code=PROGRAM) from None
+    result = answer["rungs"][0]
+    found["hazards"] = [hazard for hazard in found["hazards"] if hazard["kind"] != "leak"]
+    return Run(lab, rung, result, found, steps)
