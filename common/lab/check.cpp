@@ -58,7 +58,7 @@ Check check_for(const Case& given, const std::string& prefix) {
 // A run's expected result and how far from it is right, in words too.
 struct Expectation {
   Reference reference;
-  double tolerance = 0;
+  double tolerance = 0, depth = 0;
 };
 
 Expectation expect(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {
@@ -68,7 +68,9 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
       given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
   const Size size{given.n, given.block, 0, given.rows};
   const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
-  const double depth = rung.error_depth ? std::min(rung.error_depth(size), most) : most;
+  const bool in_chains = rung.error_depth && rung.op == Operator::add;
+  const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;
+  expected.depth = depth;
   expected.tolerance = tolerance(input, expected.reference, depth);
   return expected;
 }
@@ -79,7 +81,16 @@ bool is_right(const Expectation& expected, double got) {
 }
 
 std::string value_text(Kind kind, double value) {
-  return kind == Kind::exact ? fmt::format("{:.10g}", value) : fmt::format("{:.9g}", value);
+  return kind == Kind::rounding ? fmt::format("{:.9g}", value) : fmt::format("{:.16g}", value);
+}
+
+// How far off a result is and may be, and what the bound is made of.
+std::string error_text(const Expectation& expected, const Sequence& input, double got) {
+  const double error = std::abs(got - expected.reference.value);
+  return fmt::format("error {:.3g}, bound {:.3g} = ({:.6g} + 1 for the result) x 2^{:.0f} x {:.4g}, {}",
+                     error, expected.tolerance, expected.depth, std::log2(unit_roundoff(input.type)),
+                     expected.reference.magnitude,
+                     input.op == Operator::add ? "the sum of magnitudes" : "the product");
 }
 
 // Runs twice more on the same input and once on another, and looks for the mistake that explains all.
@@ -113,10 +124,7 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
     const Expectation expected = expect(rung, given, input, row);
     const double got = outcome.results[row];
     if (is_right(expected, got)) {
-      if (given.kind == Kind::rounding && given.rows == 1) {
-        check.message = fmt::format("error {:.2g}, bound {:.2g}", std::abs(got - expected.reference.value),
-                                    expected.tolerance);
-      }
+      if (expected.tolerance > 0 && given.rows == 1) check.message = error_text(expected, input, got);
       continue;
     }
     fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
@@ -127,6 +135,22 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
   }
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
   if (!outcome.damage.empty()) return fail(outcome.damage);
+}
+
+// The same bits with the fewest and with the most threads a block.
+Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input) {
+  Check check{.name = "the same bits with any block size", .message = "", .diagnosis = {}};
+  given.block = rung.min_block;
+  const Outcome few = run_once(variant, given, input);
+  given.block = rung.max_block;
+  const Outcome many = run_once(variant, given, input);
+  check.ok = few.bits == many.bits;
+  if (check.ok) return check;
+  check.message =
+      fmt::format("{:.9g} with {} threads a block, {:.9g} with {}: the order of additions depends "
+                  "on the number of threads",
+                  few.results.at(0), rung.min_block, many.results.at(0), rung.max_block);
+  return check;
 }
 
 // The same bits from three runs on inputs that round.
@@ -198,6 +222,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
+  if (rung.stalling) cases.push_back({Kind::stalling, std::min<std::size_t>(65537, most), 1, block, 0});
   if (!options.block) { // another number of threads a block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;
@@ -229,6 +254,7 @@ Checked check_rung(const Rung& rung, const Options& options) {
                        0};
       const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
       checked.checks.push_back(check_same_bits(variant, given, input));
+      if (rung.any_block) checked.checks.push_back(check_any_block(rung, variant, given, input));
     }
     if (!on_emulator() && !options.n && !variant.by_rows) check_large(rung, variant, options, checked);
     if (checked.device_lost) return checked;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -309,8 +310,30 @@ Diagnosis one_element(const Symptom& symptom) {
   return {};
 }
 
+// Products, minima and maxima: what a wrong start, or none, leaves behind.
 Diagnosis from_identity(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
+  const auto always = [&symptom](double value) {
+    return std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                       [value](const Observation& o) { return o.got == value && o.expected != value; });
+  };
+  if (always(poison(input.type, Kind::exact))) {
+    return {
+        "never-written",
+        fmt::format("The result is {:.0f}, which the check put there before the launch: nothing was written "
+                    "to it, or it took part as if it were an element.",
+                    poison(input.type, Kind::exact)),
+        true};
+  }
+  const bool is_double = input.type == Type::float64;
+  const double tiny = is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  if (input.op == Operator::max && always(tiny)) {
+    return {"wrong-identity",
+            fmt::format("The result is {:.4g}, the smallest number above 0, which is what "
+                        "numeric_limits<{}>::min() means: a max must start from the least value there is.",
+                        tiny, name_of(input.type)),
+            true};
+  }
   const bool zero = std::all_of(symptom.observations.begin(), symptom.observations.end(),
                                 [](const Observation& o) { return o.got == 0 && o.expected != 0; });
   if (!zero) return {};

@@ -183,7 +183,7 @@ public:
   }
   // The longest chain of additions that an element goes through; the rounding error is at most this many unit
   // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section
-  // 4.2).
+  // 4.2). A product is off by one for each of its n - 1 roundings, whatever the order: this is for sums.
   Rung& depth(Formula additions) { return error_depth = additions, *this; }
   Rung& promise(const Promise& kept) {
     if (promise_count < max_promises) promises[promise_count] = kept;
@@ -191,6 +191,12 @@ public:
   }
   // The same bits from the same input, however often it runs.
   Rung& same_bits() { return deterministic = true, *this; }
+  // And with any number of threads a block.
+  Rung& same_bits_for_any_block() { return deterministic = any_block = true, *this; }
+  // Checked on one more input, which a single float cannot add up one by one: see sequence.hpp, stalling.
+  Rung& meets_stalling() { return stalling = true, *this; }
+  // Handed out with a mistake in its regions, which the student finds and repairs.
+  Rung& broken() { return to_repair = true, *this; }
   // Promises hold on devices of this compute capability (80 for 8.0) and above only.
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU: at least this part of the read bandwidth that the same run measures, for 2^28 elements.
@@ -207,7 +213,7 @@ public:
   Formula error_depth = nullptr; // null: n - 1
   Promise promises[max_promises];
   int promise_count = 0;
-  bool deterministic = false;
+  bool deterministic = false, any_block = false, stalling = false, to_repair = false;
   int promise_capability = 0;
   double least_bandwidth = 0;
 

@@ -108,4 +108,11 @@ const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung
   return nullptr;
 }
 
+const Region* next_repair(const std::vector<Region>& regions, const Rung& rung) {
+  for (const Region& region : regions) {
+    if (region.rung == rung.name && !region.todo.empty()) return &region;
+  }
+  return nullptr;
+}
+
 } // namespace lab

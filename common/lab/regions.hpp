@@ -37,4 +37,8 @@ std::vector<Region> find_regions(std::string_view source, std::string_view file)
 // is none.
 const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung);
 
+// The rung's first region that still says "// TODO: ", be there code in it or not; null where there is none.
+// A rung that is handed out broken keeps that line until it is repaired.
+const Region* next_repair(const std::vector<Region>& regions, const Rung& rung);
+
 } // namespace lab

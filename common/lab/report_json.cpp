@@ -100,12 +100,15 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
   ordered_json list = ordered_json::array();
   for (const Rung& rung : rungs) {
     const Region* todo = next_todo(regions, rungs, rung);
-    ordered_json entry{{"name", rung.name}, {"state", todo ? "todo" : "filled"}};
+    const bool to_repair = !todo && rung.to_repair && (todo = next_repair(regions, rung));
+    ordered_json entry{{"name", rung.name}, {"state", to_repair ? "broken" : todo ? "todo" : "filled"}};
     if (todo) entry.update({{"file", heading.source}, {"line", todo->todo_line}, {"todo", todo->todo}});
     list.push_back(entry);
     if (as_json) continue;
-    fmt::print("{:<26} {}\n", rung.name,
-               todo ? fmt::format("todo    {}:{}", heading.source, todo->todo_line) : "filled");
+    fmt::print(
+        "{:<26} {}\n", rung.name,
+        todo ? fmt::format("{:<7} {}:{}", to_repair ? "broken" : "todo", heading.source, todo->todo_line)
+             : "filled");
   }
   if (!as_json) return;
   const ordered_json out{{"lab", heading.lab}, {"source", heading.source}, {"rungs", list}};

@@ -51,8 +51,14 @@ private:
 
 // For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
 // (In uint32 a maximum's identity is 0.)
+// The values fill the type's digits, so that one narrower, or with a sign where it has none, shows.
 double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) {
-  const double magnitude = 5.0 + static_cast<double>(mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 1000003);
+  const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
+  const std::uint64_t most = type == Type::float32   ? 1000003
+                             : type == Type::float64 ? std::uint64_t{1} << 50
+                             : type == Type::int32   ? std::numeric_limits<std::int32_t>::max() - 5
+                                                     : std::numeric_limits<std::uint32_t>::max() - 5;
+  const double magnitude = 5.0 + static_cast<double>(random % most);
   return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
 }
 
@@ -73,6 +79,12 @@ double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
       std::ldexp(op == Operator::product ? 1 + (fraction - 1.5) * 0x1p-8 : fraction, exponent);
   const double sign = op != Operator::product && (random >> 9) % 2 ? -1 : 1;
   return type == Type::float32 ? static_cast<float>(sign * value) : sign * value;
+}
+
+// A sum so close to 2^24 that half of the ones after it fit below; from there on a float cannot count by
+// ones.
+double stalling_value(std::size_t i, std::size_t n) {
+  return i == 0 ? 0x1p24 - static_cast<double>(n / 2) : 1;
 }
 
 // Two sums whose total is known to about twice a double's precision (Neumaier).
@@ -123,7 +135,8 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  return kind == Kind::exact ? "exact" : "rounding";
+  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24 - n/2"};
+  return names[static_cast<int>(kind)];
 }
 
 double unit_roundoff(Type type) {
@@ -176,6 +189,8 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
     double value;
     if (sequence.kind == Kind::rounding) {
       value = spread_value(type, op, i, seed);
+    } else if (sequence.kind == Kind::stalling) {
+      value = stalling_value(i, n);
     } else if (op == Operator::add) {
       value = sums.next(i);
     } else if (op == Operator::product) {

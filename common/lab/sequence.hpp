@@ -5,6 +5,7 @@
 // bit. Neighbours differ as long as that budget allows it, so that a lost, doubled or swapped element shows.
 // Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
 // explains.
+// Stalling inputs: 2^24 - n / 2 and then ones, n <= 2^22. One float that adds them up in order stops at 2^24.
 #pragma once
 
 #include "lab.hpp"
@@ -17,7 +18,7 @@
 
 namespace lab {
 
-enum class Kind { exact, rounding };
+enum class Kind { exact, rounding, stalling };
 
 std::size_t size_of(Type type);
 std::string_view name_of(Type type);

@@ -10,9 +10,20 @@
 namespace lab {
 namespace {
 
+// What is profiled: so many elements, in so many rows (0: the rung has no rows, or any will do).
+struct Shape {
+  std::size_t n, rows;
+};
+
 // A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
 // smaller than one of a thread an element.
-constexpr std::size_t sizes[] = {std::size_t{1} << 17, 100003};
+constexpr Shape sizes[] = {{std::size_t{1} << 17, 0}, {100003, 0}};
+// Tall, square and wide. Rows of whole sectors: no load can do with less than it asks for.
+constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};
+
+std::span<const Shape> shapes_for(const Variant& variant) {
+  return variant.by_rows ? std::span<const Shape>(matrices) : std::span<const Shape>(sizes);
+}
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
   if (!rung.max_n) return n;
@@ -34,12 +45,13 @@ const Rung* find(std::span<const Rung* const> rungs, std::string_view name) {
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                      std::uint64_t seed) {
+                      std::uint64_t seed, std::size_t rows) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
   const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
   // As many rows as make the matrix about square; what is left over is not used.
-  const std::size_t rows = variant.by_rows ? static_cast<std::size_t>(std::sqrt(static_cast<double>(n))) : 1;
+  if (!variant.by_rows) rows = 1;
+  if (variant.by_rows && rows == 0) rows = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
   DeviceBuffer data(n * size_of(variant.type)), result(rows * size_of(variant.type));
   upload(input, data.data());
   fill_poison(variant.type, Kind::exact, rows, result.data());
@@ -98,8 +110,8 @@ std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const
   }
   const unsigned block = block_for(rung, options);
   const Variant& variant = rung.variants[0];
-  for (const std::size_t n : sizes) {
-    const Recorded mine = profile_rung(rung, variant, n, block, options.seed);
+  for (const auto& [n, rows] : shapes_for(variant)) {
+    const Recorded mine = profile_rung(rung, variant, n, block, options.seed, rows);
     const Size size{mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows};
     for (int i = 0; i < rung.promise_count; ++i) {
       const Promise& promise = rung.promises[i];
@@ -108,13 +120,14 @@ std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const
         const Rung* other = find(filled, promise.other_rung);
         if (!other) continue; // not filled yet: nothing to compare with
         bound = value_of(promise.counter,
-                         profile_rung(*other, other->variants[0], n, block, options.seed).profile,
+                         profile_rung(*other, other->variants[0], n, block, options.seed, rows).profile,
                          other->variants[0].type);
       } else {
         bound = promise.bound(size);
       }
       Check check = judge_promise(promise, value_of(promise.counter, mine.profile, variant.type), bound);
-      check.name += fmt::format(", n = {}", mine.profile.n);
+      check.name += variant.by_rows ? fmt::format(", {} rows of {}", rows, n / rows)
+                                    : fmt::format(", n = {}", mine.profile.n);
       checks.push_back(check);
     }
     if (std::any_of(checks.begin(), checks.end(), [](const Check& check) { return !check.ok; })) break;
