@@ -192,6 +192,8 @@ cudaError_t run(const PreparedLaunch& launch) {
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
   if (runtime.recording) runtime.recorder.add(watch::hazard_from(*record.fault));
+  // Many a program aborts at its first error, and then nothing runs at exit.
+  if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());
   report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
