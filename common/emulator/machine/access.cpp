@@ -61,7 +61,7 @@ std::size_t slot_of(const Pattern& p) {
 template <typename Compute>
 const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32_t mask, unsigned width, Compute compute) {
   Pattern key{.stride = request.stride, .mask = mask,
-              .first = static_cast<std::uint32_t>(request.address[0] % bank_row_bytes), .width = width};
+              .first = static_cast<std::uint32_t>(request.first % bank_row_bytes), .width = width};
   Pattern& known = patterns[slot_of(key)];
   if (known.stride != key.stride || known.mask != key.mask || known.first != key.first || known.width != key.width) {
     known = key;
@@ -74,24 +74,48 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 
 namespace {
 
-// One pass over the row: what was stored a moment ago is still in registers.
-template <typename Base> void read_row(const Base* base, Base offset, Request& request) {
-  std::uint64_t first = static_cast<Base>(base[0] + offset), stride = static_cast<Base>(base[1] + offset) - first;
+// The stride between active lanes, from the first two of them; a lane alone is as good as a row of neighbours.
+std::uint64_t stride_of(const std::uint64_t* address, std::uint32_t mask, unsigned width) {
+  auto first = static_cast<unsigned>(std::countr_zero(mask));
+  std::uint32_t rest = mask & (mask - 1);
+  if (rest == 0) return width;
+  auto second = static_cast<unsigned>(std::countr_zero(rest));
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(address[second] - address[first]) /
+                                    static_cast<std::int64_t>(second - first));
+}
+
+// One pass over the row where all lanes are active: what was stored a moment ago is still in registers.
+template <typename Base> void read_row(const Warp& warp, const Base* base, Base offset, unsigned width, Request& request) {
   std::uint64_t differs = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    std::uint64_t address = static_cast<Base>(base[lane] + offset);
-    request.address[lane] = address;
-    differs |= address ^ (first + lane * stride);
+  if (warp.mask == all_lanes) {
+    std::uint64_t first = static_cast<Base>(base[0] + offset), stride = static_cast<Base>(base[1] + offset) - first;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      std::uint64_t address = static_cast<Base>(base[lane] + offset);
+      request.address[lane] = address;
+      differs |= address ^ (first + lane * stride);
+    }
+    request.first = first;
+    request.stride = stride;
+  } else {
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) request.address[lane] = static_cast<Base>(base[lane] + offset);
+    std::uint64_t stride = stride_of(request.address, warp.mask, width);
+    auto leader = static_cast<unsigned>(std::countr_zero(warp.mask));
+    std::uint64_t first = request.address[leader] - leader * stride;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      std::uint64_t active = static_cast<std::uint64_t>(static_cast<std::int64_t>(warp.lanes[lane]));
+      differs |= (request.address[lane] ^ (first + lane * stride)) & active;
+    }
+    request.first = first;
+    request.stride = stride;
   }
-  request.stride = stride;
   request.even = differs == 0;
 }
 
 } // namespace
 
 void read_addresses(Warp& warp, const Operation* op, Request& request) {
-  if (op->width == 8) read_row(warp.row<u64>(op->a), static_cast<u64>(op->immediate), request);
-  else read_row(warp.row<u32>(op->a), static_cast<u32>(op->immediate), request);
+  if (op->width == 8) read_row(warp, warp.row<u64>(op->a), static_cast<u64>(op->immediate), op->e, request);
+  else read_row(warp, warp.row<u32>(op->a), static_cast<u32>(op->immediate), op->e, request);
 }
 
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
@@ -168,6 +192,7 @@ ptx::Space resolve_generic(const Warp& warp, Request& request) {
   if (any == 0) return ptx::Space::global;
   if (any != all || (any != shared_window && any != local_window)) return ptx::Space::generic;
   for (std::uint64_t& address : request.address) address &= ~window_mask;
+  request.first &= ~window_mask;
   return any == shared_window ? ptx::Space::shared : ptx::Space::local;
 }
 
@@ -178,7 +203,7 @@ void count_global(Warp& warp, const Operation* op, const Request& request, unsig
   tally.lanes += lanes;
   tally.bytes += lanes * width;
   if (request.even && request.stride == width && warp.mask == all_lanes) {
-    tally.sectors += contiguous_sectors(request.address[0], warp_lanes * width);
+    tally.sectors += contiguous_sectors(request.first, warp_lanes * width);
   } else if (request.even) {
     tally.sectors += remembered(warp.worker->sector_patterns, request, warp.mask, width, [&](Pattern& pattern) {
       pattern.count = static_cast<std::uint16_t>(sectors(request.address, warp.mask, width));

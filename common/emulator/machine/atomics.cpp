@@ -51,7 +51,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   read_addresses(warp, op, request);
   auto space = static_cast<ptx::Space>(op->list);
   if (space == ptx::Space::generic) space = resolve_generic(warp, request);
-  targets.one_word = request.even && request.stride == 0;
+  targets.one_word = request.even && request.stride == 0 && std::popcount(warp.mask) > 1;
   targets.shared_with_others = space != ptx::Space::shared;
   auto find = [&](unsigned lane) {
     std::uint64_t address = request.address[lane];

@@ -21,7 +21,7 @@ struct Places {
 };
 
 template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
-  std::uint64_t first = request.address[0];
+  std::uint64_t first = request.first;
   if (request.even && request.stride == width && first % width == 0 &&
       in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) {
     places.first = reinterpret_cast<std::byte*>(first);
@@ -37,7 +37,7 @@ template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Req
 }
 
 template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
-  std::uint64_t first = request.address[0];
+  std::uint64_t first = request.first;
   // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
   unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
   if (request.even && request.stride == width && first % width == 0 &&

@@ -10,11 +10,12 @@ namespace warpfold::machine {
 // The addresses of one request, by lane; those of inactive lanes are whatever their registers hold.
 struct Request {
   alignas(64) std::uint64_t address[warp_lanes];
-  std::uint64_t stride = 0;     // bytes from lane to lane, where `even`
-  bool even = false;            // address[i] == address[0] + i * stride for all 32 lanes
+  std::uint64_t first = 0, stride = 0;
+  bool even = false;            // address[i] == first + i * stride for every active lane i
 };
 
-// Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride.
+// Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride. Operation::e is the
+// access's width, bytes a lane.
 void read_addresses(Warp& warp, const Operation* op, Request& request);
 
 // A bad access stops the launch, unless a watcher is there to hear of it: then the launch goes on, reads give 0 and
@@ -51,7 +52,7 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
     watcher->access({.warp = warp, .operation = *op, .space = space, .kind = kind,
                      .order = static_cast<MemoryOrder>(op->order), .scope = static_cast<MemoryScope>(op->scope),
                      .mask = warp.mask, .width = width, .addresses = request.address,
-                     .contiguous = request.even && request.stride == width,
+                     .first = request.first, .contiguous = request.even && request.stride == width,
                      .values = value_stride ? warp.frame + op->d : nullptr, .value_stride = value_stride});
 }
 

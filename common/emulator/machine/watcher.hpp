@@ -25,7 +25,8 @@ struct Access {
   std::uint32_t mask;                // active lanes
   std::uint32_t width;               // bytes a lane
   const std::uint64_t* addresses;    // 32: device addresses, or offsets in the block's shared (lane's local) memory
-  bool contiguous = false;           // lane i's address is lane 0's plus i * width, for all 32
+  std::uint64_t first = 0;
+  bool contiguous = false;           // every active lane i's address is `first` + i * width
   // What a store is about to write, `value_stride` bytes from lane to lane; null where it is not at hand.
   const std::byte* values = nullptr;
   std::uint32_t value_stride = 0;

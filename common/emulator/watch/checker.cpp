@@ -120,7 +120,7 @@ void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&,
 }
 
 void Checker::check_written(const machine::Access& access) {
-  std::uint64_t first = access.addresses[0], row_bytes = std::uint64_t{warp_lanes} * access.width;
+  std::uint64_t first = access.first, row_bytes = std::uint64_t{warp_lanes} * access.width;
   bool row = access.contiguous && access.mask == machine::all_lanes;
   if (access.kind == AccessKind::store) {
     if (row) return written_.written(first, row_bytes);

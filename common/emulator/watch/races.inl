@@ -61,9 +61,10 @@ template <typename Visit> void each_word(const machine::Access& access, Visit vi
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
   // Lanes that update one word by an atomic are as good as one lane.
-  bool one_word = access.kind == AccessKind::atomic && access.addresses[0] == access.addresses[warp_lanes - 1] &&
-                  std::all_of(access.addresses, access.addresses + warp_lanes,
-                              [&](std::uint64_t address) { return address == access.addresses[0]; });
+  bool one_word = access.kind == AccessKind::atomic;
+  std::uint64_t leader = access.addresses[std::countr_zero(mask)];
+  for (std::uint32_t rest = mask; rest && one_word; rest &= rest - 1)
+    one_word = access.addresses[std::countr_zero(rest)] == leader;
   if (one_word) mask &= -mask;
   for (; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -72,7 +73,7 @@ template <typename Visit> void each_word(const machine::Access& access, Visit vi
 }
 
 inline bool whole_words_in_a_row(const machine::Access& access) {
-  return access.contiguous && access.width == word_bytes && access.addresses[0] % word_bytes == 0;
+  return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
 
 } // namespace detail
@@ -83,7 +84,7 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
   const Cell floor = cell(a.order.floor, 0), mine = cell(a.origin, 0);
-  std::uint64_t first_word = access.addresses[0] / word_bytes;
+  std::uint64_t first_word = access.first / word_bytes;
   // The common case: a row of words that nobody has touched since the last barrier.
   if (whole_words_in_a_row(access) && first_word < shadow.count) {
     Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
@@ -146,7 +147,7 @@ template <typename Report> void check_global(GlobalShadow& shadow, const Accesso
   const bool stores = access.kind != AccessKind::load;
   const unsigned words = access.width / word_bytes, rows = words; // 32 lanes of `words` words are `words` rows
   const Cell oldest = cell(a.origins.first(), 0), mine = cell(a.origin, 0);
-  const std::uint64_t first = access.addresses[0];
+  const std::uint64_t first = access.first;
   std::uint64_t entered = 0;
   if (access.contiguous && words && access.mask == machine::all_lanes &&
       shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) && shadow.begins_row(first)) {
