@@ -1,0 +1,224 @@
+// Labs 01, 02 and 05: which thread takes which element.
+#include "parts.cuh"
+
+#include <cstdint>
+
+__global__ void sequential(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const float sum = tree_sum(own_element(input, n), partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void lost_tail(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  // MUTANT lost_tail: state=wrong kind=none diagnosis=lost-tail
+  // n / block blocks: the elements that do not fill a block are lost.
+  const std::size_t blocks = n < block ? 1 : n / block;
+  sequential<<<blocks, block, block * sizeof(float)>>>(input, result, n);
+}
+
+void no_blocks_at_all(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  // MUTANT no_blocks_at_all: state=wrong kind=launch diagnosis=none
+  // For n = 0 this is a grid of 0 blocks, which no launch accepts.
+  sequential<<<lab::ceil_div(n, block), block, block * sizeof(float)>>>(input, result, n);
+}
+
+__global__ void first_add_overlaps(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=twice
+  // Each block takes two elements a thread, but starts only one block size after the block before it.
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  float sum = i < n ? input[i] : 0;
+  if (i + blockDim.x < n) sum += input[i + blockDim.x];
+  sum = tree_sum(sum, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void second_element_lost(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  // MUTANT second_element_lost: state=wrong kind=none diagnosis=lost-step
+  // Half as many blocks, but each thread still takes one element.
+  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
+  const float sum = tree_sum(i < n ? input[i] : 0, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void first_add_tail_unguarded(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
+  // MUTANT first_add_tail_unguarded: state=wrong kind=out-of-bounds diagnosis=any
+  // The question is asked for the first element only; the second may lie beyond the end.
+  float sum = i < n ? input[i] + input[i + blockDim.x] : 0;
+  sum = tree_sum(sum, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void one_past_the_end(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // MUTANT one_past_the_end: state=wrong kind=out-of-bounds diagnosis=any
+  // <= where < is meant.
+  float sum = i <= n ? input[i] : 0;
+  sum = tree_sum(sum, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void no_bound(const float* input, float* result, std::size_t) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // MUTANT no_bound: state=wrong kind=out-of-bounds diagnosis=any
+  // Nobody asks whether there is an element for this thread.
+  atomicAdd(result, input[i]);
+}
+
+__global__ void same_part(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  // MUTANT same_part: state=wrong kind=none diagnosis=same-part
+  // The block's number is missing in the index.
+  const std::size_t i = threadIdx.x;
+  const float sum = tree_sum(i < n ? input[i] : 0, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void grid_dim_for_block_dim(const float* input, float* result, std::size_t n) {
+  // MUTANT grid_dim_for_block_dim: state=wrong kind=none diagnosis=any-named
+  // gridDim in place of blockDim in the index: some elements are taken twice, others not at all.
+  const std::size_t i = std::size_t{blockIdx.x} * gridDim.x + threadIdx.x;
+  if (i < n) atomicAdd(result, input[i]);
+}
+
+__global__ void no_walk(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  // MUTANT no_walk: state=wrong kind=none diagnosis=only-first-pass
+  // The grid fits the machine, but each thread takes one element and does not walk on.
+  const float sum = tree_sum(own_element(input, n), partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void stride_of_a_block(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  const std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // MUTANT stride_of_a_block: state=wrong kind=none diagnosis=overlapping-walks
+  // A stride of blockDim.x in a grid of many blocks: each block takes all that follows its first element.
+  for (std::size_t i = first; i < n; i += blockDim.x) sum += input[i];
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void stride_of_two_grids(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
+  // MUTANT stride_of_two_grids: state=wrong kind=none diagnosis=lost-passes
+  // Each thread takes one element and steps over two grids.
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += 2 * threads)
+    sum += input[i];
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void endless_walk(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  const unsigned waves = gridDim.x / 100000;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;) {
+    // MUTANT endless_walk: state=wrong kind=endless diagnosis=none
+    // A whole-number division makes the stride 0: nobody gets to the end.
+    sum += input[i];
+    i += std::size_t{waves} * blockDim.x;
+  }
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void last_element_lost(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // MUTANT last_element_lost: state=wrong kind=none diagnosis=lost-tail
+  // The last element's index is n - 1, but < leaves it out.
+  const float sum = tree_sum(i < n - 1 ? input[i] : 0, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+__global__ void wrap_of_nothing_kernel(const float* input, float* result, unsigned n) {
+  float sum = 0;
+  const unsigned last = n - 1;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i <= last; i += gridDim.x * blockDim.x) {
+    // MUTANT wrap_of_nothing: state=wrong kind=out-of-bounds diagnosis=none
+    // With n = 0 the last index, n - 1, wraps round to the largest number that there is.
+    sum += input[i];
+  }
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+void wrap_of_nothing(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  wrap_of_nothing_kernel<<<lab::resident_blocks(block), block>>>(input, result, n);
+}
+
+// 2^31 elements are too many for a check, so 16 bits stand in for 32: they overflow in the same way, sooner.
+__global__ void count_overflow_kernel(const float* input, float* result, std::uint16_t n) {
+  const float sum = shuffle_sum(walk(input, n));
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+void count_overflow(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  // MUTANT count_overflow: state=wrong kind=none diagnosis=index-overflow
+  // The kernel takes n in fewer bits than it has: what is left is n modulo 2^16.
+  count_overflow_kernel<<<lab::resident_blocks(block), block>>>(input, result, static_cast<std::uint16_t>(n));
+}
+
+__global__ void index_overflow(const float* input, float* result, std::size_t n) {
+  // The index that overflows is the one from which the thread walks on.
+  const auto i = static_cast<std::int16_t>(blockIdx.x * blockDim.x + threadIdx.x);
+  // MUTANT index_overflow: state=wrong kind=out-of-bounds diagnosis=none
+  // A signed index with too few bits: beyond its largest number it is negative.
+  if (i < static_cast<long long>(n)) atomicAdd(result, input[i]);
+}
+
+__global__ void grid_of_elements(const float* input, float* result, std::size_t n) {
+  // MUTANT grid_of_elements: state=off-technique kind=none diagnosis=none
+  // Right, but the grid grows with n where it should fit the machine.
+  const float sum = shuffle_sum(own_element(input, n));
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+constexpr unsigned coarsening = 2;
+
+__global__ void half_a_tile(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  const std::size_t tile = std::size_t{blockIdx.x} * 2 * coarsening * blockDim.x;
+  // MUTANT half_a_tile: state=wrong kind=none diagnosis=lost-step
+  // Each thread takes `coarsening` elements of a tile that has twice as many for it.
+  for (unsigned k = 0; k < coarsening; ++k) {
+    const std::size_t i = tile + k * blockDim.x + threadIdx.x;
+    if (i < n) sum += input[i];
+  }
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+int main(int argc, char** argv) {
+  using lab::Rung;
+  return lab::main(
+      argc, argv,
+      {Rung("lost_tail").on(lost_tail).promise(one_atomic_a_block()),
+       Rung("no_blocks_at_all").on(no_blocks_at_all).promise(one_atomic_a_block()),
+       Rung("first_add_overlaps").on(in_blocks<first_add_overlaps>).promise(one_atomic_a_block()),
+       Rung("second_element_lost").on(in_blocks<second_element_lost, 2>).promise(one_atomic_a_block()),
+       Rung("first_add_tail_unguarded")
+           .on(in_blocks<first_add_tail_unguarded, 2>)
+           .promise(one_atomic_a_block()),
+       Rung("one_past_the_end").on(in_blocks<one_past_the_end>).promise(one_atomic_a_block()),
+       Rung("no_bound").on(in_blocks<no_bound>), Rung("same_part").on(in_blocks<same_part>),
+       Rung("grid_dim_for_block_dim").on(in_blocks<grid_dim_for_block_dim>),
+       Rung("no_walk").on(in_one_wave<no_walk>).promise(fits_machine()),
+       Rung("stride_of_a_block").on(in_one_wave<stride_of_a_block>).promise(fits_machine()),
+       Rung("stride_of_two_grids").on(in_one_wave<stride_of_two_grids>).promise(fits_machine()),
+       Rung("endless_walk").on(in_one_wave<endless_walk>).promise(fits_machine()),
+       Rung("last_element_lost").on(in_blocks<last_element_lost>).promise(one_atomic_a_block()),
+       Rung("wrap_of_nothing").on(wrap_of_nothing).promise(fits_machine()),
+       Rung("count_overflow").on(count_overflow).promise(fits_machine()),
+       Rung("index_overflow").on(in_blocks<index_overflow>),
+       Rung("grid_of_elements").on(in_blocks<grid_of_elements>).promise(fits_machine()),
+       Rung("half_a_tile").on(in_blocks<half_a_tile, 2 * coarsening>).promise(one_atomic_a_block())});
+}
