@@ -1,0 +1,50 @@
+"""The steps of a block as one HTML page to go forward and back in."""
+
+import html
+
+from . import trace, trace_drawing
+from .profile import verdict
+from .profile_page import escape, style, template
+from .trace_words import ending, sentences, summary
+
+LEGEND = [
+    ("idle", "idle thread, or memory that the step leaves alone"),
+    ("busy", "thread at work, or element that is only read"),
+    ("write", "element that is written; the figure is what it then holds"),
+    ("busy clash", "bank conflict: lanes of a warp want different words of one bank (dashed)"),
+    ("race", "race: two threads meet here and nothing orders them (marked with !)"),
+]
+
+
+def page(traced, steps: list, block_index: int) -> str:
+    text, colour = verdict(traced)
+    mark = ' class="bad"' if colour == "red" else ""
+    intro = (f"Block {block_index} on the emulator, {steps[0].threads} threads, from barrier to barrier. "
+             f"The rung's verdict: <span{mark}>{escape(text)}</span>.")  # fmt: skip
+    return template("trace.html").substitute(
+        title=escape(f"{traced.lab.name}: {traced.rung}, step by step"), style=style(), drawing_style=trace_drawing.STYLE,
+        intro=intro, count=len(steps), legend="\n".join(legend_entry(*entry) for entry in LEGEND),
+        steps="\n".join(step_section(traced, steps, index) for index in range(len(steps))),
+    )  # fmt: skip
+
+
+def step_section(traced, steps: list, index: int) -> str:
+    step = steps[index]
+    title = trace.title(traced, steps, index + 1)
+    heading = f"Step {index + 1} of {len(steps)}"
+    words = " ".join([f"{heading}.", summary(step), *sentences(step), ending(step)]).strip()
+    listed = "".join(f"<li>{escape(text)}</li>" for text in sentences(step))
+    source = "\n".join(f"{line:>5}  {text}" for line, text in trace.lines_of(step))
+    return f"""<section class="step" id="step{index + 1}" data-words="{html.escape(words)}" aria-labelledby="heading{index + 1}">
+<h2 id="heading{index + 1}">{heading}</h2>
+<p><code>{escape(step.kernel)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
+<pre>{escape(source)}</pre>
+<div class="wide">{trace_drawing.draw(step, 32, title=title)}</div>
+<div class="narrow">{trace_drawing.draw(step, 16, title=title)}</div>
+<ul class="words">{listed}</ul>
+</section>"""
+
+
+def legend_entry(kind: str, meaning: str) -> str:
+    return (f'<li><svg viewBox="-2 -2 31 28" aria-hidden="true"><rect class="cell {kind}" width="27" height="24" rx="3"/></svg>'
+            f"{escape(meaning)}</li>")  # fmt: skip
