@@ -48,6 +48,8 @@ std::span<const Opcode> control_opcodes();     // control.cpp
 std::span<const Opcode> barrier_opcodes();     // barriers.cpp
 std::span<const Opcode> warp_wide_opcodes();   // warp_wide.cpp
 std::span<const Opcode> async_opcodes();       // async.cpp
+std::span<const Opcode> mbarrier_opcodes();    // mbarrier.cpp
+std::span<const Opcode> video_opcodes();       // video.cpp
 
 struct NotSupported : std::runtime_error {
   using std::runtime_error::runtime_error;
