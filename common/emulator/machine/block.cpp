@@ -79,6 +79,7 @@ Block::Block(Worker& owner) : worker(owner) {
     warp.block = this;
     warp.worker = &worker;
     warp.tallies = worker.tallies.data();
+    warp.watched = grid.watcher != nullptr;
     warp.kernel_frame = first_frame + i * frame.bytes;
     warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
     fill_frame(warp, frame, warp.kernel_frame, 0);

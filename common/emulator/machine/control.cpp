@@ -37,14 +37,23 @@ const Operation* go_to(Warp& warp, const Operation* op, const Operation* target)
   return --warp.slice == 0 ? warp.slice_over(target) : target;
 }
 
+// A branch leads to the head of a block; where nobody meets there, it is done with here and saves a step.
+inline const Operation* enter(Warp& warp, const Operation* head_of_block) {
+  if (warp.meeting_at == head_of_block) return head_of_block;
+  return head(warp, head_of_block);
+}
+
 const Operation* branch(Warp& warp, const Operation* op) { return go_to(warp, op, op->target); }
 
 const Operation* branch_if(Warp& warp, const Operation* op) {
   u32 taken = guard_mask(warp, op);
   Tally& tally = warp.tallies[op->index];
   ++tally.requests;
-  if (taken == 0) return op + 1;
-  if (taken == warp.mask) return go_to(warp, op, op->target);
+  if (taken == 0) return enter(warp, op + 1);
+  if (taken == warp.mask) {
+    const Operation* next = go_to(warp, op, op->target);
+    return next ? enter(warp, next) : next;
+  }
   ++tally.divergent;
   const Operation* next = warp.diverge(op->target, taken, op + 1, op->meeting);
   return next && next <= op ? go_to(warp, op, next) : next;

@@ -64,6 +64,7 @@ struct Warp {
   std::int32_t rendezvous = -1;        // its results wait to be collected
   Tally* tallies = nullptr;
   Worker* worker = nullptr;
+  bool watched = false;                // a watcher looks on
   alignas(64) std::int32_t lanes[warp_lanes] = {};  // `mask` spread out: -1 where the lane is active
 
   // Of the warp.
