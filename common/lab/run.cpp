@@ -41,8 +41,9 @@ void read_results(const Variant& variant, const void* device_memory, std::size_t
 } // namespace
 
 std::string describe(const Case& given) {
-  std::string text = given.rows == 1 ? fmt::format("n = {}", given.n)
-                                     : fmt::format("{} rows of {}", given.rows, given.n / given.rows);
+  std::string text = given.rows == 1
+                         ? fmt::format("n = {}", given.n)
+                         : fmt::format("{} rows of {}", given.rows, given.rows ? given.n / given.rows : 0);
   text += fmt::format(", {}", name_of(given.kind));
   if (given.block != 256) text += fmt::format(", {} threads a block", given.block);
   if (given.offset != 0) text += ", unaligned";

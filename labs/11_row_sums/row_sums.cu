@@ -1,0 +1,99 @@
+// Lab 11: many sums at once.
+//
+// A matrix, stored row after row; each row has a sum of its own. Now there are two sources of parallel work:
+// the rows, and the elements of a row. How many threads a row should get depends on the matrix. A thread for
+// each row needs no cooperation at all, but neighbouring threads read addresses a whole row apart. A warp for
+// each row reads contiguous memory and needs shuffles only. A block for each row pays with a barrier, which
+// only a long row is worth.
+#include "lab.hpp"
+
+// The sum of a warp's 32 values, in lane 0: lab 04.
+__device__ float warp_sum(float value) {
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  return value;
+}
+
+// One thread a row.
+__global__ void thread_per_row_kernel(const float* matrix, float* sums, std::size_t rows,
+                                      std::size_t columns) {
+  // BEGIN thread_per_row
+  // TODO: Find this thread's row; threads beyond the last row do nothing. Add up the row's `columns`
+  // elements, of which the first is matrix[row * columns], and store the sum. (5 lines)
+  // END thread_per_row
+}
+
+void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  thread_per_row_kernel<<<lab::ceil_div(rows, block), block>>>(matrix, sums, rows, columns);
+}
+
+// One warp a row: in each step its lanes read 32 neighbouring elements, which lie in as few sectors of 32
+// bytes as 128 bytes can.
+__global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
+  // BEGIN warp_per_row
+  // TODO: Find this thread's lane and its warp's row, counted over the whole grid; warps beyond the last row
+  // do nothing. Let the lanes walk over the row side by side, in steps of 32. Add up the lanes with warp_sum,
+  // and let lane 0 store the row's sum. (7 lines)
+  // END warp_per_row
+}
+
+void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  warp_per_row_kernel<<<lab::ceil_div(rows, block / 32), block>>>(matrix, sums, rows, columns);
+}
+
+// One block a row: for rows so long, or so few, that a warp for each leaves the GPU idle.
+__global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
+  // BEGIN block_per_row
+  // TODO: The block's row is blockIdx.x. Let the threads walk over it side by side. Then add up the block as
+  // in lab 04: each warp's sum to shared memory, wait, and the first warp adds those up. Thread 0 stores the
+  // row's sum. (11 lines)
+  // END block_per_row
+}
+
+void block_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  block_per_row_kernel<<<rows, block>>>(matrix, sums, columns);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto reads_once = lab::equal(
+      Counter::elements_read, [](const Size& s) { return double(s.n); },
+      "each element of the matrix is to be read once");
+  const auto contiguous = lab::equal(
+      Counter::sectors_per_request, [](const Size&) { return 4.0; },
+      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("thread_per_row")
+           .on(thread_per_row)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.rows, s.block)); },
+               "one thread a row"))
+           .promise(lab::none(Counter::shuffles, "a thread adds up its row alone"))
+           .promise(lab::none(Counter::shared_accesses, "a thread adds up its row alone")),
+       lab::Rung("warp_per_row")
+           .on(warp_per_row)
+           .depth([](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, 32) : 0) + 5; })
+           .promise(contiguous)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
+               "one warp a row, and five shuffles for its 32 sums"))
+           .promise(lab::none(Counter::shared_accesses, "a warp needs no shared memory")),
+       lab::Rung("block_per_row")
+           .on(block_per_row)
+           .depth(
+               [](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, s.block) : 0) + 10; })
+           .promise(contiguous)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block a row"))
+           .promise(lab::equal(
+               Counter::barriers_per_block, [](const Size&) { return 1.0; },
+               "the block is to wait once, between the warps' sums and the first warp's last step"))});
+}

@@ -1,0 +1,175 @@
+// Lab 06: any operator, any type.
+//
+// Nothing in a tree knows that it adds. It needs an operator that is associative, so that the order of the
+// brackets does not matter, and an identity: a value that changes nothing. A thread with no element brings
+// the identity along, and the reduction of no elements at all is the identity. So one kernel template serves
+// sum, minimum, maximum and product, for int, unsigned, float and double.
+//
+// There are no atomics for most of these operators. Each block leaves its own result in memory, and the same
+// kernel reduces the blocks' results in a second launch.
+#include "lab.hpp"
+
+#include <limits>
+
+// The ends of a type's range: infinities where the type has them. (Beware: numeric_limits<float>::min() is
+// not the least float but the smallest one above 0.)
+template <class T>
+struct Range {
+  using Limits = std::numeric_limits<T>;
+  static constexpr T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  static constexpr T greatest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+};
+
+// -----------------------------------------------------------------------------------------------------------
+// The operators: an identity, and what becomes of two values.
+
+struct Add {
+  template <class T>
+  static __device__ T identity() {
+    return 0;
+  }
+  template <class T>
+  static __device__ T combine(T a, T b) {
+    T both = a;
+    // BEGIN add
+    both = a + b;
+    // END add
+    return both;
+  }
+};
+
+struct Min {
+  template <class T>
+  static __device__ T identity() {
+    T value = 0;
+    // BEGIN min
+    value = Range<T>::greatest;
+    // END min
+    return value;
+  }
+  template <class T>
+  static __device__ T combine(T a, T b) {
+    T both = a;
+    // BEGIN min
+    both = b < a ? b : a;
+    // END min
+    return both;
+  }
+};
+
+struct Max {
+  template <class T>
+  static __device__ T identity() {
+    T value = 0;
+    // BEGIN max
+    value = Range<T>::least;
+    // END max
+    return value;
+  }
+  template <class T>
+  static __device__ T combine(T a, T b) {
+    T both = a;
+    // BEGIN max
+    both = a < b ? b : a;
+    // END max
+    return both;
+  }
+};
+
+struct Product {
+  template <class T>
+  static __device__ T identity() {
+    T value = 0;
+    // BEGIN product
+    value = 1;
+    // END product
+    return value;
+  }
+  template <class T>
+  static __device__ T combine(T a, T b) {
+    T both = a;
+    // BEGIN product
+    both = a * b;
+    // END product
+    return both;
+  }
+};
+
+// -----------------------------------------------------------------------------------------------------------
+// The one kernel. Op::combine(a, b) is the operator, Op::template identity<T>() its identity.
+
+// What the 32 lanes of a warp hold, combined, in lane 0.
+template <class Op, class T>
+__device__ T reduce_warp(T value) {
+  // BEGIN add
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
+  }
+  // END add
+  return value;
+}
+
+template <class Op, class T>
+__global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
+  __shared__ T of_warps[32]; // at most 1024 threads, 32 warps
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  T value = Op::template identity<T>();
+  // BEGIN add
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    value = Op::combine(value, input[i]);
+  }
+  // END add
+  value = reduce_warp<Op>(value);
+  if (lane == 0) of_warps[warp] = value;
+  __syncthreads();
+  if (warp != 0) return;
+  // BEGIN add
+  value = lane < blockDim.x / 32 ? of_warps[lane] : Op::template identity<T>();
+  // END add
+  value = reduce_warp<Op>(value);
+  if (lane == 0) results[blockIdx.x] = value;
+}
+
+template <class Op, class T>
+void reduce(const T* input, T* result, std::size_t n, unsigned block) {
+  const unsigned blocks = lab::resident_blocks(block);
+  T* of_blocks = lab::scratch<T>(blocks);
+  reduce_kernel<Op><<<blocks, block>>>(input, of_blocks, n);
+  reduce_kernel<Op><<<1, block>>>(of_blocks, result, blocks);
+}
+
+// A rung checks all four types.
+template <class Op>
+lab::Rung rung(const char* name, lab::Operator op) {
+  using lab::Counter, lab::Size;
+  return lab::Rung(name)
+      .on(reduce<Op, float>)
+      .on(reduce<Op, double>)
+      .on(reduce<Op, int>)
+      .on(reduce<Op, unsigned>)
+      .with(op)
+      .same_bits()
+      .depth([](const Size& s) { // a thread's walk over the input, then over the blocks' results
+        const unsigned blocks = lab::resident_blocks(s.block);
+        return double(lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::ceil_div(blocks, s.block) +
+                      20);
+      })
+      .promise(lab::none(Counter::atomic_operations, "block results are to go to memory, one place a block"))
+      .promise(lab::equal(
+          Counter::launches, [](const Size&) { return 2.0; }, "the same kernel runs twice"))
+      .promise(lab::equal(
+          Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
+          "each warp is to leave one value in shared memory, no more"))
+      .promise(lab::equal(
+          Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
+          "a warp's 32 values are to be combined by five shuffles"));
+}
+
+int main(int argc, char** argv) {
+  using lab::Operator;
+  return lab::main(argc, argv,
+                   {rung<Add>("add", Operator::add), rung<Min>("min", Operator::min).builds_on("add"),
+                    rung<Max>("max", Operator::max).builds_on("add"),
+                    rung<Product>("product", Operator::product).builds_on("add")});
+}

@@ -1,0 +1,254 @@
+// Lab 07: how wrong is a right sum?
+//
+// A float has 24 binary digits. An addition whose exact result needs more is rounded, by at most u = 2^-24 of
+// the result. An element that goes through d additions on its way to the sum is rounded at most d times, so
+// the whole sum is off by no more than about
+//
+//     d * u * (|x1| + |x2| + ... + |xn|).
+//
+// That d is what an algorithm can change. Each rung below is checked against the bound of its own d, on
+// numbers of many magnitudes and on one input made for trouble: 2^24 - n/2 and then ones. From 2^24 on floats
+// lie 2 apart, and 2^24 + 1 rounds back to 2^24: one float that adds up ones stops there, however many are to
+// come. (That is within its bound, too. A bound promises no more than it says.)
+#include "lab.hpp"
+
+// -----------------------------------------------------------------------------------------------------------
+// One float, one addition after the other, as a loop on a CPU does it. d = n - 1.
+
+__global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  // BEGIN sequential_float
+  for (std::size_t i = 0; i < n; ++i) sum += input[i];
+  // END sequential_float
+  *result = sum;
+}
+
+void sequential_float(const float* input, float* result, std::size_t n, unsigned) {
+  sequential_float_kernel<<<1, 1>>>(input, result, n);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// A tree all the way up: no element goes through more additions than the tree has levels. d = log2 n, rounded
+// up to whole blocks. Partial sums of about the same size meet, so ones add up without any loss.
+
+__global__ void tree_float_kernel(const float* input, float* results, std::size_t n) {
+  __shared__ float partial[1024];
+  const unsigned t = threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + t;
+  partial[t] = i < n ? input[i] : 0;
+  __syncthreads();
+  // BEGIN tree_float
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // END tree_float
+  if (t == 0) results[blockIdx.x] = partial[0];
+}
+
+// As many_pass of lab 02: the blocks' sums are the next pass's input until one is left.
+void tree_float(const float* input, float* result, std::size_t n, unsigned block) {
+  while (n > block) {
+    const std::size_t blocks = lab::ceil_div(n, block);
+    float* sums = lab::scratch<float>(blocks);
+    tree_float_kernel<<<blocks, block>>>(input, sums, n);
+    input = sums, n = blocks;
+  }
+  tree_float_kernel<<<1, block>>>(input, result, n);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Two rungs that keep more than 24 digits while they add up. They differ in the accumulator only.
+
+// Kahan's summation: beside the sum, what the last rounding added too much. It is taken off the next element
+// before that is added. Each element is then off by at most 2 u, whatever n is; terms with u * u come on top.
+struct Kahan {
+  float sum, excess; // the true sum is about sum - excess
+
+  __device__ void add(float x) {
+    // BEGIN kahan
+    const float wanted = x - excess;
+    const float rounded = sum + wanted;
+    excess = (rounded - sum) - wanted; // rounded - sum is what was added in fact
+    sum = rounded;
+    // END kahan
+  }
+  // Knuth's two-sum: what the addition of two numbers of any size loses, exactly.
+  __device__ void add(const Kahan& other) {
+    const float rounded = sum + other.sum, second = rounded - sum, first = rounded - second;
+    const float lost = (sum - first) + (other.sum - second);
+    sum = rounded;
+    excess += other.excess - lost;
+  }
+  __device__ float rounded() const { return sum - excess; }
+};
+
+// A double has 53 digits: its roundings are 2^29 times smaller. One rounding to float is left, at the end.
+struct InDouble {
+  double sum;
+
+  __device__ void add(float x) {
+    // BEGIN double_accumulator
+    sum += x;
+    // END double_accumulator
+  }
+  __device__ void add(const InDouble& other) {
+    // BEGIN double_accumulator
+    sum += other.sum;
+    // END double_accumulator
+  }
+  __device__ float rounded() const { return static_cast<float>(sum); }
+};
+
+// The block's accumulators added up, in thread 0. `partial` has a place a thread.
+template <class Accumulator>
+__device__ Accumulator add_up(Accumulator own, Accumulator* partial) {
+  const unsigned t = threadIdx.x;
+  partial[t] = own;
+  __syncthreads();
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t].add(partial[t + stride]);
+    __syncthreads();
+  }
+  return partial[0];
+}
+
+template <class Accumulator>
+__global__ void accumulate_kernel(const float* input, Accumulator* of_blocks, std::size_t n) {
+  __shared__ Accumulator partial[1024];
+  Accumulator own{};
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    own.add(input[i]);
+  }
+  own = add_up(own, partial);
+  if (threadIdx.x == 0) of_blocks[blockIdx.x] = own;
+}
+
+template <class Accumulator>
+__global__ void finish_kernel(const Accumulator* of_blocks, unsigned blocks, float* result) {
+  __shared__ Accumulator partial[1024];
+  Accumulator own{};
+  for (unsigned i = threadIdx.x; i < blocks; i += blockDim.x) own.add(of_blocks[i]);
+  own = add_up(own, partial);
+  if (threadIdx.x == 0) *result = own.rounded();
+}
+
+template <class Accumulator>
+void accumulate(const float* input, float* result, std::size_t n, unsigned block) {
+  const unsigned blocks = lab::resident_blocks(block);
+  Accumulator* of_blocks = lab::scratch<Accumulator>(blocks);
+  accumulate_kernel<<<blocks, block>>>(input, of_blocks, n);
+  finish_kernel<<<1, block>>>(of_blocks, blocks, result);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// The same bits on every run, on every GPU, with any number of threads a block.
+//
+// Float addition is not associative: another order, another last digit. So the order must come from the
+// algorithm, not from the launch. Here element i always belongs to chain i % chains; a chain is added up in
+// order, 32 neighbouring chains by a warp's shuffles, and the warps' sums by a tree that has the same shape
+// whoever works at it.
+
+constexpr unsigned chains = 1 << 16, chain_sums = chains / 32;
+
+__global__ void chains_kernel(const float* input, float* sums, std::size_t n) {
+  const unsigned chain = blockIdx.x * blockDim.x + threadIdx.x;
+  if (chain >= chains) return; // whole warps only: chains is a multiple of 32
+  float sum = 0;
+  // BEGIN fixed_order
+  for (std::size_t i = chain; i < n; i += chains) sum += input[i];
+  // END fixed_order
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(lab::all_lanes, sum, distance);
+  }
+  if (threadIdx.x % 32 == 0) sums[chain / 32] = sum;
+}
+
+// One block; it may have fewer threads than a level of the tree has additions.
+__global__ void fixed_tree_kernel(const float* sums, float* result) {
+  __shared__ float partial[chain_sums];
+  const unsigned t = threadIdx.x;
+  for (unsigned i = t; i < chain_sums; i += blockDim.x) partial[i] = sums[i];
+  __syncthreads();
+  // BEGIN fixed_order
+  for (unsigned stride = chain_sums / 2; stride > 0; stride /= 2) {
+    for (unsigned i = t; i < stride; i += blockDim.x) partial[i] += partial[i + stride];
+    __syncthreads();
+  }
+  // END fixed_order
+  if (t == 0) *result = partial[0];
+}
+
+void fixed_order(const float* input, float* result, std::size_t n, unsigned block) {
+  float* sums = lab::scratch<float>(chain_sums);
+  chains_kernel<<<lab::ceil_div(chains, block), block>>>(input, sums, n);
+  fixed_tree_kernel<<<1, block>>>(sums, result);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+
+// A thread's walk over its elements, and the levels above it: block, blocks of a thread, block.
+double walk(const lab::Size& s) {
+  return lab::ceil_div(s.n, std::size_t{lab::resident_blocks(s.block)} * s.block);
+}
+double levels(const lab::Size& s) {
+  return 2 * lab::log2(s.block) + lab::ceil_div(lab::resident_blocks(s.block), s.block);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  constexpr double u = 0x1p-24;
+  const auto no_atomic = lab::none(Counter::atomic_operations,
+                                   "atomics add in whatever order the blocks come, which no bit survives");
+  const auto two_launches = lab::equal(
+      Counter::launches, [](const Size&) { return 2.0; }, "one launch for the blocks, one that adds them up");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("sequential_float")
+           .on(sequential_float)
+           .meets_stalling()
+           .same_bits()
+           .up_to([](const Size&) { return 0x1p20; }) // one thread: more takes long
+           .promise(lab::equal(
+               Counter::elements_read, [](const Size& s) { return double(s.n); },
+               "each element is to be read once, and added at once"))
+           .promise(lab::none(Counter::shared_accesses, "one thread adds in a register")),
+       lab::Rung("tree_float")
+           .on(tree_float)
+           .meets_stalling()
+           .same_bits()
+           .depth([](const Size& s) { return lab::log_ceil(s.n, s.block) * lab::log2(s.block); })
+           .promise(no_atomic)
+           .promise(lab::equal(
+               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block) + 1; },
+               "one barrier a level of the tree, and one before it"))
+           .promise(lab::none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours")),
+       lab::Rung("kahan")
+           .on(accumulate<Kahan>)
+           .meets_stalling()
+           .same_bits()
+           // 2 u for each element on its walk, 1 u where the excess is taken off at the end. The tree loses
+           // nothing but the roundings of what is itself a rounding.
+           .depth([](const Size& s) { return 3 + (4 * walk(s) + levels(s) * levels(s)) * u; })
+           .promise(no_atomic)
+           .promise(two_launches),
+       lab::Rung("double_accumulator")
+           .on(accumulate<InDouble>)
+           .meets_stalling()
+           .same_bits()
+           .depth([](const Size& s) { return 1 + (walk(s) + levels(s)) * 0x1p-29; })
+           .promise(no_atomic)
+           .promise(two_launches)
+           .promise(lab::fewer_than("kahan", Counter::warp_instructions,
+                                    "an addition in double is one instruction where Kahan's takes four")),
+       lab::Rung("fixed_order")
+           .on(fixed_order)
+           .meets_stalling()
+           .same_bits_for_any_block()
+           .depth([](const Size& s) { return lab::ceil_div(s.n, chains) + lab::log2(chains); })
+           .promise(no_atomic)
+           .promise(two_launches)
+           .promise(
+               lab::none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours"))});
+}

@@ -1,0 +1,360 @@
+// Lab 08: ten kernels, ten bugs.
+//
+// Nothing is left to write here; there is something to find. Each kernel below holds one mistake of a kind
+// that has been met in real code, between its BEGIN and END lines. Some give a wrong sum. Others give the
+// right one, today, on this machine: the mistake waits for another GPU, another compiler, a busier day. Run
+// the rung, read the verdict and the line that it names, and repair the kernel. The repair is one to five
+// lines each, and the kernel must be as fast as it was meant to be: one atomic a thread is no repair.
+#include "lab.hpp"
+
+#include <limits>
+
+// Common to several kernels, and right as they stand.
+
+// What this thread finds on its walk over the input, one element a grid.
+__device__ float walk(const float* input, std::size_t n) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  float sum = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride)
+    sum += input[i];
+  return sum;
+}
+
+// The block's sum of its threads' values, in thread 0: lab 04.
+__device__ float sum_block(float value) {
+  __shared__ float warp_sums[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  if (lane == 0) warp_sums[warp] = value;
+  __syncthreads();
+  if (warp != 0) return 0;
+  value = lane < blockDim.x / 32 ? warp_sums[lane] : 0;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  return value;
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Shared memory and barriers.
+
+__global__ void missing_barrier_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  partial[t] = walk(input, n);
+  __syncthreads();
+  // BEGIN missing_barrier
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // END missing_barrier
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+__global__ void divergent_barrier_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  partial[t] = walk(input, n);
+  __syncthreads();
+  // BEGIN divergent_barrier
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // END divergent_barrier
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+// One thread an element; the last block has fewer elements than threads.
+__global__ void unwritten_shared_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + t;
+  // BEGIN unwritten_shared
+  partial[t] = i < n ? input[i] : 0;
+  // END unwritten_shared
+  __syncthreads();
+  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Inside a warp.
+
+// The last warp without barriers of the block. Kernels like this one were published by the dozen before 2017,
+// when the lanes of a warp still went in step.
+__global__ void volatile_tail_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  partial[t] = walk(input, n);
+  __syncthreads();
+  for (unsigned stride = blockDim.x / 2; stride > 32; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
+  // BEGIN volatile_tail
+  if (t < 32) {
+    float sum = partial[t];
+    for (unsigned stride = 32; stride > 0; stride /= 2) {
+      sum += partial[t + stride];
+      __syncwarp();
+      partial[t] = sum;
+      __syncwarp();
+    }
+  }
+  // END volatile_tail
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+// One thread an element, one atomic a warp.
+__global__ void absent_lanes_kernel(const float* input, float* result, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  // BEGIN absent_lanes
+  float value = i < n ? input[i] : 0;
+  // END absent_lanes
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  if (threadIdx.x % 32 == 0) atomicAdd(result, value);
+}
+
+// The second stage of a shuffled reduction: the first warp adds up the warps' sums.
+__global__ void stale_reads_kernel(const float* input, float* result, std::size_t n) {
+  __shared__ float warp_sums[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  float sum = walk(input, n);
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(lab::all_lanes, sum, distance);
+  }
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();
+  if (warp != 0) return;
+  // BEGIN stale_reads
+  sum = lane < warps ? warp_sums[lane] : 0;
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(lab::all_lanes, sum, distance);
+  }
+  // END stale_reads
+  if (lane == 0) atomicAdd(result, sum);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Between blocks.
+
+// Each block leaves its sum in memory, and all of them are to be added up.
+__global__ void across_blocks_kernel(const float* input, float* block_sums, float* result, std::size_t n) {
+  const float sum = sum_block(walk(input, n));
+  // BEGIN across_blocks
+  if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
+  // END across_blocks
+}
+
+// Adds up the blocks' sums. One block.
+__global__ void finish_kernel(const float* block_sums, float* result, unsigned blocks) {
+  const float sum = sum_block(walk(block_sums, blocks));
+  if (threadIdx.x == 0) *result = sum;
+}
+
+void across_blocks(const float* input, float* result, std::size_t n, unsigned block) {
+  const unsigned blocks = lab::resident_blocks(block);
+  float* block_sums = lab::scratch<float>(blocks);
+  // BEGIN across_blocks
+  across_blocks_kernel<<<blocks, block>>>(input, block_sums, result, n);
+  finish_kernel<<<1, block>>>(block_sums, result, blocks);
+  // END across_blocks
+}
+
+// -----------------------------------------------------------------------------------------------------------
+// Numbers: of blocks, to start from, of bytes.
+
+// One thread an element.
+__global__ void lost_tail_kernel(const float* input, float* result, std::size_t n) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const float sum = sum_block(i < n ? input[i] : 0);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void lost_tail(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  // BEGIN lost_tail
+  const std::size_t blocks = lab::ceil_div(n, block);
+  // END lost_tail
+  if (blocks == 0) return; // a launch needs one block at least
+  lost_tail_kernel<<<blocks, block>>>(input, result, n);
+}
+
+// The greatest of n integers.
+// BEGIN wrong_identity
+constexpr int start = std::numeric_limits<int>::min();
+// END wrong_identity
+
+__global__ void wrong_identity_kernel(const int* input, int* result, std::size_t n) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  int greatest = start;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
+    if (input[i] > greatest) greatest = input[i];
+  }
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    const int other = __shfl_down_sync(lab::all_lanes, greatest, distance);
+    if (other > greatest) greatest = other;
+  }
+  if (threadIdx.x % 32 == 0) atomicMax(result, greatest);
+}
+
+void wrong_identity(const int* input, int* result, std::size_t n, unsigned block) {
+  const int first = start;
+  cudaMemcpy(result, &first, sizeof first, cudaMemcpyHostToDevice);
+  wrong_identity_kernel<<<lab::resident_blocks(block), block>>>(input, result, n);
+}
+
+// The sum of a matrix's first column. The rows start `pitch` bytes apart, 4 MiB, so the whole matrix is
+// larger than the 2^31 - 1 bytes that an int can count.
+__global__ void index_overflow_kernel(const char* matrix, float* result, int rows, int pitch) {
+  float sum = 0;
+  for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) {
+    // BEGIN index_overflow
+    const std::size_t offset = std::size_t(row) * pitch;
+    // END index_overflow
+    sum += *reinterpret_cast<const float*>(matrix + offset);
+  }
+  sum = sum_block(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+constexpr int matrix_pitch = 4 << 20, most_rows = 600;
+
+// Lays the n elements out as the first column of a matrix. (On the emulator, memory that nobody touches takes
+// no memory.)
+void index_overflow(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  char* matrix = lab::scratch<char>(n * matrix_pitch);
+  cudaMemcpy2D(matrix, matrix_pitch, input, sizeof(float), sizeof(float), n, cudaMemcpyDeviceToDevice);
+  index_overflow_kernel<<<lab::ceil_div(n, block), block>>>(matrix, result, n, matrix_pitch);
+}
+
+// -----------------------------------------------------------------------------------------------------------
+
+using Kernel = void(const float*, float*, std::size_t);
+
+// A grid that fits the machine and walks over the input; a place in shared memory for each thread.
+template <Kernel* kernel>
+void on_grid(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  kernel<<<lab::resident_blocks(block), block, block * sizeof(float)>>>(input, result, n);
+}
+
+// A thread an element.
+template <Kernel* kernel>
+void on_elements(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n == 0) return;
+  kernel<<<lab::ceil_div(n, block), block, block * sizeof(float)>>>(input, result, n);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  // A thread's walk, a tree in each block, an addition for each block.
+  const auto walk_depth = [](const Size& s) {
+    const unsigned blocks = lab::resident_blocks(s.block);
+    return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::log2(s.block) + blocks;
+  };
+  const auto element_depth = [](const Size& s) { return 32.0 + lab::log2(s.block) + lab::ceil_div(s.n, 32); };
+  const auto one_atomic_a_block = lab::equal(
+      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+      "one atomic a block brings the block's sum home");
+  const auto one_atomic_a_warp = lab::equal(
+      Counter::atomic_operations, [](const Size& s) { return s.blocks * s.warps(); },
+      "one atomic a warp brings the warp's value home");
+  const auto one_barrier_a_step = lab::equal(
+      Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block) + 1; },
+      "one barrier after each step, and one before the first");
+  const auto five_shuffles = lab::equal(
+      Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
+      "five shuffles add up a warp");
+  const auto two_stages = lab::equal(
+      Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
+      "five shuffles add up a warp, and five more the warps' sums");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("missing_barrier")
+           .on(on_grid<missing_barrier_kernel>)
+           .broken()
+           .depth(walk_depth)
+           .promise(one_barrier_a_step)
+           .promise(one_atomic_a_block),
+       lab::Rung("divergent_barrier")
+           .on(on_grid<divergent_barrier_kernel>)
+           .broken()
+           .depth(walk_depth)
+           .promise(one_barrier_a_step)
+           .promise(one_atomic_a_block),
+       lab::Rung("unwritten_shared")
+           .on(on_elements<unwritten_shared_kernel>)
+           .broken()
+           .depth(element_depth)
+           .promise(one_barrier_a_step)
+           .promise(one_atomic_a_block),
+       lab::Rung("volatile_tail")
+           .on(on_grid<volatile_tail_kernel>)
+           .broken()
+           .block_sizes(64, 1024)
+           .depth(walk_depth)
+           .promise(lab::equal(
+               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 32); },
+               "the last warp needs no barrier of the whole block"))
+           .promise(one_atomic_a_block),
+       lab::Rung("absent_lanes")
+           .on(on_elements<absent_lanes_kernel>)
+           .broken()
+           .depth(element_depth)
+           .promise(five_shuffles)
+           .promise(one_atomic_a_warp),
+       lab::Rung("stale_reads")
+           .on(on_grid<stale_reads_kernel>)
+           .broken()
+           .depth(walk_depth)
+           .promise(two_stages)
+           .promise(one_atomic_a_block)
+           .promise(lab::equal(
+               Counter::shared_load_requests, [](const Size& s) { return s.blocks; },
+               "the warps' sums are to be read from shared memory once")),
+       lab::Rung("across_blocks")
+           .on(across_blocks)
+           .broken()
+           .same_bits()
+           .depth(walk_depth)
+           .promise(lab::at_most(
+               Counter::launches, [](const Size&) { return 2.0; },
+               "a second launch waits for all blocks of the first"))
+           .promise(lab::at_most(
+               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
+               "no more than an atomic a block is needed to know which is the last")),
+       lab::Rung("lost_tail")
+           .on(lost_tail)
+           .broken()
+           .depth(element_depth)
+           .promise(lab::equal(
+               Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.n, s.block)); },
+               "one thread an element, and no block without any"))
+           .promise(two_stages)
+           .promise(one_atomic_a_block),
+       lab::Rung("wrong_identity")
+           .on(wrong_identity)
+           .broken()
+           .with(lab::Operator::max)
+           .promise(five_shuffles)
+           .promise(one_atomic_a_warp),
+       lab::Rung("index_overflow")
+           .on(index_overflow)
+           .broken()
+           .up_to([](const Size&) { return double(most_rows); })
+           .promise(two_stages)
+           .promise(one_atomic_a_block)});
+}

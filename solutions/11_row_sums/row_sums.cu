@@ -1,0 +1,114 @@
+// Lab 11: many sums at once.
+//
+// A matrix, stored row after row; each row has a sum of its own. Now there are two sources of parallel work:
+// the rows, and the elements of a row. How many threads a row should get depends on the matrix. A thread for
+// each row needs no cooperation at all, but neighbouring threads read addresses a whole row apart. A warp for
+// each row reads contiguous memory and needs shuffles only. A block for each row pays with a barrier, which
+// only a long row is worth.
+#include "lab.hpp"
+
+// The sum of a warp's 32 values, in lane 0: lab 04.
+__device__ float warp_sum(float value) {
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    value += __shfl_down_sync(lab::all_lanes, value, distance);
+  }
+  return value;
+}
+
+// One thread a row.
+__global__ void thread_per_row_kernel(const float* matrix, float* sums, std::size_t rows,
+                                      std::size_t columns) {
+  // BEGIN thread_per_row
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (std::size_t column = 0; column < columns; ++column) sum += matrix[row * columns + column];
+  sums[row] = sum;
+  // END thread_per_row
+}
+
+void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  thread_per_row_kernel<<<lab::ceil_div(rows, block), block>>>(matrix, sums, rows, columns);
+}
+
+// One warp a row: in each step its lanes read 32 neighbouring elements, which lie in as few sectors of 32
+// bytes as 128 bytes can.
+__global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
+  // BEGIN warp_per_row
+  const unsigned lane = threadIdx.x % 32;
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  if (row >= rows) return; // the whole warp leaves: its lanes have the same row
+  float sum = 0;
+  for (std::size_t column = lane; column < columns; column += 32) sum += matrix[row * columns + column];
+  sum = warp_sum(sum);
+  if (lane == 0) sums[row] = sum;
+  // END warp_per_row
+}
+
+void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  warp_per_row_kernel<<<lab::ceil_div(rows, block / 32), block>>>(matrix, sums, rows, columns);
+}
+
+// One block a row: for rows so long, or so few, that a warp for each leaves the GPU idle.
+__global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
+  // BEGIN block_per_row
+  __shared__ float warp_sums[32]; // at most 1024 threads, 32 warps
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const float* row = matrix + blockIdx.x * columns;
+  float sum = 0;
+  for (std::size_t column = threadIdx.x; column < columns; column += blockDim.x) sum += row[column];
+  sum = warp_sum(sum);
+  if (lane == 0) warp_sums[warp] = sum;
+  __syncthreads();
+  if (warp != 0) return;
+  sum = warp_sum(lane < blockDim.x / 32 ? warp_sums[lane] : 0);
+  if (lane == 0) sums[blockIdx.x] = sum;
+  // END block_per_row
+}
+
+void block_per_row(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
+  if (rows == 0) return;
+  block_per_row_kernel<<<rows, block>>>(matrix, sums, columns);
+}
+
+int main(int argc, char** argv) {
+  using lab::Counter, lab::Size;
+  const auto reads_once = lab::equal(
+      Counter::elements_read, [](const Size& s) { return double(s.n); },
+      "each element of the matrix is to be read once");
+  const auto contiguous = lab::equal(
+      Counter::sectors_per_request, [](const Size&) { return 4.0; },
+      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+  return lab::main(
+      argc, argv,
+      {lab::Rung("thread_per_row")
+           .on(thread_per_row)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.rows, s.block)); },
+               "one thread a row"))
+           .promise(lab::none(Counter::shuffles, "a thread adds up its row alone"))
+           .promise(lab::none(Counter::shared_accesses, "a thread adds up its row alone")),
+       lab::Rung("warp_per_row")
+           .on(warp_per_row)
+           .depth([](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, 32) : 0) + 5; })
+           .promise(contiguous)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
+               "one warp a row, and five shuffles for its 32 sums"))
+           .promise(lab::none(Counter::shared_accesses, "a warp needs no shared memory")),
+       lab::Rung("block_per_row")
+           .on(block_per_row)
+           .depth(
+               [](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, s.block) : 0) + 10; })
+           .promise(contiguous)
+           .promise(reads_once)
+           .promise(lab::equal(
+               Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block a row"))
+           .promise(lab::equal(
+               Counter::barriers_per_block, [](const Size&) { return 1.0; },
+               "the block is to wait once, between the warps' sums and the first warp's last step"))});
+}
