@@ -1,16 +1,19 @@
 """`kit emulate`: any CUDA program linked to the shared runtime, run on the emulator."""
 
+import contextlib
 import json
 import os
 import platform
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from . import elf, report, toolchain
+from . import annotate, elf, listing, report, toolchain
 from .build import Build
+from .console import say
 from .errors import PROGRAM, USAGE, KitError
 
 HAZARDS_FOUND = 66  # the exit code of a program that ran well but not cleanly, under --check
@@ -26,7 +29,7 @@ def arguments(parser) -> None:
         "--check", action="store_true",
         help=f"look for races, bad accesses and the like, list them, and exit {HAZARDS_FOUND} where there are any",
     )  # fmt: skip
-    parser.add_argument("--profile", action="store_true", help="list each kernel's counters and its busiest source lines")
+    parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
     parser.add_argument("program", help="the program to run")
     parser.add_argument("args", nargs="...", help="its arguments")
 
@@ -76,12 +79,28 @@ def load(path: Path) -> dict:
 
 def conclude(status: int, result: dict, options) -> int:
     if options.profile:
-        report.print_profile(result)
+        print_profile(result)
     if options.check:
-        report.print_hazards(result)
+        sys.stdout.flush()
+        with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays what it was
+            report.print_hazards(result)
         if status == 0 and result.get("hazards"):
             return HAZARDS_FOUND
     return status
+
+
+def print_profile(result: dict) -> None:
+    """The program's source with its counts; where that is not at hand, a table of the lines."""
+    kernels = annotate.kernels(result)
+    shown = [kernel for kernel in kernels if kernel.excerpts]
+    if len(shown) < len(kernels) or not kernels:
+        report.print_profile(result)
+        if any(not line["file"] for launch in result.get("launches", []) for line in launch["lines"]):
+            say("to see source lines, build the program with nvcc -lineinfo")
+    for kernel in shown:
+        listing.show(kernel)
+    if shown:
+        listing.legend(shown)
 
 
 def find(name: str) -> Path:
