@@ -181,6 +181,8 @@ def excerpt(path: Path, counted: dict[int, dict], all_instructions: int, warps: 
             line.values = {column.key: column.value(counters, warps) for column in COLUMNS}
         lines.append(line)
         last = number
+    while lines and lines[-1] and not lines[-1].source.strip() and not lines[-1].counters:
+        lines.pop()
     return Excerpt(path, lines)
 
 

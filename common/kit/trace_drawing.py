@@ -14,9 +14,10 @@ MOST_LINKED = 64  # active threads up to which a line is drawn from each to what
 STYLE = """
 .cell { stroke: none } .idle, .untouched { fill: var(--idle) } .busy { fill: var(--read) } .read { fill: var(--read) }
 .write { fill: var(--write) } .clash { stroke: var(--red); stroke-width: 2.5; stroke-dasharray: 4 2 }
-.race { fill: var(--red-ground); stroke: var(--red); stroke-width: 3 }
+.race { fill: var(--red-ground); stroke: var(--red); stroke-width: 3 } .idle.race { fill: var(--idle) }
 text { font: 10px system-ui, sans-serif; fill: var(--ink); text-anchor: middle }
-text.heading { font-size: 12px; text-anchor: start; font-weight: 600 } text.on-idle { fill: var(--idle-ink) }
+text.heading { font-size: 12px; text-anchor: start; font-weight: 600; paint-order: stroke; stroke: var(--ground); stroke-width: 5px } text.on-idle { fill: var(--idle-ink) }
+text.long { font-size: 8.5px }
 text.on-write { fill: var(--on-write) } text.on-race { fill: var(--red); font-weight: 700 }
 .link { fill: none; stroke: var(--faint); stroke-width: 1; opacity: .55 }
 .link.stores { stroke: var(--accent); stroke-width: 1.6; opacity: .9 } .link.bad { stroke: var(--red); opacity: .9 }
@@ -24,10 +25,10 @@ text.on-write { fill: var(--on-write) } text.on-race { fill: var(--red); font-we
 
 # A still stands alone, on paper or on a page whose colours it does not know.
 COLOURS = """
-svg { --ink: #1b1f24; --faint: #5c6670; --idle: #d9dde2; --idle-ink: #4d5660; --read: #cfe3f8; --write: #0b5cad;
+svg { --ground: #ffffff; --ink: #1b1f24; --faint: #5c6670; --idle: #d9dde2; --idle-ink: #4d5660; --read: #cfe3f8; --write: #0b5cad;
   --on-write: #ffffff; --red: #b3261e; --red-ground: #fdeceb; --accent: #0b5cad }
 @media (prefers-color-scheme: dark) and (not print) {
-  svg { --ink: #e6eaee; --faint: #a3adb7; --idle: #3a424b; --idle-ink: #aab3bd; --read: #1f4468; --write: #7db7f2;
+  svg { --ground: #14181d; --ink: #e6eaee; --faint: #a3adb7; --idle: #3a424b; --idle-ink: #aab3bd; --read: #1f4468; --write: #7db7f2;
     --on-write: #0c1621; --red: #ff8a80; --red-ground: #3d1f1d; --accent: #7db7f2 }
 }
 """
@@ -65,7 +66,7 @@ class Drawing:
         style = f"<style>{COLOURS}{STYLE}</style>" if alone else ""
         head = f"<title>{html.escape(title)}</title><desc>{html.escape(words)}</desc>"
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" role="img"'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-2 0 {width + 2} {height:g}" role="img"'
             f"{f' width={chr(34)}{width}{chr(34)}' if alone else ''}>"
             f"{head}{style}{''.join(self.links)}{''.join(self.cells)}</svg>\n"
         )
@@ -93,6 +94,8 @@ class Drawing:
 
     def cell(self, place: Place, kind: str, text: str, words: str) -> None:
         ink = "on-race" if "race" in kind else "on-write" if "write" in kind else "on-idle" if kind in ("idle", "untouched") else ""
+        if len(text) > 4:
+            ink += " long"
         self.cells.append(
             f'<g><title>{html.escape(words)}</title><rect class="cell {kind}" x="{place.x:g}" y="{place.top:g}" width="{CELL - GAP}" '
             f'height="{HEIGHT}" rx="3"/><text class="{ink}" x="{place.middle:g}" y="{place.top + 16:g}">{html.escape(text)}</text></g>'
@@ -138,9 +141,10 @@ class Drawing:
                 kind = "race"
             elif (index, element) in self.clashing_elements:
                 kind += " clash"
-            text = value_text(number(values[element], array.width, as_float)) if element in values and array.width in (4, 8) else ""
-            words = self.element_words(array, element, reads, writes, text)
-            self.cell(places[element], kind, f"!{text}" if kind == "race" else text, words)
+            value = number(values[element], array.width, as_float) if element in values else None
+            text = "" if value is None else value_text(value)
+            words = self.element_words(array, element, reads, writes, "" if value is None else f"{value:g}")
+            self.cell(places[element], kind, "!" if kind == "race" else text, words)
         return places
 
     def elements(self, array: Array) -> list[int]:
@@ -193,14 +197,15 @@ def link(start: Place, end: Place, kind: str) -> str:
 
 
 def value_text(value: float) -> str:
-    """As much of a number as a cell holds: five characters."""
-    if abs(value) < 100000 and value == int(value):
-        return str(int(value))
-    for digits in (3, 2, 1):
-        text = f"{value:.{digits}g}".replace("e+0", "e").replace("e-0", "e-")
-        if len(text) <= 6:
-            return text
-    return text
+    """As much of a number as a cell holds: five characters, with k, M and G for thousands, millions and billions."""
+    for scale, letter in ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")):
+        scaled = value / scale
+        for digits in (3, 2, 1, 0):
+            text = f"{scaled:.{digits}f}"
+            text = (text.rstrip("0").rstrip(".") if "." in text else text) + letter
+            if len(text) <= 5 and (scaled == 0 or abs(scaled) >= 0.001):
+                return text
+    return f"{value:.0e}".replace("e+", "e")
 
 
 def draw(step: Step, columns: int = 32, alone: bool = False, title: str = "") -> str:

@@ -40,9 +40,14 @@ def step_section(traced, steps: list, index: int) -> str:
 <p><code>{escape(step.kernel)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
 <pre>{escape(source)}</pre>
 <div class="wide">{trace_drawing.draw(step, 32, title=title)}</div>
-<div class="narrow">{trace_drawing.draw(step, 16, title=title)}</div>
+<div class="narrow">{trace_drawing.draw(step, narrow_columns(step), title=title)}</div>
 <ul class="words">{listed}</ul>
 </section>"""
+
+
+def narrow_columns(step) -> int:
+    """For a telephone: fewer to a row, so that figures stay legible, where that is not too long a column."""
+    return 8 if step.threads <= 64 else 16
 
 
 def legend_entry(kind: str, meaning: str) -> str:

@@ -151,7 +151,7 @@ def end_phase(found: dict, phase: int, line: int) -> None:
 def fill_values(steps: list[Step]) -> None:
     for step in steps:
         for request in step.requests:
-            if request.bits:
+            if request.bits and request.array.width in (4, 8) and len(request.bits) == len(request.touches):
                 for elements, bits in zip(request.touches.values(), request.bits, strict=True):
                     request.array.values[elements[0]] = bits
             elif request.writes:  # what an atomic or a vector store leaves is not recorded
