@@ -1,0 +1,200 @@
+"""A lab as a notebook sees it."""
+
+import os
+from argparse import Namespace
+from html import escape
+from pathlib import Path
+
+from . import clone, plots, regions
+from .annotated import Annotated
+from .progress import Progress
+from .verdict import LabError, Verdict
+
+
+def solved_by_default() -> bool:
+    """WARPFOLD_SOLVED=1 runs a notebook on the solutions, as the instructor's edition of the handouts does."""
+    return os.environ.get("WARPFOLD_SOLVED", "") not in ("", "0")
+
+
+def tree(solved: bool | None = None) -> Path:
+    return clone.ROOT / ("solutions" if (solved_by_default() if solved is None else solved) else "labs")
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(clone.ROOT)) if path.is_relative_to(clone.ROOT) else str(path)
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in tree().glob("*/*") if path.suffix in (".cu", ".cl"))
+
+
+def source_with(rung: str) -> Path:
+    """The file that has a region for the rung."""
+    marker = f"// BEGIN {rung}"
+    found = [path for path in sources() if any(line.strip() == marker for line in regions.read(path).splitlines())]
+    if len(found) != 1:
+        where = "several files have" if found else f"no file below {relative(tree())} has"
+        raise LabError(f"{where} a region {rung} (a line `{marker}`). `warpfold.open(LAB).rungs()` lists a lab's rungs.")
+    return found[0]
+
+
+def only_rung(name: str) -> str:
+    """A lab's name stands for its rung where it has only one."""
+    for path in sources():
+        if name == path.parent.name:
+            rungs = list(dict.fromkeys(region.rung for region in regions.find(regions.read(path), relative(path))))
+            if len(rungs) == 1:
+                return rungs[0]
+            raise LabError(f"{name} has several rungs. Say which one the cell fills: {', '.join(rungs)}")
+    return name
+
+
+def open(name: str) -> "Lab":
+    """The lab of that name; its number or any unmistakable part of its name will do."""
+    folders = sorted(path.name for path in tree().iterdir() if path.is_dir())
+    found = [each for each in folders if each == name] or [each for each in folders if name in each]
+    if len(found) != 1:
+        raise LabError(f"{name}: {'could be several labs' if found else 'no such lab'}. The labs: {', '.join(found or folders)}")
+    return Lab(found[0], solved_by_default())
+
+
+class Lab:
+    """check, profile, trace, compare and time; each takes the names of rungs, and means all without."""
+
+    def __init__(self, name: str, solved: bool):
+        self.name, self.is_solved = name, solved
+
+    def __repr__(self) -> str:
+        return f"<lab {self.name}: {relative(self.path)}>"
+
+    @property
+    def path(self) -> Path:
+        found = [path for path in (tree(self.is_solved) / self.name).iterdir() if path.suffix in (".cu", ".cl")]
+        if not found:
+            raise LabError(f"{relative(tree(self.is_solved) / self.name)} holds no lab")
+        return found[0]
+
+    @property
+    def solved(self) -> "Lab":
+        """The same lab from solutions/, for what a handout shows of the finished ladder."""
+        return Lab(self.name, True)
+
+    def rungs(self) -> list[str]:
+        with Progress() as progress:
+            return [rung["name"] for rung in self.ask(progress, "reading the list of rungs", "--list")["rungs"]]
+
+    def ask(self, progress: Progress, what: str, *words: str) -> dict:
+        lab = clone.named(self.name, self.is_solved, progress)
+        clone.build(lab, progress)
+        return clone.ask(lab, progress, what, *words)
+
+    # -- right or wrong
+
+    def verdict(self, *rungs: str, n: int | None = None) -> Verdict:
+        """What the check found, without failing the cell."""
+        with Progress() as progress:
+            return Verdict(self.ask(progress, f"checking {self.name}", *words(rungs, n)))
+
+    def check(self, *rungs: str, n: int | None = None) -> None:
+        """Shows the verdict; where a rung fails, the cell fails."""
+        verdict = self.verdict(*rungs, n=n)
+        show(verdict)
+        verdict.raise_if_failed()
+
+    # -- what it costs
+
+    def source(self, rung: str):
+        """The rung's regions as they stand in the file."""
+        text = regions.read(self.path)
+        parts = regions.of_rung(text, relative(self.path), rung)
+        return Source(relative(self.path), [(part.begin + 2, regions.body(text, part)) for part in parts])
+
+    def counters(self, *rungs: str, n: int | None = None, block: int | None = None) -> dict[str, dict]:
+        """What the emulator counted: {rung: {counter: value}}, with n and launches beside them."""
+        found = {}
+        with Progress() as progress:
+            answer = self.ask(progress, f"counting {self.name}", "--profile", "--device", "emulator", *words(rungs, n, block))
+        for rung in answer["rungs"]:
+            if profile := rung.get("profile"):
+                found[rung["name"]] = {**profile["counters"], "n": profile["n"], "launches": profile["launches"]}
+        return found
+
+    def profile(self, *rungs: str, n: int | None = None, block: int | None = None) -> Annotated:
+        """The source with counts beside each line."""
+        from kit import rung_runs
+
+        runs, open_rungs = [], []
+        with Progress() as progress:
+            lab = clone.named(self.name, self.is_solved, progress)
+            clone.build(lab, progress)
+            for listed in rung_runs.rungs_of(lab, list(rungs)):
+                if listed["state"] == "todo":
+                    open_rungs.append(listed["name"])
+                    continue
+                progress.show(f"profiling {listed['name']}")
+                try:
+                    runs.append(rung_runs.run(lab, listed["name"], Namespace(n=n, block=block)))
+                except clone.KitError as error:
+                    raise LabError(f"{error} {error.advice}".strip()) from None
+            return Annotated(runs, open_rungs, clone.folder(progress).path)
+
+    def compare(self, *counters: str, rungs: list[str] | None = None, n: int | None = None) -> plots.Picture | str:
+        """A plot: the rungs' counters, a panel each. Without a name: the ones that tell most."""
+        found = self.counters(*(rungs or []), n=n)
+        if not found:
+            return plots.Note(f"No rung of {self.name} can be run yet: fill a TODO first, or look at lab.solved.compare().")
+        return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost")
+
+    def time(self, *rungs: str, n: int | None = None) -> plots.Table | str:
+        """Times on this machine's GPU, and nothing where there is none: the emulator's own pace says nothing."""
+        with Progress() as progress:
+            answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n))
+        timed = {rung["name"]: rung["time"] for rung in answer["rungs"] if rung.get("time")}
+        if not timed:
+            return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's pace.")
+        return plots.times(timed, answer["device"]["name"])
+
+    # -- how it moves
+
+    def trace(self, rung: str, n: int | None = None, block_index: int = 0):
+        """One block of the rung, step by step, as a page inside the notebook."""
+        from .traces import page
+
+        return page(self, rung, n, block_index)
+
+    def still(self, rung: str, step: int, n: int | None = None, block: int | None = None):
+        """One step of the trace, as a picture."""
+        from .traces import still
+
+        return still(self, rung, step, n, block)
+
+
+def words(rungs, n: int | None = None, block: int | None = None) -> list[str]:
+    told = [word for rung in rungs for word in ("--rung", rung)]
+    for option, value in (("--n", n), ("--block", block)):
+        if value is not None:
+            told += [option, str(value)]
+    return told
+
+
+def show(thing) -> None:
+    try:
+        from IPython.display import display
+    except ImportError:
+        print(thing)
+    else:
+        display(thing)
+
+
+class Source:
+    """Pieces of a file, with the number of each one's first line."""
+
+    def __init__(self, file: str, parts: list[tuple[int, str]]):
+        self.file, self.parts = file, parts
+
+    def __str__(self) -> str:
+        return "\n".join(f"// {self.file}:{line}\n{text}" for line, text in self.parts)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        shown = "".join(f"<div class=faint>{escape(self.file)}:{line}</div><pre>{escape(text)}</pre>" for line, text in self.parts)
+        return {"text/plain": str(self), "text/html": f'<div class="warpfold">{shown}</div>'}

@@ -1,0 +1,48 @@
+"""The ladder: every solved rung of the course beside the others."""
+
+from . import clone, plots
+from .progress import Progress
+from .verdict import LabError
+
+GPU_SIZES = (1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26)
+PER_ELEMENT = ("warp_instructions", "global_load_sectors", "bank_conflicts", "atomic_operations", "barriers")
+
+
+def ladder(*labs: str, n: int = 1 << 16, solved: bool = True) -> plots.Picture | plots.Note:
+    """Time against n on a GPU, with the line that reading alone takes; without one, counts for each element.
+
+    `labs`: names or numbers; all of them without. `solved=False` shows the student's own rungs instead.
+    """
+    with Progress() as progress:
+        chosen = [clone.named(name, solved, progress) for name in labs] or clone.all_labs(solved, progress)
+        for lab in chosen:
+            clone.build(lab, progress)
+        answers = [clone.ask(lab, progress, f"counting {lab.name}", "--profile", "--n", str(n)) for lab in chosen]
+        device = next((answer["device"] for answer in answers if answer.get("device")), None)
+        if device and device["kind"] == "gpu":
+            return timed(chosen, device["name"], progress)
+    return counted(answers)
+
+
+def counted(answers: list[dict]) -> plots.Picture | plots.Note:
+    found = {}
+    for answer in answers:
+        for rung in answer["rungs"]:
+            if profile := rung.get("profile"):
+                size = profile["n"]
+                found[rung["name"]] = {key: profile["counters"].get(key, 0) / size for key in PER_ELEMENT} | {"n": size}
+    if not found:
+        return plots.Note("No rung can be run yet: fill a TODO first, or ask for ladder(solved=True).")
+    return plots.bars(found, PER_ELEMENT, "The ladder: counts for each element")
+
+
+def timed(chosen: list, device: str, progress: Progress) -> plots.Picture:
+    series: dict[str, list[dict]] = {}
+    for n in GPU_SIZES:
+        for lab in chosen:
+            for rung in clone.ask(lab, progress, f"timing {lab.name}, n = {n:,}", "--time", "--n", str(n))["rungs"]:
+                if rung.get("time"):
+                    series.setdefault(rung["name"], []).append(rung["time"])
+    if not series:
+        raise LabError("the GPU gave no times; `lab.check()` may say why")
+    return plots.roofline(series, device)

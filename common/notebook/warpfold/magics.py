@@ -1,0 +1,51 @@
+"""The cell magic %%lab: the cell goes into the student's file, and the file is built and checked."""
+
+from IPython.core.magic import register_cell_magic
+from IPython.display import display
+
+from . import labs, regions
+from .verdict import LabError
+
+USAGE = "%%lab RUNG, or %%lab RUNG PART where the rung has several regions: %%lab warp_shuffle 2"
+
+
+def register(shell) -> None:
+    register_cell_magic("lab")(fill)
+
+
+def fill(line: str, cell: str) -> None:
+    rung, part = parse(line)
+    path = labs.source_with(rung)
+    text = regions.read(path)
+    name = labs.relative(path)
+    found = regions.of_rung(text, name, rung)
+    region = choose(found, rung, part)
+    if regions.has_code(cell):
+        backup = regions.write(path, regions.replaced(text, region, cell))
+        if backup:
+            print(f"written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
+    else:
+        print(f"The cell holds no code, so {name} stays as it is.")
+    verdict = labs.open(path.parent.name).verdict(rung)
+    display(verdict)
+    verdict.raise_if_failed()
+
+
+def parse(line: str) -> tuple[str, int | None]:
+    words = line.split()
+    if not words or len(words) > 2:
+        raise LabError(f"Say which region the cell fills: {USAGE}")
+    if len(words) == 1:
+        return labs.only_rung(words[0]), None
+    if not words[1].isdigit() or int(words[1]) < 1:
+        raise LabError(f"{words[1]} is not the number of a part, from 1. {USAGE}")
+    return labs.only_rung(words[0]), int(words[1])
+
+
+def choose(found: list[regions.Region], rung: str, part: int | None) -> regions.Region:
+    if part is None and len(found) > 1:
+        lines = ", ".join(f"part {index} at line {region.begin + 1}" for index, region in enumerate(found, 1))
+        raise LabError(f"{rung} has {len(found)} regions ({lines}). Say which one: %%lab {rung} 1")
+    if part is not None and part > len(found):
+        raise LabError(f"{rung} has {len(found)} region{'s' if len(found) > 1 else ''}, so there is no part {part}.")
+    return found[(part or 1) - 1]

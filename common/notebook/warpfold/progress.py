@@ -1,0 +1,76 @@
+"""Says what takes so long: one line below the cell, rewritten as work goes on and gone at its end."""
+
+import sys
+import threading
+import time
+
+PATIENCE = 0.4  # seconds before anything is shown
+PERIOD = 0.5
+
+
+class Progress:
+    """with Progress() as progress: progress.show("building")"""
+
+    def __init__(self):
+        self.text = ""
+        self.started = time.monotonic()
+        self.over = threading.Event()
+        self.line = Line()
+        self.thread = threading.Thread(target=self.repeat, daemon=True)
+
+    def __enter__(self) -> "Progress":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.over.set()
+        self.thread.join()
+        self.line.clear()
+
+    def show(self, text: str) -> None:
+        self.text = text
+
+    def repeat(self) -> None:
+        wait = PATIENCE
+        while not self.over.wait(wait):
+            self.line.write(f"{self.text} ... {time.monotonic() - self.started:.0f} s")
+            wait = PERIOD
+
+
+class Line:
+    """In a notebook an output that is updated in place; in a terminal a line on stderr; nothing in a log."""
+
+    def __init__(self):
+        self.handle = None
+        self.written = False
+        self.notebook = in_notebook()
+
+    def write(self, text: str) -> None:
+        if self.notebook:
+            self.update(text)
+        elif sys.stderr.isatty():
+            print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
+        self.written = True
+
+    def update(self, text: str) -> None:
+        from IPython.display import display
+
+        content = {"text/plain": text}
+        if self.handle is None:
+            self.handle = display(content, raw=True, display_id=True)
+        else:
+            self.handle.update(content, raw=True)
+
+    def clear(self) -> None:
+        if self.handle is not None:
+            self.handle.update({"text/plain": "", "text/html": ""}, raw=True)
+        elif self.written and sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def in_notebook() -> bool:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None

@@ -1,0 +1,83 @@
+"""The kit's trace of one block inside a notebook: a page to step through, and stills of single steps."""
+
+import re
+from argparse import Namespace
+from html import escape
+
+from . import clone
+from .figures import Drawing
+from .plots import Note
+from .progress import Progress
+from .theme import themed
+from .verdict import LabError
+
+FRAME_HEIGHT = 620  # pixels
+
+
+class Frame:
+    """A whole page inside the notebook, apart from its styles and scripts."""
+
+    def __init__(self, page: str, title: str):
+        self.page, self.title = page, title
+
+    def __str__(self) -> str:
+        return f"{self.title}: a page to step through, where the notebook shows HTML; elsewhere ./kit trace writes it to a file."
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        frame = (f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.page)}" '
+                 f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 1px solid currentColor"></iframe>')  # fmt: skip
+        return {"text/plain": str(self), "text/html": frame}
+
+
+def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
+    """The run and its steps; None where the rung is still to be filled."""
+    from kit import rung_runs, trace
+
+    with Progress() as progress:
+        found = clone.named(lab.name, lab.is_solved, progress)
+        clone.build(found, progress)
+        progress.show(f"tracing {rung}")
+        options = Namespace(n=None if n is None else str(n), block=None if block is None else str(block), block_index=block_index)
+        try:
+            if rung_runs.rungs_of(found, [rung])[0]["state"] == "todo":
+                return None, []
+            run = trace.record(found, rung, options)
+            return run, trace.steps_of(run, block_index)
+        except clone.KitError as error:
+            raise LabError(f"{error} {error.advice}".strip()) from None
+
+
+def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
+    from kit import trace_page
+
+    run, steps = traced(lab, rung, n, None, block_index)
+    if run is None:
+        return todo(rung)
+    return Frame(trace_page.page(run, steps, block_index), f"{lab.name}, {rung}: block {block_index}, step by step")
+
+
+def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawing | Note:
+    from kit import trace, trace_drawing
+
+    run, steps = traced(lab, rung, n, block, 0)
+    if run is None:
+        return todo(rung)
+    if not 1 <= step <= len(steps):
+        raise LabError(f"{rung} has {len(steps)} steps, counted from 1; there is no step {step}.")
+    svg = trace_drawing.draw(steps[step - 1], title=trace.title(run, steps, step - 1))
+    words = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
+    style = f"<style>{colours()}.warpfold-still {{ {trace_drawing.STYLE} }}</style>"
+    return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(words))
+
+
+def colours() -> str:
+    """The drawing's own colours, light and dark, on a page that knows which it is."""
+    from kit import trace_drawing
+
+    sets = re.findall(r"svg \{(.*?)\}", trace_drawing.COLOURS, re.DOTALL)
+    light, dark = (re.sub(r"--ground:[^;]*;", "--ground: transparent;", each).strip() for each in sets)
+    return themed(".warpfold-still", light, dark)
+
+
+def todo(rung: str) -> Note:
+    return Note(f"{rung} is still to be filled, so there is nothing to trace yet.")
