@@ -79,9 +79,12 @@ def steps_of(traced: rung_runs.Run, block_index: int) -> list[trace_steps.Step]:
         raise KitError(f"--block-index {block_index}: the launch has {blocks} block{'s' if blocks != 1 else ''}, counted from 0", code=USAGE)
     names = readable([launch["kernel"] for launch in launches])
     steps = []
-    for launch in launches:
+    for index, launch in enumerate(launches, 1):
         launch["kernel"] = names.get(launch["kernel"], launch["kernel"])
-        steps += trace_steps.steps_of(launch, traced.report["hazards"])
+        found = trace_steps.steps_of(launch, traced.report["hazards"])
+        for step in found:
+            step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
+        steps += found
     if any(launch["truncated"] for launch in launches) or len(steps) > MOST_STEPS:
         say(f"the block does more than can be shown: only its first {min(len(steps), MOST_STEPS)} steps are; a smaller --n or --block shows all")
     if not steps:
@@ -103,7 +106,7 @@ def first_run(launches: list[dict]) -> list[dict]:
 def show(traced: rung_runs.Run, steps: list) -> None:
     print(f"{paint(traced.rung, 'bold')}: {verdict(traced)[0]}")
     for index, step in enumerate(steps, 1):
-        print(f"\nStep {index} of {len(steps)}, {step.kernel}: {trace_words.summary(step)}")
+        print(f"\nStep {index} of {len(steps)}, {step.launch}. {trace_words.summary(step)}")
         for sentence in [*trace_words.sentences(step), trace_words.ending(step)]:
             if sentence:
                 print(f"  {sentence}")
@@ -153,7 +156,7 @@ def to_json(traced: rung_runs.Run, steps: list) -> dict:
     return {
         "lab": traced.lab.name, "rung": traced.rung, "state": traced.result["state"],
         "steps": [
-            {"kernel": step.kernel, "threads": step.threads, "active": sorted(step.active()), "summary": trace_words.summary(step),
+            {"kernel": step.kernel, "launch": step.launch, "threads": step.threads, "active": sorted(step.active()), "summary": trace_words.summary(step),
              "words": trace_words.sentences(step), "barrier_line": step.barrier_line,
              "requests": [request(each) for each in step.requests], "races": [race(each) for each in step.races]}
             for step in steps

@@ -32,12 +32,12 @@ def step_section(traced, steps: list, index: int) -> str:
     step = steps[index]
     title = trace.title(traced, steps, index + 1)
     heading = f"Step {index + 1} of {len(steps)}"
-    words = " ".join([f"{heading}.", summary(step), *sentences(step), ending(step)]).strip()
+    words = " ".join([f"{heading}.", *([f"{step.launch.capitalize()}."] if step.launch.startswith("launch") else []), summary(step), *sentences(step), ending(step)]).strip()
     listed = "".join(f"<li>{escape(text)}</li>" for text in sentences(step))
     source = "\n".join(f"{line:>5}  {text}" for line, text in trace.lines_of(step))
     return f"""<section class="step" id="step{index + 1}" data-words="{html.escape(words)}" aria-labelledby="heading{index + 1}">
 <h2 id="heading{index + 1}">{heading}</h2>
-<p><code>{escape(step.kernel)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
+<p><code>{escape(step.launch)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
 <pre>{escape(source)}</pre>
 <div class="wide">{trace_drawing.draw(step, 32, title=title)}</div>
 <div class="narrow">{trace_drawing.draw(step, narrow_columns(step), title=title)}</div>

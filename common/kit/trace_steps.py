@@ -59,6 +59,7 @@ class Step:
     kernel: str
     threads: int
     arrays: list[Array]  # all of the launch
+    launch: str = ""  # "launch 2 of 2: tree(float*)"
     requests: list[Request] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
     barrier_line: int | None = None  # of the barrier that ended it
