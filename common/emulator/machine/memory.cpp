@@ -80,7 +80,7 @@ void find_places(Warp& warp, const Operation* op, unsigned width, Places& places
   else find_generic<Kind>(warp, op, request, width, value_stride, places);
 }
 
-// What most requests are: a whole warp, neighbouring elements, nobody looking on. Returns where lane 0's bytes lie, and
+// What most requests are: a whole warp, neighbouring elements. Returns where lane 0's bytes lie, and
 // counts the request; null where it is anything else, and the long way must be gone.
 template <typename Base> bool are_neighbours(const Base* base, unsigned width) {
   Base first = base[0], differs = 0;
@@ -88,9 +88,9 @@ template <typename Base> bool are_neighbours(const Base* base, unsigned width) {
   return differs == 0;
 }
 
-template <ptx::Space S> std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
+template <ptx::Space S, AccessKind Kind> std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
-  if (warp.mask != all_lanes || warp.watched) return nullptr;
+  if (warp.mask != all_lanes) return nullptr;
   const unsigned bytes = warp_lanes * width;
   std::uint64_t first;
   if (op->width == 8) {
@@ -103,14 +103,16 @@ template <ptx::Space S> std::byte* quick_row(Warp& warp, const Operation* op, un
     first = static_cast<u32>(base[0] + static_cast<u32>(op->immediate));
   }
   if (first % width) return nullptr;
+  bool inside = S == ptx::Space::global ? in_known_range(warp, op, first, bytes)
+                                        : first + bytes <= warp.worker->grid.shared_bytes();
+  if (!inside) return nullptr;
+  if (warp.watched && (op->order != 0 || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first}))) return nullptr;
   Tally& tally = warp.tallies[op->index];
   std::byte* row;
   if constexpr (S == ptx::Space::global) {
-    if (!in_known_range(warp, op, first, bytes)) return nullptr;
     tally.sectors += contiguous_sectors(first, bytes);
     row = reinterpret_cast<std::byte*>(first);
   } else {
-    if (first + bytes > warp.worker->grid.shared_bytes()) return nullptr;
     unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
     tally.wavefronts += passes;
     tally.ideal_wavefronts += passes;
@@ -126,7 +128,7 @@ constexpr std::uint8_t strong = 1; // Operation::order above this: others may be
 
 template <typename T, typename R, ptx::Space S> const Operation* load(Warp& warp, const Operation* op) {
   R* d = warp.row<R>(op->d);
-  if (const std::byte* row = quick_row<S>(warp, op, sizeof(T))) {
+  if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
     const T* from = reinterpret_cast<const T*>(row);
 #pragma GCC ivdep
     for (unsigned lane = 0; lane < warp_lanes; ++lane) d[lane] = widened<R>(from[lane]);
@@ -147,7 +149,7 @@ template <typename T, typename R, ptx::Space S> const Operation* load(Warp& warp
 
 template <typename T, typename R, ptx::Space S> const Operation* store(Warp& warp, const Operation* op) {
   const R* from = warp.row<R>(op->d);
-  if (std::byte* row = quick_row<S>(warp, op, sizeof(T))) {
+  if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
     T* to = reinterpret_cast<T*>(row);
 #pragma GCC ivdep
     for (unsigned lane = 0; lane < warp_lanes; ++lane) to[lane] = static_cast<T>(from[lane]);
@@ -171,7 +173,7 @@ template <typename T, typename R, ptx::Space S> const Operation* store(Warp& war
 // Vectors: the elements of a lane lie side by side in memory, and each in a register of its own.
 template <typename T, typename R, unsigned N, ptx::Space S> const Operation* load_vector(Warp& warp, const Operation* op) {
   if constexpr (N != 0) {
-    if (const std::byte* row = quick_row<S>(warp, op, N * sizeof(T))) {
+    if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, N * sizeof(T))) {
       const T* from = reinterpret_cast<const T*>(row);
       const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
       R *d0 = warp.row<R>(rows[0]), *d1 = warp.row<R>(rows[1]), *d2 = warp.row<R>(rows[N - 2]), *d3 = warp.row<R>(rows[N - 1]);

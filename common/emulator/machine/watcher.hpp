@@ -32,6 +32,16 @@ struct Access {
   std::uint32_t value_stride = 0;
 };
 
+// A plain access of a whole warp to neighbouring elements: lane i's begins at `first` + i * width.
+struct RowAccess {
+  const Warp& warp;
+  const Operation& operation;
+  ptx::Space space;                  // global or shared
+  AccessKind kind;                   // load or store
+  std::uint32_t width;               // bytes a lane
+  std::uint64_t first;
+};
+
 // Something wrong that does not stop the launch.
 enum class Notice : std::uint8_t {
   reads_inactive_lane,               // a shuffle asks a lane that takes no part: it gets 0
@@ -49,6 +59,8 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
+  // The short form of access() for what is most common. False: the watcher wants it told by access() after all.
+  virtual bool row(const RowAccess&) { return false; }
   virtual void bad_access(const Warp&, const Operation&, const Fault&) = 0;  // which does not happen
   virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.

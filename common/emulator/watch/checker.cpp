@@ -9,6 +9,7 @@ namespace warpfold::watch {
 
 using machine::AccessKind;
 using machine::MemoryOrder;
+using machine::MemoryScope;
 using machine::warp_lanes;
 
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
@@ -50,28 +51,66 @@ void Checker::block_begin(const machine::Block& block) {
 
 void Checker::block_end(const machine::Block&) {}
 
-std::uint32_t Checker::origin_for(Notes& mine, const machine::Access& access) {
-  const machine::Warp& warp = access.warp;
-  std::uint32_t operation = access.operation.index;
-  Notes::Recent& recent = mine.recent[warp.index * Notes::recent_count + operation % Notes::recent_count];
-  if (recent.operation == operation && recent.origin >= mine.order.warps[warp.index].phase) return recent.origin;
+namespace {
+
+// Origin::place of an access.
+std::uint8_t narrow_place(const machine::Access& access) {
+  constexpr std::uint64_t word_bytes = 4;
+  if (access.width >= word_bytes) return 0;
+  std::uint64_t place = access.addresses[std::countr_zero(access.mask)] % word_bytes;
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    if (access.addresses[std::countr_zero(mask)] % word_bytes != place) return Origin::many_places;
+  }
+  return static_cast<std::uint8_t>(place);
+}
+
+} // namespace
+
+struct Checker::Actor {
+  const machine::Warp& warp;
+  std::uint32_t operation;
+  std::uint32_t width;
+  bool is_atomic = false, is_strong = false;
+  std::uint8_t place = 0;  // Origin::place
+};
+
+std::uint32_t Checker::origin_for(Notes& mine, const Actor& actor) {
+  const machine::Warp& warp = actor.warp;
+  Notes::Recent& recent = mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
+  if (recent.operation == actor.operation && recent.origin >= mine.order.warps[warp.index].phase) return recent.origin;
   if (mine.next_origin == mine.chunk_end) {
     mine.next_origin = origins_.take_chunk();
     mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
     if (!mine.next_origin) return 0;
   }
   std::uint32_t number = mine.next_origin++;
-  bool global_volatile = access.space == ptx::Space::global && access.order == MemoryOrder::unordered;
   origins_.at(number) = {.block = static_cast<std::uint32_t>(warp.block->linear_id),
-                         .operation = operation,
+                         .operation = actor.operation,
                          .fences = mine.order.fences,
                          .publications = mine.order.publications,
                          .warp = static_cast<std::uint8_t>(warp.index),
-                         .is_atomic = access.kind == AccessKind::atomic,
-                         .is_strong = detail::is_atomic(access) || global_volatile,
-                         .width = static_cast<std::uint8_t>(access.width)};
-  recent = {operation, number};
+                         .is_atomic = actor.is_atomic,
+                         .is_strong = actor.is_strong,
+                         .width = static_cast<std::uint8_t>(actor.width),
+                         .place = actor.place};
+  recent = {actor.operation, number};
   return number;
+}
+
+bool Checker::row(const machine::RowAccess& access) {
+  Notes& mine = notes(*access.warp.block);
+  const bool stores = access.kind == AccessKind::store;
+  std::uint32_t origin = origin_for(mine, {access.warp, access.operation.index, access.width});
+  if (origin == 0) return false;
+  Cell me = cell(origin, 0);
+  if (access.space == ptx::Space::shared)
+    return access.width == 4 && detail::enter_shared_row(mine.shared, access.first / 4, stores, me,
+                                                         cell(mine.order.floor, 0), access.warp.lanes);
+  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(origins_.first(), 0))) return false;
+  if (!checks_.initialisation) return true;
+  std::uint64_t bytes = std::uint64_t{warp_lanes} * access.width;
+  if (stores) written_.written(access.first, bytes);
+  return stores || written_.is_written(access.first, bytes);
 }
 
 void Checker::access(const machine::Access& access) {
@@ -83,11 +122,13 @@ void Checker::access(const machine::Access& access) {
 
 void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
-  unsigned warp = access.warp.index;
+  const machine::Warp& warp_state = access.warp;
+  unsigned warp = warp_state.index;
   bool global = access.space == ptx::Space::global;
   bool strong = detail::is_atomic(access) || (global && access.order == MemoryOrder::unordered);
   if (strong && access.kind != AccessKind::store) order.acquire(warp, histories_->now());
-  std::uint32_t origin = origin_for(mine, access);
+  std::uint32_t origin = origin_for(
+      mine, {warp_state, access.operation.index, access.width, access.kind == AccessKind::atomic, strong, narrow_place(access)});
   if (origin == 0) return;
   Accessor accessor{access, origins_, *histories_, order, origin};
   auto report = [&](const Conflict& conflict) {
@@ -99,14 +140,14 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   if (global) check_global(shadow_, accessor, report);
   else check_shared(mine.shared, accessor, report, unwritten);
   if (!strong || access.kind == AccessKind::load) return;
-  if (access.order >= MemoryOrder::release) order.fence(warp, mine.next_origin);
+  if (access.order >= MemoryOrder::release) order.fence(warp, mine.next_origin, access.scope != MemoryScope::block);
   order.publish(warp, mine.next_origin);
   if (global) histories_->publish(access.warp.block->linear_id, order.warps[warp].fences);
 }
 
-void Checker::fence(const machine::Warp& warp, const machine::Operation&, machine::MemoryScope) {
+void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
-  mine.order.fence(warp.index, mine.next_origin);
+  mine.order.fence(warp.index, mine.next_origin, scope != MemoryScope::block);
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {

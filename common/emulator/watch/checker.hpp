@@ -31,6 +31,7 @@ public:
   void block_begin(const machine::Block&) override;
   void block_end(const machine::Block&) override;
   void access(const machine::Access&) override;
+  bool row(const machine::RowAccess&) override;
   void bad_access(const machine::Warp&, const machine::Operation&, const machine::Fault&) override;
   void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override;
   void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
@@ -41,7 +42,8 @@ public:
 private:
   struct Notes;  // of a block
   Notes& notes(const machine::Block& block);
-  std::uint32_t origin_for(Notes& notes, const machine::Access& access);
+  struct Actor;  // who accesses, and how
+  std::uint32_t origin_for(Notes& notes, const Actor& actor);
   void check_races(Notes& notes, const machine::Access& access);
   void check_written(const machine::Access& access);  // global memory; shared memory's shadow knows by itself
   void report_race(const machine::Access& access, const Conflict& conflict);

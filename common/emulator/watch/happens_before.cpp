@@ -8,9 +8,10 @@ namespace warpfold::watch {
 std::uint32_t BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
   std::uint32_t time = ++clock_;
   if (block >= histories_.size()) return time;
-  std::lock_guard lock(locks_[block % lock_count]);
   History& history = histories_[block];
-  if (history.publications.size() < longest) history.publications.push_back(time);
+  ++history.publications;
+  if (fences == 0) return time;
+  std::lock_guard lock(locks_[block % lock_count]);
   std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
   if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, time});
   return time;
@@ -24,8 +25,8 @@ BlockHistories::Order BlockHistories::order(std::uint64_t block, std::uint32_t f
   auto release = std::find_if(history.releases.begin(), history.releases.end(),
                               [&](const Release& r) { return r.fences > fences; });
   if (release != history.releases.end() && release->time <= acquired) return Order::ordered;
-  if (history.publications.size() == longest) return Order::ordered; // no longer followed
-  bool published = publications < history.publications.size() && history.publications[publications] <= acquired;
+  if (history.releases.size() == longest) return Order::ordered; // no longer followed
+  bool published = history.publications > publications && acquired > 0;
   return published ? Order::unfenced : Order::unordered;
 }
 
@@ -47,10 +48,10 @@ void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members, std::uint32_
   for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = next_origin;
 }
 
-void BlockOrder::fence(unsigned warp, std::uint32_t next_origin) {
+void BlockOrder::fence(unsigned warp, std::uint32_t next_origin, bool beyond_block) {
   WarpOrder& self = warps[warp];
   self.fenced = self.phase = next_origin;
-  self.fences = ++fences;
+  if (beyond_block) self.fences = ++fences;
 }
 
 void BlockOrder::acquire(unsigned warp, std::uint32_t now) {

@@ -30,11 +30,11 @@ public:
 
 private:
   static constexpr std::size_t limit = 1u << 22, lock_count = 64; // blocks beyond the limit count as ordered
-  static constexpr std::size_t longest = 4096;                    // publications kept of a block
+  static constexpr std::size_t longest = 4096;                    // releases kept of a block
   struct Release { std::uint32_t fences = 0, time = 0; };
   struct History {
+    std::atomic<std::uint32_t> publications{0};
     std::vector<Release> releases;           // publications that came after a new fence
-    std::vector<std::uint32_t> publications; // times of all
   };
   std::vector<History> histories_;
   mutable std::mutex locks_[lock_count];
@@ -60,7 +60,7 @@ struct BlockOrder {
   void begin(std::size_t warp_count, std::uint32_t next_origin);
   void barrier(std::uint32_t next_origin);
   void warp_barrier(unsigned warp, std::uint32_t members, std::uint32_t next_origin);
-  void fence(unsigned warp, std::uint32_t next_origin);
+  void fence(unsigned warp, std::uint32_t next_origin, bool beyond_block);  // __threadfence_block() is not
   void acquire(unsigned warp, std::uint32_t now);
   void publish(unsigned warp, std::uint32_t next_origin);
   // Is `earlier`, of this block, ordered before what `lane` of `warp` does now?

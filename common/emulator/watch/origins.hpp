@@ -26,6 +26,9 @@ struct Origin {
   std::uint8_t warp = 0;
   bool is_atomic = false, is_strong = false;  // strong: at least relaxed, so that two of them are no race
   std::uint8_t width = 0;                 // bytes a lane
+  // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
+  static constexpr std::uint8_t many_places = 255;
+  std::uint8_t place = 0;
 };
 
 // All origins of a launch. Workers take numbers by the chunk and fill them without a lock.

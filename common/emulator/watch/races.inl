@@ -30,6 +30,16 @@ inline bool is_atomic(const machine::Access& access) {
   return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed;
 }
 
+// Shadow cells are words, and bytes of one word belong to whom they belong. False where the earlier access is not
+// known to have been to the same bytes.
+inline bool share_bytes(const machine::Access& access, unsigned lane, const Origin& earlier) {
+  if (earlier.width >= word_bytes) return true;
+  if (earlier.place == Origin::many_places) return false;
+  if (access.width >= word_bytes) return true;
+  std::uint64_t place = access.addresses[lane] % word_bytes;
+  return place < earlier.place + earlier.width && earlier.place < place + access.width;
+}
+
 // May `earlier` and this lane's access happen at the same time, to a bad effect?
 inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_write, const std::byte* memory, bool& unfenced) {
   if (origin_of(earlier) < a.origins.first()) return false;
@@ -42,8 +52,7 @@ inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_writ
   bool global = access.space == ptx::Space::global;
   bool strong = is_atomic(access) || (global && access.order == machine::MemoryOrder::unordered);
   if (strong && origin.is_strong) return false;
-  // Bytes of one word belong to whom they belong: shadow cells are words, so narrow accesses can't be told apart.
-  if (access.width < word_bytes || origin.width < word_bytes) return false;
+  if (!share_bytes(access, lane, origin)) return false;
   if (origin.block != block.linear_id) {
     auto order = a.histories.order(origin.block, origin.fences, origin.publications, a.order.acquired);
     if (order == BlockHistories::Order::ordered) return false;
@@ -76,6 +85,46 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
 
+// The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load: that have
+// been written. Enters the access and returns true, or false with nothing entered. `active`: -1 for the active lanes.
+inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, bool stores, Cell mine, Cell floor,
+                             const std::int32_t* active) {
+  if (first_word >= shadow.count) return false;
+  Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
+  std::int32_t trouble = 0;
+  if (stores) {
+    for (unsigned i = 0; i < warp_lanes; ++i) {
+      bool touched = wrote[i] >= floor || read[i] >= floor || too[i] >= floor;
+      trouble |= active[i] & -static_cast<std::int32_t>(touched);
+    }
+    if (trouble) return false;
+    for (unsigned i = 0; i < warp_lanes; ++i) wrote[i] = active[i] ? mine | i : wrote[i];
+    return true;
+  }
+  for (unsigned i = 0; i < warp_lanes; ++i) {
+    bool bad = wrote[i] >= floor || wrote[i] == 0;
+    trouble |= active[i] & -static_cast<std::int32_t>(bad);
+  }
+  if (trouble) return false;
+  for (unsigned i = 0; i < warp_lanes; ++i) {
+    bool first_reader = read[i] < floor;
+    too[i] = active[i] && !first_reader ? mine | i : too[i];
+    read[i] = active[i] && first_reader ? mine | i : read[i];
+  }
+  return true;
+}
+
+// A whole warp's access to whole rows of device memory, with nothing before it in this launch that could conflict.
+// False: some rows may have been entered; they are met again as this access's own.
+inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigned width, bool stores, Cell mine, Cell oldest) {
+  const unsigned rows = width / word_bytes; // 32 lanes of n words are n rows
+  if (rows == 0 || !shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) || !shadow.begins_row(first)) return false;
+  for (unsigned row = 0; row < rows; ++row)
+    if (!shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores, mine | row * (warp_lanes / rows), oldest))
+      return false;
+  return true;
+}
+
 } // namespace detail
 
 template <typename Report, typename Unwritten>
@@ -85,35 +134,7 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
   const bool stores = access.kind != AccessKind::load;
   const Cell floor = cell(a.order.floor, 0), mine = cell(a.origin, 0);
   std::uint64_t first_word = access.first / word_bytes;
-  // The common case: a row of words that nobody has touched since the last barrier.
-  if (whole_words_in_a_row(access) && first_word < shadow.count) {
-    Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
-    const std::int32_t* active = access.warp.lanes;
-    std::uint32_t trouble = 0;
-    if (stores) {
-      for (unsigned i = 0; i < warp_lanes; ++i) {
-        bool touched = wrote[i] >= floor || read[i] >= floor || too[i] >= floor;
-        trouble |= active[i] & static_cast<std::uint32_t>(-static_cast<std::int32_t>(touched));
-      }
-      if (!trouble) {
-        for (unsigned i = 0; i < warp_lanes; ++i) wrote[i] = active[i] ? mine | i : wrote[i];
-        return;
-      }
-    } else {
-      for (unsigned i = 0; i < warp_lanes; ++i) {
-        bool bad = wrote[i] >= floor || wrote[i] == 0;
-        trouble |= active[i] & static_cast<std::uint32_t>(-static_cast<std::int32_t>(bad));
-      }
-      if (!trouble) {
-        for (unsigned i = 0; i < warp_lanes; ++i) {
-          bool first_reader = read[i] < floor;
-          too[i] = active[i] && !first_reader ? mine | i : too[i];
-          read[i] = active[i] && first_reader ? mine | i : read[i];
-        }
-        return;
-      }
-    }
-  }
+  if (whole_words_in_a_row(access) && enter_shared_row(shadow, first_word, stores, mine, floor, access.warp.lanes)) return;
   const std::byte* memory = access.warp.block->shared.data();
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     std::uint64_t word = address / word_bytes;
@@ -145,17 +166,10 @@ template <typename Report> void check_global(GlobalShadow& shadow, const Accesso
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
-  const unsigned words = access.width / word_bytes, rows = words; // 32 lanes of `words` words are `words` rows
   const Cell oldest = cell(a.origins.first(), 0), mine = cell(a.origin, 0);
-  const std::uint64_t first = access.first;
-  std::uint64_t entered = 0;
-  if (access.contiguous && words && access.mask == machine::all_lanes &&
-      shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) && shadow.begins_row(first)) {
-    for (unsigned row = 0; row < rows; ++row)
-      entered += shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores,
-                                  mine | row * (warp_lanes / rows), oldest);
-    if (entered == rows) return; // else the rows that were entered are met again as this access's own
-  }
+  if (access.contiguous && access.mask == machine::all_lanes &&
+      enter_global_rows(shadow, access.first, access.width, stores, mine, oldest))
+    return;
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
     std::uint64_t word = shadow.word_of(address);
