@@ -1,8 +1,10 @@
 """A step in words: for screen readers, for the title of a still, and beside the picture."""
 
-from .trace_steps import Step
+from .trace_steps import LANES, Request, Step
 
-VERBS = {"load": "read", "store": "write", "atomic": "update atomically"}
+ONE_DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
+MANY_DO = {"load": "read", "store": "write", "atomic": "update atomically"}
+MANY_ROUNDS = 4  # requests of one warp at one place from which they are told in one sentence
 
 
 def runs(numbers: list[int]) -> str:
@@ -30,24 +32,46 @@ def unique(numbers) -> list[int]:
 
 def sentences(step: Step) -> list[str]:
     """What the threads do, a sentence for each kind of access of each line."""
-    groups: dict[tuple, list] = {}
-    for request in step.requests:
-        position = sum(1 for other in groups if other[:2] == (request.line, request.kind))
-        same = [key for key in groups if key[:3] == (request.line, request.kind, request.array.name) and groups[key][-1].warp != request.warp]
-        groups.setdefault(same[0] if same else (request.line, request.kind, request.array.name, position), []).append(request)
-    found = []
-    for (line, kind, array, _), requests in groups.items():
-        threads = [thread for request in requests for thread in request.touches]
-        elements = unique(element for request in requests for each in request.touches.values() for element in each)
-        who = f"thread {threads[0]} {VERBS[kind].replace(' ', 's ', 1) if ' ' in VERBS[kind] else VERBS[kind] + 's'}"
-        if len(threads) > 1:
-            who = f"threads {runs(threads)} {VERBS[kind]}"
-        text = f"Line {line}: {who} {array}[{runs(elements)}]"
-        conflicts = sum(request.conflicts for request in requests if request.array.shared)
-        if conflicts > 0:
-            text += f", {conflicts} bank conflict{'s' if conflicts > 1 else ''}"
-        found.append(text + ".")
-    return found
+    return [sentence(requests) for requests in together(step.requests)]
+
+
+def together(requests: list[Request]) -> list[list[Request]]:
+    """The requests that different warps make at one place of the program; the many of a loop all at once."""
+    groups: list[list[Request]] = []
+    loops: dict[tuple, list[list[Request]]] = {}
+    for request in requests:
+        mine = loops.setdefault((request.line, request.kind, request.array.name), [])
+        group = next((group for group in mine if all(other.warp != request.warp for other in group)), None)
+        if group is None:
+            group = []
+            mine.append(group)
+            groups.append(group)
+        group.append(request)
+    for mine in loops.values():
+        if len(mine) > MANY_ROUNDS:
+            for group in mine[1:]:
+                mine[0].extend(group)
+                groups.remove(group)
+    return groups
+
+
+def sentence(requests: list[Request]) -> str:
+    requests = sorted(requests, key=lambda request: request.warp)
+    line, kind, array = requests[0].line, requests[0].kind, requests[0].array
+    threads = unique(thread for request in requests for thread in request.touches)
+    elements = unique(element for request in requests for each in request.touches.values() for element in each)
+    who = f"thread {threads[0]} {ONE_DOES[kind]}" if len(threads) == 1 else f"threads {runs(threads)} {MANY_DO[kind]}"
+    text = f"Line {line}: {who} {array.name}[{runs(elements)}]"
+    rounds = max(sum(other.warp == request.warp for other in requests) for request in requests)
+    if rounds > 1:
+        text += f" in {rounds} requests{' a warp' if len(threads) > LANES else ''}"
+    conflicts = sum(request.conflicts for request in requests if array.shared)
+    if conflicts > 0:
+        text += f", {conflicts} bank conflict{'s' if conflicts > 1 else ''}"
+    sectors = sum(request.sectors for request in requests if not array.shared)
+    if sectors > 0:
+        text += f", {sectors} sector{'s' if sectors > 1 else ''}"
+    return text + "."
 
 
 def summary(step: Step) -> str:

@@ -151,6 +151,14 @@ class Words(unittest.TestCase):
         step = steps(access("store", 1, each(range(32))), access("store", 1, each(range(32, 64))))[0]
         self.assertEqual(trace_words.sentences(step), ["Line 1: threads 0 to 63 write partial[0 to 63]."])
 
+    def test_the_rounds_of_a_loop_are_one_sentence(self):
+        loop = [access("load", 7, {0: element}) for element in range(16)]
+        self.assertEqual(trace_words.sentences(steps(*loop)[0]), ["Line 7: thread 0 reads partial[0 to 15] in 16 requests."])
+
+    def test_sectors_of_global_memory(self):
+        step = steps(access("load", 7, each(range(32)), RESULT, sectors=4), access("load", 7, each(range(32, 64)), RESULT, sectors=4))[0]
+        self.assertEqual(trace_words.sentences(step), ["Line 7: threads 0 to 63 read allocation 2[0 to 63], 8 sectors."])
+
     def test_one_thread_and_an_atomic(self):
         step = steps(access("atomic", 9, {0: 0}, RESULT))[0]
         self.assertEqual(trace_words.sentences(step), ["Line 9: thread 0 updates atomically allocation 2[0]."])
