@@ -103,7 +103,8 @@ machine::Watcher* Runtime::watcher() {
   if (!checks) return tracer.get();
   std::lock_guard lock(checker_mutex_);
   if (!checker_and_tracer_) {
-    checker_and_tracer_ = std::make_unique<watch::Several>(std::vector<machine::Watcher*>{checks, tracer.get()});
+    checker_and_tracer_ =
+        std::make_unique<watch::Several>(std::vector<machine::Watcher*>{checks, tracer.get()});
   }
   return checker_and_tracer_.get();
 }
