@@ -1,0 +1,169 @@
+// Runs every case of cases/*.txt on the machine, and makes sure that no opcode of its tables goes without
+// one.
+#include "case_file.hpp"
+
+#include "machine/decoder.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace {
+
+using namespace warpfold;
+using namespace warpfold::cases;
+
+constexpr unsigned lanes = 32;
+constexpr int target = 90;
+constexpr unsigned char untouched = 0xa5;
+
+std::vector<std::filesystem::path> case_files() {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(CASES_FOLDER))
+    if (entry.path().extension() == ".txt") found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+class Memory {
+public:
+  Memory(machine::AddressSpace& space, std::size_t bytes, int fill) : space_(space), bytes_(bytes) {
+    at_ = static_cast<unsigned char*>(space.allocate(bytes, machine::MemoryKind::device, "a test's memory"));
+    std::memset(at_, fill, bytes);
+  }
+  ~Memory() { space_.release(at_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  unsigned char* slot(unsigned lane, std::size_t index) {
+    return at_ + (lane * slots_per_lane + index) * slot_bytes;
+  }
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(at_); }
+
+private:
+  machine::AddressSpace& space_;
+  unsigned char* at_ = nullptr;
+  std::size_t bytes_;
+};
+
+machine::AddressSpace& address_space() {
+  static machine::AddressSpace space(1 << 26);
+  return space;
+}
+
+unsigned __int128 read_slot(unsigned char* from, ptx::Type type) {
+  unsigned __int128 bits = 0;
+  std::memcpy(&bits, from, type == ptx::Type::pred ? 4 : ptx::size_of(type));
+  return bits;
+}
+
+bool lane_is_right(const std::string& path, const Instruction& instruction, unsigned lane, bool takes_part,
+                   Memory& outputs) {
+  const Lane& expected = instruction.lanes[lane % instruction.lanes.size()];
+  for (std::size_t i = 0; i < instruction.outputs.size(); ++i) {
+    ptx::Type type = instruction.outputs[i].type;
+    auto found = read_slot(outputs.slot(lane, i), type);
+    Value wanted = expected.outputs[i];
+    if (!takes_part)
+      std::memset(&wanted.bits, untouched, type == ptx::Type::pred ? 1 : ptx::size_of(type)),
+          wanted.tolerance = 0;
+    if (!agrees(wanted, found, type))
+      ADD_FAILURE_AT(path.c_str(), static_cast<int>(takes_part ? expected.line : instruction.line))
+          << instruction.text << ": lane " << lane << (takes_part ? "" : ", which takes no part,") << " has "
+          << instruction.outputs[i].letter << " = " << show(found, type) << ", not "
+          << show(wanted.bits, type);
+    if (!agrees(wanted, found, type)) return false;
+  }
+  return true;
+}
+
+void run(const std::string& path, const CaseFile& file, const Instruction& instruction, Wrapping wrapping) {
+  std::string text = wrap(file, instruction, wrapping, target);
+  machine::Program program(ptx::parse(text), address_space());
+  std::size_t bytes = lanes * slots_per_lane * slot_bytes;
+  Memory inputs(address_space(), bytes, 0), outputs(address_space(), bytes, untouched);
+  Memory memory(address_space(), std::size_t{lanes} * memory_bytes, 0);
+  if (!instruction.lanes.empty())
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      const Lane& values = instruction.lanes[lane % instruction.lanes.size()];
+      for (std::size_t i = 0; i < values.inputs.size(); ++i)
+        std::memcpy(inputs.slot(lane, i), &values.inputs[i].bits, slot_bytes);
+    }
+  std::uint64_t parameters[] = {inputs.address(), outputs.address(), memory.address()};
+  machine::LaunchShape shape;
+  shape.block = {lanes, 1, 1};
+  machine::LaunchRecord record =
+      machine::launch(*program.kernel("test"), shape, std::as_bytes(std::span(parameters)),
+                      {.workers = 1, .step_limit = 1 << 20, .watcher = nullptr});
+  auto line = static_cast<int>(instruction.line);
+  if (!instruction.fault.empty()) {
+    std::string message = record.fault ? record.fault->message : "it ran to its end";
+    if (message.find(instruction.fault) == std::string::npos)
+      ADD_FAILURE_AT(path.c_str(), line)
+          << instruction.text << " should stop with: " << instruction.fault << "\nbut: " << message;
+    return;
+  }
+  if (record.fault) {
+    ADD_FAILURE_AT(path.c_str(), line) << instruction.text << ": " << record.fault->message;
+    return;
+  }
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    if (!lane_is_right(path, instruction, lane, wrapping == Wrapping::plain || lane % 2 == 1, outputs))
+      return;
+}
+
+class Cases : public ::testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(Cases, ComeOutAsExpected) {
+  CaseFile file = read_cases(GetParam());
+  for (const Instruction& instruction : file.instructions)
+    for (Wrapping wrapping : {Wrapping::plain, Wrapping::branch, Wrapping::guard})
+      if (is_possible(wrapping, instruction)) try {
+          run(GetParam().string(), file, instruction, wrapping);
+        } catch (const std::exception& error) {
+          ADD_FAILURE_AT(GetParam().c_str(), static_cast<int>(instruction.line))
+              << instruction.text << ": " << error.what();
+        }
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& info) {
+  return info.param.stem().string();
+}
+INSTANTIATE_TEST_SUITE_P(Instruction, Cases, ::testing::ValuesIn(case_files()), name_of);
+
+// The words that begin a statement anywhere in the cases, function bodies included.
+std::set<std::string> opcodes_with_cases() {
+  std::set<std::string> found;
+  for (const auto& path : case_files()) {
+    CaseFile file = read_cases(path);
+    std::string all = file.preamble;
+    for (const Instruction& instruction : file.instructions) all += instruction.text + ";\n";
+    std::string word;
+    for (char c : all) {
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+        word += c;
+        continue;
+      }
+      if (!word.empty()) found.insert(word);
+      word.clear();
+    }
+  }
+  return found;
+}
+
+TEST(Opcodes, EachHasACase) {
+  using namespace warpfold::machine;
+  std::set<std::string> covered = opcodes_with_cases();
+  std::string missing;
+  for (auto family :
+       {integer_opcodes(), float_opcodes(), logic_opcodes(), compare_opcodes(), conversion_opcodes(),
+        move_opcodes(), memory_opcodes(), atomic_opcodes(), control_opcodes(), barrier_opcodes(),
+        warp_wide_opcodes(), async_opcodes(), mbarrier_opcodes(), video_opcodes()})
+    for (const Opcode& opcode : family)
+      if (!covered.contains(std::string(opcode.name))) missing += " " + std::string(opcode.name);
+  EXPECT_EQ(missing, "") << "opcodes that no file of " << CASES_FOLDER << " uses";
+}
+
+} // namespace
