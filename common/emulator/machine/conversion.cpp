@@ -141,8 +141,20 @@ Handler pick_conversion(ptx::Type to, ptx::Type from, const Form& form) {
   });
 }
 
-// Halves: through float or double, which hold every half exactly.
-template <typename H, typename S> constexpr auto to_half = [](S x) { return H(static_cast<double>(x)); };
+// Halves: through double, which holds every half exactly. Of a 64-bit integer the bits that double has no room for go
+// into its last one, where they still show that something was there.
+template <typename S> double with_sticky_bit(S x) {
+  if constexpr (std::is_integral_v<S> && sizeof(S) == 8) {
+    bool negative = x < 0;
+    u64 magnitude = negative ? -static_cast<u64>(x) : static_cast<u64>(x);
+    constexpr u64 below = 0x7ff;
+    if (magnitude >> 53) magnitude = (magnitude & ~below) | (magnitude & below ? below + 1 : 0);
+    return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
+  } else {
+    return static_cast<double>(x);
+  }
+}
+template <typename H, typename S> constexpr auto to_half = [](S x) { return H(with_sticky_bit(x)); };
 template <typename H, typename D> constexpr auto from_half = [](H x) { return static_cast<D>(x); };
 template <typename H> constexpr auto half_whole_nearest = [](H x) { return H(std::nearbyint(double(x))); };
 template <typename H> constexpr auto half_whole_down = [](H x) { return H(std::floor(double(x))); };
@@ -151,8 +163,9 @@ template <typename H> constexpr auto half_whole_zero = [](H x) { return H(std::t
 
 // A half rounded towards zero, down or up, from the nearest one.
 template <typename H, Rounding How> constexpr auto to_half_directed = [](auto x) {
-  H nearest{static_cast<double>(x)};
-  double back = double(nearest), exact = static_cast<double>(x);
+  double exact = with_sticky_bit(x);
+  H nearest{exact};
+  double back = double(nearest);
   auto bits = std::bit_cast<std::uint16_t>(nearest);
   bool negative = bits >> 15;
   bool too_high = back > exact, too_low = back < exact;
