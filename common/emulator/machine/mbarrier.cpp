@@ -1,5 +1,5 @@
-// mbarrier (PTX ISA 9.7.13.15). What the program sees as 64 opaque bits holds, here as on the hardware, how many
-// arrivals and bytes the phase still waits for, and which phase it is.
+// mbarrier (PTX ISA 9.7.13.15). What the program sees as 64 opaque bits holds, here as on the hardware, how
+// many arrivals and bytes the phase still waits for, and which phase it is.
 #include "mbarrier.hpp"
 
 #include <fmt/format.h>
@@ -12,10 +12,10 @@ constexpr unsigned count_bits = 20, byte_bits = 23;
 constexpr u64 largest_count = (1u << count_bits) - 1;
 
 struct Mbarrier {
-  u64 pending : count_bits;     // arrivals that the phase waits for
-  u64 expected : count_bits;    // arrivals of the next phase
-  s64 bytes : byte_bits;        // transactions that the phase waits for
-  u64 phase : 1;                // its parity
+  u64 pending : count_bits;  // arrivals that the phase waits for
+  u64 expected : count_bits; // arrivals of the next phase
+  s64 bytes : byte_bits;     // transactions that the phase waits for
+  u64 phase : 1;             // its parity
 
   void advance() {
     if (pending != 0 || bytes != 0) return;
@@ -30,8 +30,10 @@ template <typename Change>
 void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change make) {
   if ((address & window_mask) == 0) address |= shared_window;
   if ((address & window_mask) != shared_window)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("takes 0x{:x} for a barrier in shared memory", address), 1u << lane);
-  std::byte* place = shared_at(warp, op, address & ~window_mask, sizeof(Mbarrier), AccessKind::atomic, 1u << lane);
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("takes 0x{:x} for a barrier in shared memory", address), 1u << lane);
+  std::byte* place =
+      shared_at(warp, op, address & ~window_mask, sizeof(Mbarrier), AccessKind::atomic, 1u << lane);
   Mbarrier barrier;
   std::memcpy(&barrier, place, sizeof barrier);
   make(barrier);
@@ -41,8 +43,10 @@ void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change 
 void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u64 count) {
   if (count > barrier.pending)
     stop(warp, op, Fault::Kind::barrier,
-         fmt::format("arrives {} times at a barrier that waits for {} more: it is not initialised, or for fewer threads", count,
-                     static_cast<u64>(barrier.pending)), 1u << lane);
+         fmt::format("arrives {} times at a barrier that waits for {} more: it is not initialised, or for "
+                     "fewer threads",
+                     count, static_cast<u64>(barrier.pending)),
+         1u << lane);
   barrier.pending -= count;
   barrier.advance();
 }
@@ -51,10 +55,14 @@ void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u
 using Step = void (*)(Warp&, const Operation*, unsigned lane, Mbarrier&, u32 count);
 void initialise(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
   if (count == 0 || count > largest_count)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("makes a barrier for {} arrivals; 1 to {} are possible", count, largest_count), 1u << lane);
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("makes a barrier for {} arrivals; 1 to {} are possible", count, largest_count),
+         1u << lane);
   barrier = {.pending = count, .expected = count, .bytes = 0, .phase = 0};
 }
-void invalidate(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32) { barrier = {}; }
+void invalidate(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32) {
+  barrier = {};
+}
 void arrive_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
   arrive(warp, op, lane, barrier, count);
 }
@@ -66,7 +74,9 @@ void expect_and_arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier&
   barrier.bytes += bytes;
   arrive(warp, op, lane, barrier, 1);
 }
-void expect_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) { barrier.bytes += bytes; }
+void expect_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
+  barrier.bytes += bytes;
+}
 void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
   barrier.bytes -= bytes;
   barrier.advance();
@@ -79,7 +89,8 @@ void tell_shared(Warp& warp, const Operation* op, Request& request) {
 }
 
 // The token of an arrival is the barrier as it was: its phase is what a wait needs.
-template <Step Do> const Operation* update(Warp& warp, const Operation* op) {
+template <Step Do>
+const Operation* update(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
   const u32* count = warp.row<u32>(op->b);
@@ -95,13 +106,16 @@ template <Step Do> const Operation* update(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A phase is over when the barrier is in the other one. Who asks in vain gives way to those that it waits for.
-template <bool Parity> const Operation* test_wait(Warp& warp, const Operation* op) {
+// A phase is over when the barrier is in the other one. Who asks in vain gives way to those that it waits
+// for.
+template <bool Parity>
+const Operation* test_wait(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
   u32 over = 0;
   each_active(warp, [&](unsigned lane) {
-    u64 phase = Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
+    u64 phase =
+        Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
     change(warp, op, lane, request.address[lane],
            [&](Mbarrier& barrier) { over |= static_cast<u32>(barrier.phase != phase) << lane; });
   });
@@ -114,7 +128,8 @@ template <bool Parity> const Operation* test_wait(Warp& warp, const Operation* o
 
 const Operation* read_pending(Warp& warp, const Operation* op) {
   const u64* token = warp.row<u64>(op->a);
-  write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return static_cast<u32>(std::bit_cast<Mbarrier>(token[lane]).pending); });
+  write_lanes(warp, warp.row<u32>(op->d),
+              [=](unsigned lane) { return static_cast<u32>(std::bit_cast<Mbarrier>(token[lane]).pending); });
   return op + 1;
 }
 
@@ -130,7 +145,8 @@ void emit_update(Decoder& decoder, const ptx::Instruction& in, Handler run, cons
 
 void decode_arrive(Decoder& decoder, const ptx::Instruction& in) {
   if (in.operands.size() < 2) refuse(in, "only barriers of the own block are");
-  std::uint32_t token = std::holds_alternative<ptx::Sink>(in.operands[0].value) ? 0 : decoder.destination(in.operands[0], 8);
+  std::uint32_t token =
+      std::holds_alternative<ptx::Sink>(in.operands[0].value) ? 0 : decoder.destination(in.operands[0], 8);
   const ptx::Operand* count = in.operands.size() > 2 ? &in.operands[2] : nullptr;
   Handler run = in.has("expect_tx")     ? update<expect_and_arrive>
                 : in.has("arrive_drop") ? update<drop_step>
@@ -176,7 +192,8 @@ void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uin
   change(warp, op, lane, address, [&](Mbarrier& barrier) { arrive(warp, op, lane, barrier, 1); });
 }
 
-void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
+                    std::uint32_t bytes) {
   change(warp, op, lane, address, [&](Mbarrier& barrier) { complete_step(warp, op, lane, barrier, bytes); });
 }
 
@@ -195,6 +212,8 @@ Request read_listed_address(Warp& warp, const Operation* op, unsigned first_word
   return request;
 }
 
-std::span<const Opcode> mbarrier_opcodes() { return opcodes; }
+std::span<const Opcode> mbarrier_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

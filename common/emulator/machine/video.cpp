@@ -16,7 +16,8 @@ constexpr auto most = [](int a, int b) { return a > b ? a : b; };
 enum Form : unsigned { result_signed = 1, a_signed = 2, b_signed = 4, saturates = 8, adds_up = 16 };
 
 // Parts of `Bits` bits; with .add their results are added to c, else each goes to its place.
-template <auto F, unsigned Bits> u32 by_parts(u32 a, u32 b, u32 c, unsigned form) {
+template <auto F, unsigned Bits>
+u32 by_parts(u32 a, u32 b, u32 c, unsigned form) {
   constexpr u32 mask = (1u << Bits) - 1;
   auto part = [](u32 value, unsigned at, bool is_signed) {
     u32 raw = value >> at & mask;
@@ -34,21 +35,27 @@ template <auto F, unsigned Bits> u32 by_parts(u32 a, u32 b, u32 c, unsigned form
   return form & adds_up ? total : packed;
 }
 
-template <auto F, unsigned Bits> const Operation* parts(Warp& warp, const Operation* op) {
+template <auto F, unsigned Bits>
+const Operation* parts(Warp& warp, const Operation* op) {
   const u32 *a = warp.row<u32>(op->a), *b = warp.row<u32>(op->b), *c = warp.row<u32>(op->c);
   auto form = static_cast<unsigned>(op->immediate);
-  write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return by_parts<F, Bits>(a[lane], b[lane], c[lane], form); });
+  write_lanes(warp, warp.row<u32>(op->d),
+              [=](unsigned lane) { return by_parts<F, Bits>(a[lane], b[lane], c[lane], form); });
   return op + 1;
 }
 
-template <auto F, unsigned Bits> void decode_parts(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F, unsigned Bits>
+void decode_parts(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"sat", "add"});
   need_operands(in, 4);
   auto is_signed = [&](unsigned from_last) { return type_modifier(in, from_last) == ptx::Type::s32; };
-  unsigned form = (is_signed(2) ? result_signed : 0u) | (is_signed(1) ? a_signed : 0u) | (is_signed(0) ? b_signed : 0u) |
-                  (in.has("sat") ? saturates : 0u) | (in.has("add") ? adds_up : 0u);
-  decoder.emit(parts<F, Bits>, decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], ptx::Type::u32),
-               decoder.source(in.operands[2], ptx::Type::u32), decoder.source(in.operands[3], ptx::Type::u32))
+  unsigned form = (is_signed(2) ? result_signed : 0u) | (is_signed(1) ? a_signed : 0u) |
+                  (is_signed(0) ? b_signed : 0u) | (in.has("sat") ? saturates : 0u) |
+                  (in.has("add") ? adds_up : 0u);
+  decoder
+      .emit(parts<F, Bits>, decoder.destination(in.operands[0], 4),
+            decoder.source(in.operands[1], ptx::Type::u32), decoder.source(in.operands[2], ptx::Type::u32),
+            decoder.source(in.operands[3], ptx::Type::u32))
       .immediate = form;
 }
 
@@ -63,6 +70,8 @@ constexpr Opcode opcodes[] = {
 
 } // namespace
 
-std::span<const Opcode> video_opcodes() { return opcodes; }
+std::span<const Opcode> video_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine
