@@ -122,7 +122,7 @@ void Block::arrive(const Warp& warp, const Operation* op, unsigned number, std::
   Barrier& barrier = barriers[number];
   Watcher* watcher = worker.grid.watcher;
   if (watcher && expected == 0) {
-    if (warp.mask != warp.alive)
+    if (warp.mask != warp.alive && !warp.parted)
       watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
     if (barrier.first && barrier.first != op)
       watcher->notice(warp, *op, Notice::barrier_mismatch, warp.mask, barrier.first);
@@ -210,6 +210,8 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   Fault fault = make_fault(warp, op, kind, message, lanes);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
+  // It takes as long as many instructions: whoever wanders in the void for ever is stopped no later than others.
+  warp.block->steps += 1024;
   std::lock_guard lock(grid.mutex);
   if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
 }

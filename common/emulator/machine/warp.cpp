@@ -220,6 +220,7 @@ const Operation* Warp::return_from_call() {
 }
 
 void Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
+  if (mask == alive) parted = false;
   save(next, Path::State::at_barrier);
   paths.back().barrier = static_cast<std::uint8_t>(barrier);
 }
@@ -227,7 +228,7 @@ void Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
 const Operation* Warp::slice_over(const Operation* next) {
   save(next, Path::State::ready);
   std::rotate(paths.begin(), paths.end() - 1, paths.end());
-  release_waiting(meeting); // they may hold what this path spins for: a lock, a flag
+  if (release_waiting(meeting)) parted = true; // they may hold what this path spins for: a lock, a flag
   return nullptr;
 }
 

@@ -65,6 +65,7 @@ struct Warp {
   Tally* tallies = nullptr;
   Worker* worker = nullptr;
   bool watched = false;                // a watcher looks on
+  bool parted = false;                 // a time slice's end, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {};  // `mask` spread out: -1 where the lane is active
 
   // Of the warp.
