@@ -34,6 +34,17 @@ struct Places {
 struct View {
   const Observation& observation;
   Places places;
+
+  // The sum in which element i counts weight(i) times.
+  template <class Weight>
+  double weighed(Weight weight) const {
+    const Sequence& input = *observation.input;
+    double sum = 0;
+    for (std::size_t i = 0; i < input.n; ++i) {
+      if (const double times = weight(i); times != 0) sum += times * input[i];
+    }
+    return sum;
+  }
 };
 
 // A mistake: its prediction for an observation. The text is made only where the prediction fits.
@@ -53,6 +64,8 @@ public:
     add_prefixes();
     add_threads();
     add_steps();
+    add_walks();
+    add_widths();
     add_identity();
     add(
         "nothing-added", [](const View&) { return 0.0; },
@@ -85,6 +98,7 @@ private:
                              "but not set to 0 first.",
                              left_over());
         });
+    if (n_ < 2) return; // of one element, many mistakes make the same number
     add(
         "twice", [](const View& v) { return 2 * v.observation.expected; },
         [] {
@@ -188,6 +202,14 @@ private:
           "only-first-warp", [block](unsigned r) { return r % block < 32; },
           "The result is exactly what the first warp of each block brought along: the other warps' sums are "
           "missing.");
+      if (block > 64) {
+        keep(
+            "stale-second-stage", [block](unsigned r) { return r % block < 64; },
+            "The result is exactly what the first two warps of each block brought along: where warps' sums "
+            "are "
+            "added up, every step starts anew from what lies in shared memory, so only the last step "
+            "counts.");
+      }
       keep(
           "only-first-lanes", [block](unsigned r) { return r % block % 32 == 0; },
           "The result is exactly what lane 0 of each warp brought along: the lanes of a warp were not added "
@@ -197,6 +219,35 @@ private:
       keep(
           "lost-thread", [block, thread](unsigned r) { return r % block != thread; },
           fmt::format("The result lacks exactly what thread {} of each block brought along.", thread));
+    }
+    for (const unsigned lane : {0u, 31u}) {
+      add(
+          "wrong-lane",
+          [block, lane](const View& v) {
+            return 32 * v.places.where([=](unsigned r) { return r % block % 32 == lane; });
+          },
+          [lane] {
+            return fmt::format("The result is exactly 32 times what lane {} of each warp brought along: this "
+                               "lane has no partner in "
+                               "any step and adds its own value each time. The warp's sum is in lane {}.",
+                               lane, 31 - lane);
+          });
+    }
+    keep(
+        "only-last-thread", [block](unsigned r) { return r % block == block - 1; },
+        "The result is exactly what the last thread of each block brought along: each step hands its value "
+        "on "
+        "in place of a sum.");
+    if (block > 64) {
+      keep(
+          "stale-second-stage",
+          [block](unsigned r) {
+            const unsigned warp = r % block / 32;
+            return (warp & (warp - 1)) == 0;
+          },
+          "The result is exactly what the warps 0, 1, 2, 4, 8 and 16 of each block brought along: where "
+          "warps' sums "
+          "are added up, every step takes a warp's own sum once more, not the sum so far.");
     }
     keep(
         "only-first-threads", [block](unsigned r) { return r % block == 0; },
@@ -235,6 +286,90 @@ private:
                 stride);
           });
     }
+  }
+
+  // Threads that walk over the array at the wrong stride, or start in the wrong place.
+  void add_walks() {
+    const std::size_t blocks = symptom_.resident_blocks, grid = blocks * block_, block = block_;
+    if (n_ > block) {
+      add(
+          "wrong-stride",
+          [=](const View& v) {
+            return v.weighed(
+                [=](std::size_t i) { return static_cast<double>(std::min(i / block + 1, blocks)); });
+          },
+          [block] {
+            return fmt::format("The result is what comes out where each block starts at its own {} elements "
+                               "and walks on at a stride "
+                               "of {}, its own size: the stride must be that of the whole grid.",
+                               block, block);
+          });
+      const std::size_t needed = ceil_div(n_, block);
+      add(
+          "wrong-index",
+          [=](const View& v) {
+            return v.weighed([=](std::size_t i) {
+              const std::size_t last = std::min(i / needed, needed - 1);
+              const std::size_t first = i < block ? 0 : (i - block) / needed + 1;
+              return last < first ? 0.0 : static_cast<double>(last - first + 1);
+            });
+          },
+          [=] {
+            return fmt::format("The result is what comes out where a block's first element is its number "
+                               "times {}, the blocks of the "
+                               "grid, and not times {}, the threads of a block.",
+                               needed, block);
+          });
+    }
+    for (const std::size_t each : {2, 4}) {
+      if (n_ <= grid) continue;
+      add(
+          "wrong-stride",
+          [=](const View& v) {
+            return v.weighed([=](std::size_t i) { return i / grid % each == 0 ? 1.0 : 0.0; });
+          },
+          [=] {
+            return fmt::format("The result is the sum of every {}nd part of {} elements, one for each thread "
+                               "of a grid that fits the "
+                               "device: the stride is {} times as long as the grid.",
+                               each, grid, each);
+          });
+    }
+    for (std::size_t lost = 0; lost < blocks && n_ > grid; lost += std::max<std::size_t>(blocks - 1, 1)) {
+      add(
+          "lost-block",
+          [=](const View& v) {
+            return v.weighed([=](std::size_t i) { return i / block % blocks == lost ? 0.0 : 1.0; });
+          },
+          [=] {
+            return fmt::format(
+                "The result lacks exactly what block {} of the {} that the device holds brought along.", lost,
+                blocks);
+          });
+    }
+  }
+
+  // Loads of several elements, and numbers with too few bits.
+  void add_widths() {
+    for (const unsigned lost : {0u, 1u, 2u, 3u}) {
+      if (n_ < 8) break;
+      add(
+          "lost-component",
+          [this, lost](const View& v) {
+            return v.weighed(
+                [=, whole = n_ / 4 * 4](std::size_t i) { return i < whole && i % 4 == lost ? 0.0 : 1.0; });
+          },
+          [lost] {
+            return fmt::format("The result lacks exactly element {} of each four that are loaded together.",
+                               lost);
+          });
+    }
+    add_prefix("index-overflow", n_ & 0xffff, [this] {
+      return fmt::format("The result is the sum of the first {} elements, which is {} modulo 2^16: an index "
+                         "or count of 16 bits "
+                         "overflowed.",
+                         n_ & 0xffff, n_);
+    });
   }
 
   // Threads beyond the end that bring 1 along, and other constants that go with a number of threads.
@@ -294,7 +429,7 @@ Diagnosis one_block_alone(const Symptom& symptom) {
 // The one element that is missing or was added once more than it should.
 Diagnosis one_element(const Symptom& symptom) {
   const Sequence& first = *symptom.observations[0].input;
-  if (first.n > 4096) return {};
+  if (first.n < 2 || first.n > 4096) return {};
   for (std::size_t i = 0; i < first.n; ++i) {
     for (const double sign : {-1.0, 1.0}) {
       const bool fits =
@@ -390,6 +525,20 @@ Diagnosis from_runs(const Symptom& symptom) {
       true};
 }
 
+// A sum that was kept in 16 bits, on each of several inputs: less telling than any other mistake that fits.
+Diagnosis from_short_sums(const Symptom& symptom) {
+  const bool fits =
+      symptom.observations.size() > 1 &&
+      std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& o) {
+        return o.got != o.expected && std::remainder(o.got - o.expected, 0x1p16) == 0;
+      });
+  if (!fits) return {};
+  return {"integer-overflow",
+          "The result differs from the right one by a multiple of 2^16: a sum was kept in 16 bits and "
+          "overflowed.",
+          true};
+}
+
 } // namespace
 
 Diagnosis diagnose(const Symptom& symptom) {
@@ -414,6 +563,7 @@ Diagnosis diagnose(const Symptom& symptom) {
   }
   if (Diagnosis found = one_block_alone(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_short_sums(symptom); !found.kind.empty()) return found;
   return vague;
 }
 

@@ -84,7 +84,10 @@ public:
       if (on_emulator() && options_.time) {
         fmt::print(stderr, "Times are taken on a GPU only: the emulator's say nothing about one.\n");
       }
-      if (on_emulator()) limit_steps(std::max(fewest_step_limit, 32 * options_.n.value_or(0)));
+      if (on_emulator()) {
+        check_all_hazards();
+        limit_steps(std::max(fewest_step_limit, 32 * options_.n.value_or(0)));
+      }
       refuse_what_does_not_fit();
     }
     for (std::size_t i = 0; i < chosen_.size() && !device_lost_; ++i) {

@@ -65,6 +65,11 @@ Recorded record(const std::function<void()>& run) {
   return recorded;
 }
 
+void check_all_hazards() {
+  if (std::getenv("WARPFOLD_CHECKS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
+}
+
 void limit_steps(std::size_t warp_instructions) {
   if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
   const std::string value = std::to_string(warp_instructions);

@@ -15,6 +15,11 @@ struct Recorded {
 };
 Recorded record(const std::function<void()>& run);
 
+// From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
+// makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on
+// the emulator.
+void check_all_hazards();
+
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);

@@ -67,6 +67,7 @@ TEST(Diagnosis, OfPartsThatNeverArrive) {
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i < 16384; }), 100003), "only-first-pass");
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 256 < 224; })), "last-warp-lost");
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 256 < 32; })), "only-first-warp");
+  EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 256 < 64; })), "stale-second-stage");
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 32 == 0; })), "only-first-lanes");
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 256 == 0; })), "only-first-threads");
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i % 256 != 255; })), "lost-thread");
@@ -154,6 +155,21 @@ TEST(Diagnosis, RoundingIsNoRace) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, 1000, 1);
   const Symptom symptom{{Kind::exact, 1000, 1, 256, 0}, 64, {{&input, right(input), 50000000}}, {50000004}};
   EXPECT_EQ(diagnose(symptom).kind, "");
+}
+
+Diagnosis of_extremes(Operator op, Type type, double got) {
+  return diagnosis_of([got](const Sequence&) { return got; }, 1000, type, op);
+}
+
+TEST(Diagnosis, OfMinimaMaximaAndProducts) {
+  EXPECT_EQ(of_extremes(Operator::max, Type::int32, 0).kind, "wrong-identity");
+  EXPECT_EQ(of_extremes(Operator::product, Type::float32, 0).kind, "wrong-identity");
+  EXPECT_EQ(of_extremes(Operator::min, Type::float32, poison(Type::float32, Kind::exact)).kind,
+            "never-written");
+  const Diagnosis smallest = of_extremes(Operator::max, Type::float64, std::numeric_limits<double>::min());
+  EXPECT_EQ(smallest.kind, "wrong-identity");
+  EXPECT_NE(smallest.text.find("numeric_limits<double>::min()"), std::string::npos) << smallest.text;
+  EXPECT_EQ(of_extremes(Operator::max, Type::int32, -17).kind, "");
 }
 
 } // namespace

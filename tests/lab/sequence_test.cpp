@@ -1,7 +1,9 @@
 #include "sequence.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace lab {
 namespace {
@@ -69,6 +71,38 @@ TEST(Sequence, ZeroInPlaceOfTheIdentityShowsInExtremes) {
   const Sequence above = make_sequence(Type::int32, Operator::min, Kind::exact, 1000, 1);
   EXPECT_LT(reduce(below, 0, 1000).value, 0);
   EXPECT_GT(reduce(above, 0, 1000).value, 0);
+}
+
+TEST(Sequence, ExtremesFillTheTypesDigits) {
+  const Sequence whole = make_sequence(Type::int32, Operator::min, Kind::exact, 1000, 1);
+  const Sequence without_sign = make_sequence(Type::uint32, Operator::max, Kind::exact, 1000, 1);
+  const Sequence fine = make_sequence(Type::float64, Operator::max, Kind::exact, 1000, 1);
+  int through_float = 0, through_int = 0, through_single = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    through_float += static_cast<float>(whole[i]) == whole[i];
+    through_int += without_sign[i] <= std::numeric_limits<std::int32_t>::max();
+    through_single += static_cast<float>(fine[i]) == fine[i];
+  }
+  EXPECT_LT(through_float, 100);
+  EXPECT_LT(through_int, 600);
+  EXPECT_LT(through_single, 10);
+}
+
+TEST(Sequence, OneFloatStallsWhereATreeDoesNot) {
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::stalling, 65537, 1);
+  const Reference reference = reduce(input, 0, input.n);
+  float loop = 0, in_chunks = static_cast<float>(input[0]);
+  for (std::size_t i = 0; i < input.n; ++i) loop += static_cast<float>(input[i]);
+  for (std::size_t first = 1; first < input.n; first += 256) {
+    float chunk = 0;
+    for (std::size_t i = first; i < std::min(first + 256, input.n); ++i)
+      chunk += static_cast<float>(input[i]);
+    in_chunks += chunk;
+  }
+  EXPECT_EQ(loop, 0x1p24f);
+  EXPECT_LE(std::abs(loop - reference.value), tolerance(input, reference, 65536));
+  EXPECT_GT(std::abs(loop - reference.value), 100 * tolerance(input, reference, 24));
+  EXPECT_LE(std::abs(in_chunks - reference.value), tolerance(input, reference, 24));
 }
 
 TEST(Sequence, NothingReducesToTheIdentity) {
