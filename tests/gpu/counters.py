@@ -12,11 +12,13 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 N = 1 << 20
+LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "09_speed_of_light", "11_row_sums"]
 GRID_FOR = "16x1024"
 # Our counter -> Nsight Compute's metrics, summed.
 METRICS = {
@@ -36,6 +38,10 @@ METRICS = {
         "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
         "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
     ],
+    "atomic_bytes": ["smsp__sass_data_bytes_mem_global_op_red.sum", "smsp__sass_data_bytes_mem_global_op_atom.sum"],
+    # The same wavefronts as the executed addresses alone need them, whatever else used the pipe meanwhile.
+    "needed_load_wavefronts": ["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"],
+    "needed_store_wavefronts": ["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"],
     "warp_instructions": ["smsp__inst_executed.sum"],
 }
 OPCODES = "sass__inst_executed_per_opcode"  # for barriers: BAR, once a warp
@@ -47,7 +53,9 @@ def programs(build):
         listed = subprocess.run([path, "--list", "--json"], capture_output=True, text=True)
         if listed.returncode == 0:
             rungs = [rung["name"] for rung in json.loads(listed.stdout)["rungs"]]
-            yield path.name.removesuffix("_solution"), path, rungs
+            lab = path.name.removesuffix("_solution")
+            if lab in LABS:
+                yield lab, path, rungs
 
 
 def arguments(program, rung, device, n=N):
@@ -71,17 +79,23 @@ def emulated(program, rung, n):
                        env=environment(WARPFOLD_REPORT=str(report), WARPFOLD_CHECKS="none"))
         launches = json.loads(report.read_text())["launches"]
     return [{"kernel": launch["kernel"], "grid": launch["grid"], "block": launch["block"],
-             **{name: launch["counters"][name] for name in [*METRICS, "barriers", "shuffles", "atomic_operations"]}}
+             **{name: value for name, value in launch["counters"].items()}}
             for launch in launches]
 
 
 def number(text):
-    return float(text.replace(",", ""))
+    return float(re.match(r"[\d.,]+", text)[0].replace(",", ""))
+
+
+def barriers(text):
+    """Of `sum (NAME: count; ...)`: warps that arrived at a barrier of the block."""
+    return sum(number(count) for name, count in re.findall(r"(\w+(?:\.\w+)*): ([\d,]+)", text) if name.split(".")[0] == "BAR")
 
 
 def from_hardware(program, rung, n):
-    names = sorted({metric for group in METRICS.values() for metric in group})
-    command = ["ncu", "--clock-control", "none", "--csv", "--print-units", "base", "--metrics", ",".join(names)]
+    names = sorted({metric for group in METRICS.values() for metric in group} | {OPCODES})
+    command = ["ncu", "--clock-control", "none", "--csv", "--print-units", "base", "--print-metric-instances", "values",
+               "--metrics", ",".join(names)]
     run = subprocess.run(command + arguments(program, rung, "gpu", n), capture_output=True, text=True, env=environment())
     start = run.stdout.find('"ID"')
     if start < 0:
@@ -90,10 +104,15 @@ def from_hardware(program, rung, n):
     for row in csv.DictReader(io.StringIO(run.stdout[start:])):
         launch = launches.setdefault(int(row["ID"]), {"kernel": row["Kernel Name"], "grid": row["Grid Size"],
                                                       "block": row["Block Size"], "metrics": {}})
-        launch["metrics"][row["Metric Name"]] = number(row["Metric Value"])
-    return [{"kernel": launch["kernel"], "grid": launch["grid"], "block": launch["block"],
-             **{name: sum(launch["metrics"].get(metric, 0) for metric in group) for name, group in METRICS.items()}}
+        launch["metrics"][row["Metric Name"]] = row["Metric Value"]
+    return [{"kernel": launch["kernel"], "grid": shape(launch["grid"]), "block": shape(launch["block"]),
+             **{name: sum(number(launch["metrics"].get(metric) or "0") for metric in group) for name, group in METRICS.items()},
+             "barriers_by_warps": barriers(launch["metrics"].get(OPCODES, "")), "opcodes": launch["metrics"].get(OPCODES, "")}
             for _, launch in sorted(launches.items())]
+
+
+def shape(text):
+    return [int(each) for each in re.findall(r"\d+", text)]
 
 
 def measure(build, out):

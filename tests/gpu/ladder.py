@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Every solved rung's time on this machine's GPU, from 2^10 elements up, with the emulator's counts of the same launches.
+
+    ladder.py BUILD OUT.json [--seconds S] [--largest E]
+
+One process a lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
+named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/predict.py
+read what this writes.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+EXPONENTS = [20, 23, 26, 10, 14, 29, 12, 16, 18, 22, 24, 28, 30, 32, 33, 34]
+COUNTED = [20, 23, 26]
+SLOW = {"01_naive_atomic": 29}  # seconds a launch beyond this
+SUMS_ONE_ARRAY = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "09_speed_of_light"]
+GRID_FOR = "132x2048"  # one H200
+
+
+def answer(program, *words):
+    run = subprocess.run([str(program), "--json", *words], capture_output=True, text=True,
+                         env={**os.environ, "WARPFOLD_CHECKS": "none", "WARPFOLD_GRID_FOR": GRID_FOR})
+    try:
+        return json.loads(run.stdout)
+    except ValueError:
+        return {"rungs": [], "error": (run.stderr or run.stdout)[-300:]}
+
+
+def times(program, exponent):
+    found = answer(program, "--time", "--device", "gpu", "--n", f"2^{exponent}")
+    if "error" in found:
+        print(program.name, exponent, found["error"], flush=True)
+    for rung in found["rungs"]:
+        if "time" in rung:
+            yield {"rung": rung["name"], "state": rung["state"], **rung["time"]}
+        else:
+            print(program.name, exponent, rung["name"], rung["state"], rung["reason"], flush=True)
+    return found
+
+
+def counts(program, exponent):
+    """Launches of each rung; `lines` are left out."""
+    for rung in answer(program, "--profile", "--device", "emulator", "--n", f"2^{exponent}")["rungs"]:
+        launches = rung.get("profile", {}).get("report", {}).get("launches", [])
+        yield {"rung": rung["name"],
+               "launches": [{key: value for key, value in launch.items() if key != "lines"} for launch in launches]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--largest", type=int, default=34)
+    parser.add_argument("--counts", action="store_true", help="only the emulator's counts")
+    options = parser.parse_args()
+    until = time.monotonic() + options.seconds
+    results, left_out = [], []
+    for exponent in COUNTED if options.counts else EXPONENTS:
+        for lab in SUMS_ONE_ARRAY:
+            program = options.build / "labs" / f"{lab}_solution"
+            if exponent > min(SLOW.get(lab, options.largest), options.largest):
+                continue
+            if time.monotonic() > until:
+                left_out.append((lab, exponent))
+                continue
+            take = counts if options.counts else times
+            for result in take(program, exponent):
+                results.append({"lab": lab, "exponent": exponent, **result})
+            options.out.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"{len(results)} measured; left out for want of time: {left_out or 'nothing'}")
+
+
+if __name__ == "__main__":
+    main()
