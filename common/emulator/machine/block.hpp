@@ -115,6 +115,8 @@ struct Worker {
 private:
   std::uint64_t nowhere_[8] = {};
   std::unique_ptr<Block> take_block();
+  bool run_turn(Block& block);                 // true: the block came to its end; false: others get their turn
+
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.

@@ -132,32 +132,35 @@ void Worker::run() {
       block = std::move(resident[turn]);
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
     }
-    std::uint64_t before = 0;
-    bool counted = false;
-    for (unsigned round = 0;; ++round) {
-      Block::Progress progress = block->run();
-      if (progress == Block::Progress::stuck) block->stop_stuck();
-      if (progress == Block::Progress::done) {
-        ++grid.blocks_done;
-        spare.push_back(std::move(block));
-        break;
-      }
+    if (!run_turn(*block)) {
       if (grid.stop) return;
-      // Waiting at a barrier is no reason to step aside; a slice that ran out is.
-      bool slice_over = std::any_of(block->warps.begin(), block->warps.end(),
-                                    [](const Warp& warp) { return !warp.done() && warp.slice == 0; });
-      if (!slice_over) continue;
-      std::uint64_t now = instructions();
-      if (counted) block->steps += now - before;
-      before = now;
-      counted = true;
-      if (block->steps > grid.step_limit) block->stop_endless();
-      if (round >= 8 || grid.shape.cooperative) {
-        resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
-        ++turn;
-        break;
-      }
+      resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
+      ++turn;
+      continue;
     }
+    ++grid.blocks_done;
+    spare.push_back(std::move(block));
+  }
+}
+
+bool Worker::run_turn(Block& block) {
+  constexpr unsigned rounds_between_counts = 1024, slices_a_turn = 8;
+  std::uint64_t before = 0; // counted only once a block has shown that it may run for long
+  unsigned slices = 0;
+  for (unsigned round = 1;; ++round) {
+    Block::Progress progress = block.run();
+    if (progress == Block::Progress::stuck) block.stop_stuck();
+    if (progress == Block::Progress::done) return true;
+    if (grid.stop) return false;
+    // Waiting at a barrier is no reason to step aside; a slice that ran out is.
+    bool slice_over = std::any_of(block.warps.begin(), block.warps.end(),
+                                  [](const Warp& warp) { return !warp.done() && warp.slice == 0; });
+    if (!slice_over && round % rounds_between_counts != 0) continue;
+    std::uint64_t now = instructions();
+    if (before != 0) block.steps += now - before;
+    before = now;
+    if (block.steps > grid.step_limit) block.stop_endless();
+    if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return false;
   }
 }
 
