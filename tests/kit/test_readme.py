@@ -21,8 +21,10 @@ int main() {
   for (int i = 0; i < 32; ++i) x[i] = i;
   square<<<1, 32>>>(x);
   if (cudaDeviceSynchronize() != cudaSuccess) return 1;
-  std::printf("%d\\n", x[31]);
-  return x[31] != 961;
+  y[31] = x[31];
+  cudaFree(x);
+  std::printf("%d\\n", y[31]);
+  return y[31] != 961;
 }
 """
 
