@@ -84,7 +84,8 @@ def emulated(program, rung, n):
 
 
 def number(text):
-    return float(re.match(r"[\d.,]+", text)[0].replace(",", ""))
+    digits = re.match(r"[\d.,]+", text)
+    return float(digits[0].replace(",", "")) if digits else 0.0  # "no data" where nothing of the kind happened
 
 
 def barriers(text):
