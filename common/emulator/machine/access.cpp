@@ -31,25 +31,31 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
 }
 
 void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
-                              std::uint32_t lanes) {
+                   std::uint32_t lanes) {
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
   auto near = memory.nearest(bad);
   bool freed = near && !near->live && bad >= near->begin && bad < near->end();
   constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
   std::string where;
-  if (first < null_page) where = "a null pointer";
-  else if (freed) where = fmt::format("{}, which has been freed", describe(*near, bad));
-  else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough) where = describe(*near, bad);
-  else where = "no memory of the device: is it a pointer to the host's memory?";
+  if (first < null_page)
+    where = "a null pointer";
+  else if (freed)
+    where = fmt::format("{}, which has been freed", describe(*near, bad));
+  else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
+    where = describe(*near, bad);
+  else
+    where = "no memory of the device: is it a pointer to the host's memory?";
   refuse_access(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
                 fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where), lanes);
 }
 
-void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width, AccessKind kind,
-                                  std::uint32_t lanes) {
-  refuse_access(warp, op, Fault::Kind::misaligned,
-                fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width), lanes);
+void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
+                       AccessKind kind, std::uint32_t lanes) {
+  refuse_access(
+      warp, op, Fault::Kind::misaligned,
+      fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width),
+      lanes);
 }
 
 std::size_t slot_of(const Pattern& p) {
@@ -59,11 +65,15 @@ std::size_t slot_of(const Pattern& p) {
 }
 
 template <typename Compute>
-const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32_t mask, unsigned width, Compute compute) {
-  Pattern key{.stride = request.stride, .mask = mask,
-              .first = static_cast<std::uint32_t>(request.first % bank_row_bytes), .width = width};
+const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32_t mask, unsigned width,
+                          Compute compute) {
+  Pattern key{.stride = request.stride,
+              .mask = mask,
+              .first = static_cast<std::uint32_t>(request.first % bank_row_bytes),
+              .width = width};
   Pattern& known = patterns[slot_of(key)];
-  if (known.stride != key.stride || known.mask != key.mask || known.first != key.first || known.width != key.width) {
+  if (known.stride != key.stride || known.mask != key.mask || known.first != key.first ||
+      known.width != key.width) {
     known = key;
     compute(known);
   }
@@ -74,7 +84,8 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 
 namespace {
 
-// The stride between active lanes, from the first two of them; a lane alone is as good as a row of neighbours.
+// The stride between active lanes, from the first two of them; a lane alone is as good as a row of
+// neighbours.
 std::uint64_t stride_of(const std::uint64_t* address, std::uint32_t mask, unsigned width) {
   auto first = static_cast<unsigned>(std::countr_zero(mask));
   std::uint32_t rest = mask & (mask - 1);
@@ -85,10 +96,12 @@ std::uint64_t stride_of(const std::uint64_t* address, std::uint32_t mask, unsign
 }
 
 // One pass over the row where all lanes are active: what was stored a moment ago is still in registers.
-template <typename Base> void read_row(const Warp& warp, const Base* base, Base offset, unsigned width, Request& request) {
+template <typename Base>
+void read_row(const Warp& warp, const Base* base, Base offset, unsigned width, Request& request) {
   std::uint64_t differs = 0;
   if (warp.mask == all_lanes) {
-    std::uint64_t first = static_cast<Base>(base[0] + offset), stride = static_cast<Base>(base[1] + offset) - first;
+    std::uint64_t first = static_cast<Base>(base[0] + offset),
+                  stride = static_cast<Base>(base[1] + offset) - first;
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       std::uint64_t address = static_cast<Base>(base[lane] + offset);
       request.address[lane] = address;
@@ -97,7 +110,8 @@ template <typename Base> void read_row(const Warp& warp, const Base* base, Base 
     request.first = first;
     request.stride = stride;
   } else {
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) request.address[lane] = static_cast<Base>(base[lane] + offset);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      request.address[lane] = static_cast<Base>(base[lane] + offset);
     std::uint64_t stride = stride_of(request.address, warp.mask, width);
     auto leader = static_cast<unsigned>(std::countr_zero(warp.mask));
     std::uint64_t first = request.address[leader] - leader * stride;
@@ -114,25 +128,29 @@ template <typename Base> void read_row(const Warp& warp, const Base* base, Base 
 } // namespace
 
 void read_addresses(Warp& warp, const Operation* op, Request& request) {
-  if (op->width == 8) read_row(warp, warp.row<u64>(op->a), static_cast<u64>(op->immediate), op->e, request);
-  else read_row(warp, warp.row<u32>(op->a), static_cast<u32>(op->immediate), op->e, request);
+  if (op->width == 8)
+    read_row(warp, warp.row<u64>(op->a), static_cast<u64>(op->immediate), op->e, request);
+  else
+    read_row(warp, warp.row<u32>(op->a), static_cast<u32>(op->immediate), op->e, request);
 }
 
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes) {
   if (!in_known_range(warp, op, first, bytes)) {
     auto found = warp.worker->grid.memory.find(first);
-    if (!found || first + bytes > found->end()) return refuse_global(warp, op, first, bytes, kind, lanes), false;
+    if (!found || first + bytes > found->end())
+      return refuse_global(warp, op, first, bytes, kind, lanes), false;
     warp.worker->ranges[op->index] = {found->begin, found->end()};
   }
   if (first % width) return refuse_misaligned(warp, op, first, width, kind, lanes), false;
   return true;
 }
 
-std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes, unsigned width,
-                     AccessKind kind, unsigned lane) {
+std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes,
+                     unsigned width, AccessKind kind, unsigned lane) {
   bool known = in_known_range(warp, op, address, bytes) && address % width == 0;
-  if (known || check_global(warp, op, address, bytes, width, kind, 1u << lane)) return reinterpret_cast<std::byte*>(address);
+  if (known || check_global(warp, op, address, bytes, width, kind, 1u << lane))
+    return reinterpret_cast<std::byte*>(address);
   return warp.worker->nowhere();
 }
 
@@ -141,10 +159,14 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
   if (offset + width > size || offset > size) {
-    refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                  fmt::format("{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
-                              "given at the launch)", verb(kind), width, static_cast<std::int64_t>(offset), size,
-                              grid.code.static_shared, grid.shape.dynamic_shared), lanes);
+    refuse_access(
+        warp, op, Fault::Kind::out_of_bounds,
+        fmt::format(
+            "{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
+            "given at the launch)",
+            verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
+            grid.shape.dynamic_shared),
+        lanes);
     return warp.worker->nowhere();
   }
   if (offset % width) {
@@ -154,12 +176,14 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
   return warp.block->shared.data() + offset;
 }
 
-std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width, AccessKind kind) {
+std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width,
+                    AccessKind kind) {
   std::uint32_t stride = warp.worker->local_stride;
   if (offset + width > stride || offset > stride) {
     refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                  fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind), width,
-                              static_cast<std::int64_t>(offset), stride), 1u << lane);
+                  fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
+                              width, static_cast<std::int64_t>(offset), stride),
+                  1u << lane);
     return warp.worker->nowhere();
   }
   if (offset % width) {
@@ -169,10 +193,11 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
   return warp.local_memory + lane * stride + offset;
 }
 
-std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address, std::uint64_t bytes,
-                      unsigned width, AccessKind kind) {
+std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
+                      std::uint64_t bytes, unsigned width, AccessKind kind) {
   std::uint64_t window = address & window_mask, offset = address & ~window_mask;
-  if (window == shared_window) return shared_at(warp, op, offset, static_cast<unsigned>(bytes), kind, 1u << lane);
+  if (window == shared_window)
+    return shared_at(warp, op, offset, static_cast<unsigned>(bytes), kind, 1u << lane);
   if (window == local_window) return local_at(warp, op, lane, offset, static_cast<unsigned>(bytes), kind);
   if (window == parameter_window) {
     auto parameters = warp.worker->grid.parameters;
@@ -205,9 +230,10 @@ void count_global(Warp& warp, const Operation* op, const Request& request, unsig
   if (request.even && request.stride == width && warp.mask == all_lanes) {
     tally.sectors += contiguous_sectors(request.first, warp_lanes * width);
   } else if (request.even) {
-    tally.sectors += remembered(warp.worker->sector_patterns, request, warp.mask, width, [&](Pattern& pattern) {
-      pattern.count = static_cast<std::uint16_t>(sectors(request.address, warp.mask, width));
-    }).count;
+    tally.sectors +=
+        remembered(warp.worker->sector_patterns, request, warp.mask, width, [&](Pattern& pattern) {
+          pattern.count = static_cast<std::uint16_t>(sectors(request.address, warp.mask, width));
+        }).count;
   } else {
     tally.sectors += sectors(request.address, warp.mask, width);
   }
@@ -223,11 +249,12 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
     ++tally.wavefronts;
     ++tally.ideal_wavefronts;
   } else if (request.even) {
-    const Pattern& known = remembered(warp.worker->bank_patterns, request, warp.mask, width, [&](Pattern& pattern) {
-      Wavefronts cost = wavefronts(request.address, warp.mask, width);
-      pattern.count = static_cast<std::uint16_t>(cost.count);
-      pattern.ideal = static_cast<std::uint16_t>(cost.ideal);
-    });
+    const Pattern& known =
+        remembered(warp.worker->bank_patterns, request, warp.mask, width, [&](Pattern& pattern) {
+          Wavefronts cost = wavefronts(request.address, warp.mask, width);
+          pattern.count = static_cast<std::uint16_t>(cost.count);
+          pattern.ideal = static_cast<std::uint16_t>(cost.ideal);
+        });
     tally.wavefronts += known.count;
     tally.ideal_wavefronts += known.ideal;
   } else {
@@ -241,25 +268,42 @@ MemoryForm memory_form(const ptx::Instruction& in) {
   MemoryForm form;
   form.type = type_modifier(in);
   for (std::string_view m : in.modifiers) {
-    if (m == "global") form.space = ptx::Space::global;
-    else if (m == "const") form.space = ptx::Space::constant;
-    else if (m == "shared" || m == "shared::cta" || m == "shared::cluster") form.space = ptx::Space::shared;
-    else if (m == "local") form.space = ptx::Space::local;
-    else if (m == "param" || m == "param::entry" || m == "param::func") form.space = ptx::Space::parameter;
-    else if (m == "v2") form.elements = 2;
-    else if (m == "v4") form.elements = 4;
-    else if (m == "v8") form.elements = 8;
-    else if (m == "relaxed") form.order = MemoryOrder::relaxed;
-    else if (m == "acquire") form.order = MemoryOrder::acquire;
-    else if (m == "release") form.order = MemoryOrder::release;
-    else if (m == "acq_rel") form.order = MemoryOrder::acquire_release;
-    else if (m == "volatile" || m == "mmio") form.order = MemoryOrder::unordered, form.scope = MemoryScope::system;
-    else if (m == "cta") form.scope = MemoryScope::block;
-    else if (m == "cluster") form.scope = MemoryScope::cluster;
-    else if (m == "gpu") form.scope = MemoryScope::device;
-    else if (m == "sys") form.scope = MemoryScope::system;
-    else if (m == "weak" || m == "nc" || m == "ca" || m == "cg" || m == "cs" || m == "lu" || m == "cv" || m == "wb" ||
-             m == "wt" || m == "noftz" || m.starts_with("L1::") || m.starts_with("L2::"))
+    if (m == "global")
+      form.space = ptx::Space::global;
+    else if (m == "const")
+      form.space = ptx::Space::constant;
+    else if (m == "shared" || m == "shared::cta" || m == "shared::cluster")
+      form.space = ptx::Space::shared;
+    else if (m == "local")
+      form.space = ptx::Space::local;
+    else if (m == "param" || m == "param::entry" || m == "param::func")
+      form.space = ptx::Space::parameter;
+    else if (m == "v2")
+      form.elements = 2;
+    else if (m == "v4")
+      form.elements = 4;
+    else if (m == "v8")
+      form.elements = 8;
+    else if (m == "relaxed")
+      form.order = MemoryOrder::relaxed;
+    else if (m == "acquire")
+      form.order = MemoryOrder::acquire;
+    else if (m == "release")
+      form.order = MemoryOrder::release;
+    else if (m == "acq_rel")
+      form.order = MemoryOrder::acquire_release;
+    else if (m == "volatile" || m == "mmio")
+      form.order = MemoryOrder::unordered, form.scope = MemoryScope::system;
+    else if (m == "cta")
+      form.scope = MemoryScope::block;
+    else if (m == "cluster")
+      form.scope = MemoryScope::cluster;
+    else if (m == "gpu")
+      form.scope = MemoryScope::device;
+    else if (m == "sys")
+      form.scope = MemoryScope::system;
+    else if (m == "weak" || m == "nc" || m == "ca" || m == "cg" || m == "cs" || m == "lu" || m == "cv" ||
+             m == "wb" || m == "wt" || m == "noftz" || m.starts_with("L1::") || m.starts_with("L2::"))
       continue; // caching changes no result
   }
   return form;

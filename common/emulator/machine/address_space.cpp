@@ -11,10 +11,13 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t quarantine_bytes = 64ull << 20;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
 
-// What an allocation takes from the range, its guard zone behind it included. The zone is as long as the allocation, up
-// to a limit: an index that is too large by a block or two must not land in the next allocation.
+// What an allocation takes from the range, its guard zone behind it included. The zone is as long as the
+// allocation, up to a limit: an index that is too large by a block or two must not land in the next
+// allocation.
 std::uint64_t footprint(std::uint64_t size) {
   constexpr std::uint64_t longest_guard = 1 << 20;
   std::uint64_t guard = std::clamp(size, AddressSpace::guard_bytes, longest_guard);
@@ -24,22 +27,27 @@ std::uint64_t footprint(std::uint64_t size) {
 } // namespace
 
 AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
-  // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and holes.
+  // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and
+  // holes.
   reserved_ = round_up(2 * capacity + (1ull << 30), page);
-  void* range = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* range =
+      mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
   base_ = reinterpret_cast<std::uint64_t>(range);
   top_ = base_ + alignment;
 }
 
-AddressSpace::~AddressSpace() { munmap(reinterpret_cast<void*>(base_), reserved_); }
+AddressSpace::~AddressSpace() {
+  munmap(reinterpret_cast<void*>(base_), reserved_);
+}
 
 void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string label) {
   std::lock_guard lock(mutex_);
   bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
   if (size > capacity_ || (counted && used_ + size > capacity_)) throw std::bad_alloc();
   std::uint64_t needed = footprint(size), begin = 0;
-  if (auto hole = free_by_size_.lower_bound(needed); hole != free_by_size_.end() && hole->first < 2 * needed) {
+  if (auto hole = free_by_size_.lower_bound(needed);
+      hole != free_by_size_.end() && hole->first < 2 * needed) {
     begin = hole->second;
     std::uint64_t rest = hole->first - needed;
     free_by_size_.erase(hole);
@@ -62,7 +70,8 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
   auto first = reinterpret_cast<std::uint64_t>(begin);
   auto next = allocations_.lower_bound(first);
   if (next != allocations_.end() && next->second.live && next->first < first + size) return false;
-  if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first) return false;
+  if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first)
+    return false;
   allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory"};
   ++generation_;
   return true;
@@ -79,7 +88,8 @@ bool AddressSpace::release(void* begin) {
     return true;
   }
   allocation.live = false;
-  if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed) used_ -= allocation.size;
+  if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
+    used_ -= allocation.size;
   // Whole pages go back to the system at once; the addresses stay unused for a while.
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
   if (first_page < last_page)

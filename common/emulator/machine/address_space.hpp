@@ -1,5 +1,5 @@
-// Device memory. It is host memory in one reserved range, so that a device pointer can be read by the host's own
-// instructions and an address alone tells whether it belongs to the device.
+// Device memory. It is host memory in one reserved range, so that a device pointer can be read by the host's
+// own instructions and an address alone tells whether it belongs to the device.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,20 @@ namespace warpfold::machine {
 enum class MemoryKind : std::uint8_t { device, managed, pinned, registered, variable, constant };
 
 struct Allocation {
-  std::uint64_t begin = 0;   // device address of the first byte
-  std::uint64_t size = 0;    // bytes the program asked for; what lies between is guard zone
+  std::uint64_t begin = 0; // device address of the first byte
+  std::uint64_t size = 0;  // bytes the program asked for; what lies between is guard zone
   MemoryKind kind{};
-  bool live = true;          // false once freed; kept, so that a use after free can be named
-  std::string label;         // a variable's name, or "allocation 3 (1024 bytes)"
+  bool live = true;  // false once freed; kept, so that a use after free can be named
+  std::string label; // a variable's name, or "allocation 3 (1024 bytes)"
   std::uint64_t end() const { return begin + size; }
 };
 
-// Allocations never touch: at least `guard_bytes` that belong to nobody lie between any two, and freed addresses
-// are handed out again only after `quarantine_bytes` of later frees. Safe to call from several threads.
+// Allocations never touch: at least `guard_bytes` that belong to nobody lie between any two, and freed
+// addresses are handed out again only after `quarantine_bytes` of later frees. Safe to call from several
+// threads.
 class AddressSpace {
 public:
-  static constexpr std::uint64_t alignment = 256;  // as cudaMalloc promises
+  static constexpr std::uint64_t alignment = 256; // as cudaMalloc promises
   static constexpr std::uint64_t guard_bytes = 256;
 
   // `capacity` is what the device says it has; allocating more throws std::bad_alloc.
@@ -36,36 +37,42 @@ public:
   AddressSpace& operator=(const AddressSpace&) = delete;
 
   void* allocate(std::uint64_t size, MemoryKind kind, std::string label);
-  // Makes the host's own memory reachable from kernels (cudaHostRegister). False where it overlaps something known.
+  // Makes the host's own memory reachable from kernels (cudaHostRegister). False where it overlaps something
+  // known.
   bool add_registered(void* begin, std::uint64_t size);
-  // Frees what `allocate` or `add_registered` gave. False where `begin` is not the start of a live allocation.
+  // Frees what `allocate` or `add_registered` gave. False where `begin` is not the start of a live
+  // allocation.
   bool release(void* begin);
 
-  std::optional<Allocation> find(std::uint64_t address) const;     // the live allocation that holds the address
-  std::optional<Allocation> nearest(std::uint64_t address) const;  // live or freed, the closest one, for reports
+  std::optional<Allocation> find(std::uint64_t address) const; // the live allocation that holds the address
+  std::optional<Allocation>
+  nearest(std::uint64_t address) const; // live or freed, the closest one, for reports
   // True for every address that the device could ever hand out, live or not; never for the host's own memory.
   bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
   std::uint64_t capacity() const { return capacity_; }
-  std::uint64_t base() const { return base_; }                     // the reserved range, registered memory apart
-  std::uint64_t reserved() const { return reserved_; }             // bytes
-  std::uint64_t used() const;                                      // bytes in live device and managed allocations
+  std::uint64_t base() const { return base_; }         // the reserved range, registered memory apart
+  std::uint64_t reserved() const { return reserved_; } // bytes
+  std::uint64_t used() const;                          // bytes in live device and managed allocations
   // Calls `visit(const Allocation&)` for each live allocation of the kind, in the order of their addresses.
-  template <typename Visit> void each_live(MemoryKind kind, Visit visit) const {
+  template <typename Visit>
+  void each_live(MemoryKind kind, Visit visit) const {
     std::lock_guard lock(mutex_);
     for (const auto& [begin, allocation] : allocations_)
       if (allocation.live && allocation.kind == kind) visit(allocation);
   }
-  // Raised by each allocate and release: what was looked up under an older generation must be looked up again.
+  // Raised by each allocate and release: what was looked up under an older generation must be looked up
+  // again.
   std::uint64_t generation() const { return generation_; }
 
 private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Allocation> allocations_;  // by first address
-  std::multimap<std::uint64_t, std::uint64_t> free_by_size_;  // size of a hole -> its first address
-  std::map<std::uint64_t, std::uint64_t> quarantine_;          // order of freeing -> address
-  std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0, quarantined_ = 0;
+  std::map<std::uint64_t, Allocation> allocations_;          // by first address
+  std::multimap<std::uint64_t, std::uint64_t> free_by_size_; // size of a hole -> its first address
+  std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
+  std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0,
+                quarantined_ = 0;
   std::uint64_t generation_ = 1;
   void give_back_oldest();
 };
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

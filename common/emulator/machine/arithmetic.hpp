@@ -27,9 +27,9 @@ void decode_half_ex2(Decoder&, const ptx::Instruction&);
 void decode_half_tanh(Decoder&, const ptx::Instruction&);
 void decode_no_half(Decoder&, const ptx::Instruction&);
 
-bool is_packed_integer(const ptx::Instruction&);                // packed.cpp: two 16-bit integers in a register
+bool is_packed_integer(const ptx::Instruction&); // packed.cpp: two 16-bit integers in a register
 void decode_packed_add(Decoder&, const ptx::Instruction&);
 void decode_packed_min(Decoder&, const ptx::Instruction&);
 void decode_packed_max(Decoder&, const ptx::Instruction&);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -22,10 +22,12 @@ constexpr auto pair_sum = [](auto old, auto value) {
   return decltype(old){half_sum(old.low, value.low), half_sum(old.high, value.high)};
 };
 
-template <std::size_t Bytes> using Bits = std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>;
+template <std::size_t Bytes>
+using Bits = std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>;
 
 // Replaces what lies at `place` by update(old); other blocks may be at it too. Returns the old value.
-template <typename T, typename Update> T exchange(std::byte* place, bool shared_with_others, Update update) {
+template <typename T, typename Update>
+T exchange(std::byte* place, bool shared_with_others, Update update) {
   using U = Bits<sizeof(T)>;
   U& word = *reinterpret_cast<U*>(place);
   if (!shared_with_others) {
@@ -71,14 +73,18 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   } else {
     each_active(warp, find);
   }
-  if (space == ptx::Space::shared) count_shared(warp, op, request, width);
-  else count_global(warp, op, request, width);
-  if (space == ptx::Space::shared || space == ptx::Space::global) tell(warp, op, request, space, AccessKind::atomic, width);
+  if (space == ptx::Space::shared)
+    count_shared(warp, op, request, width);
+  else
+    count_global(warp, op, request, width);
+  if (space == ptx::Space::shared || space == ptx::Space::global)
+    tell(warp, op, request, space, AccessKind::atomic, width);
   if (spins) note_possible_spin(warp);
 }
 
 // Lanes take their turn in order; on one word, as one exchange of what all of them make of it.
-template <typename T, auto F, bool Returns> const Operation* update(Warp& warp, const Operation* op) {
+template <typename T, auto F, bool Returns>
+const Operation* update(Warp& warp, const Operation* op) {
   Targets targets;
   find_targets(warp, op, sizeof(T), targets, Returns);
   const T* value = warp.row<T>(op->b);
@@ -97,25 +103,29 @@ template <typename T, auto F, bool Returns> const Operation* update(Warp& warp, 
   }
   each_active(warp, [&](unsigned lane) {
     T mine = value[lane];
-    T old = exchange<T>(targets.at[lane], targets.shared_with_others, [=](T x) { return static_cast<T>(F(x, mine)); });
+    T old = exchange<T>(targets.at[lane], targets.shared_with_others,
+                        [=](T x) { return static_cast<T>(F(x, mine)); });
     if constexpr (Returns) d[lane] = old;
   });
   return op + 1;
 }
 
-template <typename T> const Operation* compare_and_swap(Warp& warp, const Operation* op) {
+template <typename T>
+const Operation* compare_and_swap(Warp& warp, const Operation* op) {
   Targets targets;
   find_targets(warp, op, sizeof(T), targets, true);
   const T *expected = warp.row<T>(op->b), *value = warp.row<T>(op->c);
   T* d = warp.row<T>(op->d);
   each_active(warp, [&](unsigned lane) {
     T wanted = expected[lane], mine = value[lane];
-    d[lane] = exchange<T>(targets.at[lane], targets.shared_with_others, [=](T old) { return old == wanted ? mine : old; });
+    d[lane] = exchange<T>(targets.at[lane], targets.shared_with_others,
+                          [=](T old) { return old == wanted ? mine : old; });
   });
   return op + 1;
 }
 
-template <auto F, typename... T> Handler pick_update(ptx::Type type, bool returns) {
+template <auto F, typename... T>
+Handler pick_update(ptx::Type type, bool returns) {
   return pick<T...>(type, [=]<typename U>(std::type_identity<U>) -> Handler {
     return returns ? update<U, F, true> : update<U, F, false>;
   });
@@ -123,11 +133,16 @@ template <auto F, typename... T> Handler pick_update(ptx::Type type, bool return
 
 Handler pick_half_sum(ptx::Type type, bool returns) {
   switch (type) {
-  case ptx::Type::f16: return returns ? update<Half, half_sum, true> : update<Half, half_sum, false>;
-  case ptx::Type::bf16: return returns ? update<BFloat, half_sum, true> : update<BFloat, half_sum, false>;
-  case ptx::Type::f16x2: return returns ? update<Pair<Half>, pair_sum, true> : update<Pair<Half>, pair_sum, false>;
-  case ptx::Type::bf16x2: return returns ? update<Pair<BFloat>, pair_sum, true> : update<Pair<BFloat>, pair_sum, false>;
-  default: return nullptr;
+  case ptx::Type::f16:
+    return returns ? update<Half, half_sum, true> : update<Half, half_sum, false>;
+  case ptx::Type::bf16:
+    return returns ? update<BFloat, half_sum, true> : update<BFloat, half_sum, false>;
+  case ptx::Type::f16x2:
+    return returns ? update<Pair<Half>, pair_sum, true> : update<Pair<Half>, pair_sum, false>;
+  case ptx::Type::bf16x2:
+    return returns ? update<Pair<BFloat>, pair_sum, true> : update<Pair<BFloat>, pair_sum, false>;
+  default:
+    return nullptr;
   }
 }
 
@@ -147,7 +162,8 @@ Handler pick_operation(const ptx::Instruction& in, ptx::Type type, bool returns)
   return nullptr;
 }
 
-template <bool Returns> void decode_atomic(Decoder& decoder, const ptx::Instruction& in) {
+template <bool Returns>
+void decode_atomic(Decoder& decoder, const ptx::Instruction& in) {
   MemoryForm form = memory_form(in);
   if (form.elements > 1) refuse(in);
   if (form.order == MemoryOrder::weak) form.order = MemoryOrder::relaxed;
@@ -157,23 +173,26 @@ template <bool Returns> void decode_atomic(Decoder& decoder, const ptx::Instruct
   if (in.operands.size() < operand + (swaps ? 3 : 2)) refuse(in);
   auto width = static_cast<unsigned>(ptx::size_of(form.type));
   Decoder::Address address = decoder.address(in.operands[operand], form.space);
-  Handler run = swaps ? pick<u16, u32, u64>(form.type, []<typename T>(std::type_identity<T>) -> Handler {
-                          return compare_and_swap<T>;
-                        })
-                      : pick_operation(in, form.type, Returns);
+  Handler run =
+      swaps ? pick<u16, u32, u64>(
+                  form.type, []<typename T>(std::type_identity<T>) -> Handler { return compare_and_swap<T>; })
+            : pick_operation(in, form.type, Returns);
   need(run, in);
   std::uint32_t d = Returns ? decoder.destination(in.operands[0], width) : swaps ? decoder.scratch(width) : 0;
   std::uint32_t b = decoder.source(in.operands[operand + 1], form.type);
   std::uint32_t c = swaps ? decoder.source(in.operands[operand + 2], form.type) : 0;
   Operation& op = decoder.emit(run, d, 0, b, c);
   set_form(op, form, address, width);
-  op.list = static_cast<std::uint32_t>(address.space == ptx::Space::constant ? ptx::Space::global : address.space);
+  op.list =
+      static_cast<std::uint32_t>(address.space == ptx::Space::constant ? ptx::Space::global : address.space);
 }
 
 constexpr Opcode opcodes[] = {{"atom", decode_atomic<true>}, {"red", decode_atomic<false>}};
 
 } // namespace
 
-std::span<const Opcode> atomic_opcodes() { return opcodes; }
+std::span<const Opcode> atomic_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

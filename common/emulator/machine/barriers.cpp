@@ -11,12 +11,16 @@ namespace {
 unsigned barrier_number(Warp& warp, const Operation* op) {
   u32 number = warp.row<u32>(op->a)[std::countr_zero(warp.mask)];
   if (number >= Block::barrier_count)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("uses barrier {}; a block has 0 to 15", number), warp.mask);
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("uses barrier {}; a block has 0 to 15", number), warp.mask);
   return number;
 }
 
-// Threads that the barrier waits for, where the instruction gives a count: whole warps are counted (PTX ISA, bar).
-struct Count { u32 expected = 0, arriving = 0; };
+// Threads that the barrier waits for, where the instruction gives a count: whole warps are counted (PTX ISA,
+// bar).
+struct Count {
+  u32 expected = 0, arriving = 0;
+};
 constexpr u32 no_count = ~0u;
 Count count_threads(Warp& warp, const Operation* op) {
   Count count{.expected = 0, .arriving = static_cast<u32>(std::popcount(warp.mask))};
@@ -55,9 +59,11 @@ const Operation* read_population(Warp& warp, const Operation* op) {
   write_lanes(warp, warp.row<u32>(op->d), [=](unsigned) { return population; });
   return op + 1;
 }
-template <Reduction Which> const Operation* read_verdict(Warp& warp, const Operation* op) {
+template <Reduction Which>
+const Operation* read_verdict(Warp& warp, const Operation* op) {
   const Barrier& barrier = warp.block->barriers[barrier_number(warp, op)];
-  bool yes = Which == Reduction::any ? barrier.result_population > 0 : barrier.result_population == barrier.result_threads;
+  bool yes = Which == Reduction::any ? barrier.result_population > 0
+                                     : barrier.result_population == barrier.result_threads;
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | (yes ? warp.mask : 0);
   return op + 1;
@@ -70,10 +76,14 @@ void decode_reduction(Decoder& decoder, const ptx::Instruction& in) {
   const ptx::Operand& predicate = in.operands.back();
   Operation& wait = decoder.emit(sync_block, 0, barrier, count, decoder.predicate(predicate));
   wait.guard_negated = decoder.is_negated(predicate);
-  if (in.has("popc")) decoder.emit(read_population, decoder.destination(in.operands[0], 4), barrier);
-  else if (in.has("and")) decoder.emit(read_verdict<Reduction::all>, decoder.predicate(in.operands[0]), barrier);
-  else if (in.has("or")) decoder.emit(read_verdict<Reduction::any>, decoder.predicate(in.operands[0]), barrier);
-  else refuse(in);
+  if (in.has("popc"))
+    decoder.emit(read_population, decoder.destination(in.operands[0], 4), barrier);
+  else if (in.has("and"))
+    decoder.emit(read_verdict<Reduction::all>, decoder.predicate(in.operands[0]), barrier);
+  else if (in.has("or"))
+    decoder.emit(read_verdict<Reduction::any>, decoder.predicate(in.operands[0]), barrier);
+  else
+    refuse(in);
 }
 
 // __syncwarp: waits for the lanes in the mask, and orders their memory accesses.
@@ -82,7 +92,8 @@ const Operation* sync_warp(Warp& warp, const Operation* op) {
   Watcher* watcher = warp.worker->grid.watcher;
   bool first_time = warp.rendezvous < 0;
   if (watcher && first_time) {
-    if (warp.mask & ~members) watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
+    if (warp.mask & ~members)
+      watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
   }
   Rendezvous* met = nullptr;
   if (!warp.gather(op, members, nullptr, met)) return warp.next_path();
@@ -92,7 +103,8 @@ const Operation* sync_warp(Warp& warp, const Operation* op) {
 }
 
 void decode_bar(Decoder& decoder, const ptx::Instruction& in) {
-  if (in.has("cluster")) { // clusters hold one block, so the block's own barrier does; arrive and wait are one
+  if (in.has(
+          "cluster")) { // clusters hold one block, so the block's own barrier does; arrive and wait are one
     if (in.has("arrive")) return void(decoder.emit([](Warp&, const Operation* op) { return op + 1; }));
     decoder.emit(sync_block, 0, decoder.constant(0, 4), no_count, no_count);
     return;
@@ -110,7 +122,8 @@ void decode_bar(Decoder& decoder, const ptx::Instruction& in) {
 
 const Operation* fence(Warp& warp, const Operation* op) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (Watcher* watcher = warp.worker->grid.watcher) watcher->fence(warp, *op, static_cast<MemoryScope>(op->scope));
+  if (Watcher* watcher = warp.worker->grid.watcher)
+    watcher->fence(warp, *op, static_cast<MemoryScope>(op->scope));
   return op + 1;
 }
 
@@ -134,6 +147,8 @@ constexpr Opcode opcodes[] = {
 
 } // namespace
 
-std::span<const Opcode> barrier_opcodes() { return opcodes; }
+std::span<const Opcode> barrier_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

@@ -32,12 +32,14 @@ std::string standing(const Block& block) {
   auto add = [&](const Warp& warp, const Operation* at, std::uint32_t mask, const char* doing) {
     std::string where = fmt::format("{} ({})", place(code.line_of(*at)), doing);
     std::string who = fmt::format("warp {} {}", warp.index, lanes_in_words(mask));
-    auto known = std::find_if(places.begin(), places.end(), [&](auto& entry) { return entry.first == where; });
+    auto known =
+        std::find_if(places.begin(), places.end(), [&](auto& entry) { return entry.first == where; });
     if (known == places.end())
       places.emplace_back(where, who);
     else if (known->second.size() < 160)
       known->second += "; " + who;
-    else if (!known->second.ends_with("...")) known->second += "; ...";
+    else if (!known->second.ends_with("..."))
+      known->second += "; ...";
   };
   for (const Warp& warp : block.warps) {
     for (const Path& path : warp.paths) {
@@ -71,7 +73,8 @@ Block::Block(Worker& owner) : worker(owner) {
   shared.resize(grid.code.dynamic_shared_offset + grid.shape.dynamic_shared + shared_slack);
   constexpr std::size_t cache_line = 64;
   frames.resize(warps.size() * frame.bytes + cache_line);
-  std::byte* first_frame = frames.data() + (cache_line - reinterpret_cast<std::uintptr_t>(frames.data()) % cache_line);
+  std::byte* first_frame =
+      frames.data() + (cache_line - reinterpret_cast<std::uintptr_t>(frames.data()) % cache_line);
   local.resize(warps.size() * warp_lanes * worker.local_stride);
   for (std::size_t i = 0; i < warps.size(); ++i) {
     Warp& warp = warps[i];
@@ -168,8 +171,9 @@ void Block::stop_stuck() const {
         if (rendezvous) fault.kind = Fault::Kind::warp_mask;
         fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
       }
-  fault.message = fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They stand at{}",
-                              id.x, id.y, id.z, standing(*this));
+  fault.message =
+      fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They stand at{}",
+                  id.x, id.y, id.z, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 
@@ -177,30 +181,35 @@ void Block::stop_endless() const {
   Fault fault{.kind = Fault::Kind::endless, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
     for (const Path& path : warp.paths)
-      if (fault.where.line == 0 && path.state == Path::State::ready) fault.where = worker.grid.code.line_of(*path.next);
-  fault.message = fmt::format("block ({}, {}, {}) has executed {} warp instructions without coming to its end (the "
-                              "limit is set by WARPFOLD_STEP_LIMIT). Its threads stand at{}",
-                              id.x, id.y, id.z, steps, standing(*this));
+      if (fault.where.line == 0 && path.state == Path::State::ready)
+        fault.where = worker.grid.code.line_of(*path.next);
+  fault.message =
+      fmt::format("block ({}, {}, {}) has executed {} warp instructions without coming to its end (the "
+                  "limit is set by WARPFOLD_STEP_LIMIT). Its threads stand at{}",
+                  id.x, id.y, id.z, steps, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 
 namespace {
 
-Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
+Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
+                 std::uint32_t lanes) {
   const Block& block = *warp.block;
   Fault fault{.kind = kind, .where = block.worker.grid.code.line_of(*op), .other = {}, .message = message};
   if (lanes == 0) return fault;
   Dim3 thread = block.thread_of(warp, static_cast<unsigned>(std::countr_zero(lanes)));
-  fault.message += fmt::format(" (block ({}, {}, {}), thread ({}, {}, {})", block.id.x, block.id.y, block.id.z, thread.x,
-                               thread.y, thread.z);
-  if (std::popcount(lanes) > 1) fault.message += fmt::format(" and {} more of its warp", std::popcount(lanes) - 1);
+  fault.message += fmt::format(" (block ({}, {}, {}), thread ({}, {}, {})", block.id.x, block.id.y,
+                               block.id.z, thread.x, thread.y, thread.z);
+  if (std::popcount(lanes) > 1)
+    fault.message += fmt::format(" and {} more of its warp", std::popcount(lanes) - 1);
   fault.message += ")";
   return fault;
 }
 
 } // namespace
 
-void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message, std::uint32_t lanes) {
+void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
+          std::uint32_t lanes) {
   throw LaunchStopped(make_fault(warp, op, kind, message, lanes));
 }
 
@@ -210,7 +219,8 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   Fault fault = make_fault(warp, op, kind, message, lanes);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
-  // It takes as long as many instructions: whoever wanders in the void for ever is stopped no later than others.
+  // It takes as long as many instructions: whoever wanders in the void for ever is stopped no later than
+  // others.
   warp.block->steps += 1024;
   std::lock_guard lock(grid.mutex);
   if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same

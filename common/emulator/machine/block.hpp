@@ -1,8 +1,8 @@
 // A block of warps on one host thread, and the host thread (worker) that runs blocks.
 #pragma once
 
-#include "watcher.hpp"
 #include "warp.hpp"
+#include "watcher.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -23,8 +23,9 @@ struct LaunchStopped : std::runtime_error {
 };
 
 // Windows of the generic address space (PTX ISA 5.1.7). No host address lies in them.
-inline constexpr std::uint64_t shared_window = 1ull << 56, local_window = 2ull << 56, parameter_window = 3ull << 56,
-                               function_window = 4ull << 56, window_mask = 0xffull << 56;
+inline constexpr std::uint64_t shared_window = 1ull << 56, local_window = 2ull << 56,
+                               parameter_window = 3ull << 56, function_window = 4ull << 56,
+                               window_mask = 0xffull << 56;
 
 // What all workers of a launch share.
 struct Grid {
@@ -35,88 +36,92 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   unsigned workers = 1;
-  std::uint64_t id = 0;                        // %gridid
+  std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
-  std::optional<Fault> fault;                  // the first one; under `mutex`
+  std::optional<Fault> fault; // the first one; under `mutex`
   std::uint64_t block_count() const { return shape.grid.count(); }
-  std::uint32_t shared_bytes() const {         // of a block
+  std::uint32_t shared_bytes() const { // of a block
     return shape.dynamic_shared ? code.dynamic_shared_offset + shape.dynamic_shared : code.static_shared;
   }
 };
 
 struct Barrier {
-  std::uint32_t arrived = 0;                   // threads, of which `waiting` wait (the others used bar.arrive)
+  std::uint32_t arrived = 0; // threads, of which `waiting` wait (the others used bar.arrive)
   std::uint32_t waiting = 0;
-  std::uint32_t expected = 0;                  // threads; 0: all of the block that have not left
-  const Operation* first = nullptr;            // who came first, for the report
-  std::uint32_t population = 0;                // bar.red.popc: predicates that were true...
-  std::uint32_t result_population = 0, result_threads = 0;  // ...of the last completed round
+  std::uint32_t expected = 0;                              // threads; 0: all of the block that have not left
+  const Operation* first = nullptr;                        // who came first, for the report
+  std::uint32_t population = 0;                            // bar.red.popc: predicates that were true...
+  std::uint32_t result_population = 0, result_threads = 0; // ...of the last completed round
 };
 
 struct Block {
   static constexpr unsigned barrier_count = 16;
-  static constexpr std::uint32_t shared_slack = warp_lanes * 16;  // bytes that may be touched, never used
+  static constexpr std::uint32_t shared_slack = warp_lanes * 16; // bytes that may be touched, never used
   enum class Progress : std::uint8_t { done, running, stuck };
 
   Worker& worker;
   Dim3 id{0, 0, 0};
   std::uint64_t linear_id = 0;
   std::uint32_t threads = 0, alive = 0;
-  std::uint64_t steps = 0;                     // warp instructions so far, updated once a slice
+  std::uint64_t steps = 0; // warp instructions so far, updated once a slice
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
-  std::vector<std::byte> frames, local;        // storage of the warps' kernel frames and local memory
+  std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
-  std::shared_ptr<void> notes;                 // what a watcher keeps with the block
+  std::shared_ptr<void> notes; // what a watcher keeps with the block
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);
-  Progress run();                              // every warp once, until it waits or its slice is over
+  Progress run(); // every warp once, until it waits or its slice is over
   // A path of `warp` is at a barrier that `expected` threads must reach (0: all).
-  void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving, std::uint32_t expected,
-              std::uint32_t true_predicates, bool waits);
-  void left(std::uint32_t threads_leaving);    // these will never reach a barrier
+  void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving,
+              std::uint32_t expected, std::uint32_t true_predicates, bool waits);
+  void left(std::uint32_t threads_leaving); // these will never reach a barrier
   [[noreturn]] void stop_stuck() const;
   [[noreturn]] void stop_endless() const;
-  Dim3 thread_of(const Warp& warp, unsigned lane) const;  // threadIdx
+  Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
 private:
   void check(unsigned barrier);
 };
 
 // Where the allocation lies that an operation accessed last: most accesses need no look-up.
-struct KnownRange { std::uint64_t begin = 1, end = 0; };
+struct KnownRange {
+  std::uint64_t begin = 1, end = 0;
+};
 
-// Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is remembered.
+// Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is
+// remembered.
 struct Pattern {
   std::uint64_t stride = 0;
-  std::uint32_t mask = 0, first = 0, width = 0;  // first: of the address, modulo a row of banks
+  std::uint32_t mask = 0, first = 0, width = 0; // first: of the address, modulo a row of banks
   std::uint16_t count = 0, ideal = 0;
 };
 
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;                  // by operation
-  std::vector<KnownRange> ranges;              // by operation
+  std::vector<Tally> tallies;     // by operation
+  std::vector<KnownRange> ranges; // by operation
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
-  std::uint32_t local_stride = 0;              // bytes of local memory a lane
+  std::uint32_t local_stride = 0; // bytes of local memory a lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
   // Where accesses end up that must not happen: zeros, as long as the widest access.
-  std::byte* nowhere() { return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_)); }
+  std::byte* nowhere() {
+    return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_));
+  }
 
   explicit Worker(Grid& grid);
-  void run();                                  // blocks until the grid has none left, or a fault
-  std::uint64_t instructions() const;          // warp instructions so far
+  void run();                         // blocks until the grid has none left, or a fault
+  std::uint64_t instructions() const; // warp instructions so far
 
 private:
   std::uint64_t nowhere_[8] = {};
   std::unique_ptr<Block> take_block();
-  bool run_turn(Block& block);                 // true: the block came to its end; false: others get their turn
-
+  bool run_turn(Block& block); // true: the block came to its end; false: others get their turn
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
@@ -131,4 +136,4 @@ void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::u
 // The part that changes from block to block.
 void fill_block_specials(const Warp& warp, const Frame& frame, std::byte* storage);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -13,7 +13,8 @@ namespace {
 // A builtin's arguments and result, lane by lane, in the caller's frame.
 class Arguments {
 public:
-  Arguments(Warp& warp, const Operation* op) : warp_(warp), list_(warp.worker->grid.code.lists.data() + op->list) {}
+  Arguments(Warp& warp, const Operation* op)
+      : warp_(warp), list_(warp.worker->grid.code.lists.data() + op->list) {}
   unsigned count() const { return list_[0]; }
   u64 get(unsigned index, unsigned lane) const {
     u64 value = 0;
@@ -24,7 +25,8 @@ public:
   void set_result(unsigned lane, u64 value) const {
     const std::uint32_t* results = list_ + 1 + 2 * count();
     if (results[0] == 0) return;
-    std::memcpy(warp_.frame + results[1] + lane * results[2], &value, std::min<std::size_t>(sizeof value, results[2]));
+    std::memcpy(warp_.frame + results[1] + lane * results[2], &value,
+                std::min<std::size_t>(sizeof value, results[2]));
   }
 
 private:
@@ -45,10 +47,10 @@ std::string read_string(Warp& warp, const Operation* op, unsigned lane, u64 addr
 
 // One conversion of a printf format: "%-8.3lld".
 struct Conversion {
-  std::string spec;      // as the host's snprintf takes it
+  std::string spec; // as the host's snprintf takes it
   char kind = 0;
   bool is_long = false;
-  int stars = 0;         // widths and precisions that are arguments
+  int stars = 0; // widths and precisions that are arguments
 };
 
 Conversion parse_conversion(const std::string& format, std::size_t& at) {
@@ -80,23 +82,28 @@ public:
         continue;
       }
       Conversion conversion = parse_conversion(text, at);
-      if (conversion.kind == '%') out += '%';
-      else if (conversion.kind != 0) out += convert(conversion);
+      if (conversion.kind == '%')
+        out += '%';
+      else if (conversion.kind != 0)
+        out += convert(conversion);
     }
     return out;
   }
   int converted() const { return converted_; }
 
 private:
-  template <typename T> T take() {
+  template <typename T>
+  T take() {
     next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value;
-    std::memcpy(&value, generic_at(warp_, op_, lane_, next_, sizeof(T), sizeof(T), AccessKind::load), sizeof(T));
+    std::memcpy(&value, generic_at(warp_, op_, lane_, next_, sizeof(T), sizeof(T), AccessKind::load),
+                sizeof(T));
     next_ += sizeof(T);
     return value;
   }
 
-  template <typename T> std::string print(const Conversion& conversion, const int* stars, T value) {
+  template <typename T>
+  std::string print(const Conversion& conversion, const int* stars, T value) {
     auto write = [&](char* to, std::size_t size) {
       const char* spec = conversion.spec.c_str();
       if (conversion.stars == 2) return std::snprintf(to, size, spec, stars[0], stars[1], value);
@@ -117,12 +124,22 @@ private:
       u64 pointer = take<u64>();
       return print(conversion, stars, pointer ? read_string(warp_, op_, lane_, pointer).c_str() : "(null)");
     }
-    case 'p': return print(conversion, stars, reinterpret_cast<void*>(take<u64>()));
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+    case 'p':
+      return print(conversion, stars, reinterpret_cast<void*>(take<u64>()));
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
       return print(conversion, stars, take<double>());
-    case 'n': return "";
+    case 'n':
+      return "";
     default:
-      return conversion.is_long ? print(conversion, stars, take<s64>()) : print(conversion, stars, take<s32>());
+      return conversion.is_long ? print(conversion, stars, take<s64>())
+                                : print(conversion, stars, take<s32>());
     }
   }
 
@@ -150,7 +167,9 @@ const Operation* allocate(Warp& warp, const Operation* op) {
     u64 size = arguments.get(0, lane);
     void* memory = nullptr;
     try {
-      if (size) memory = warp.worker->grid.memory.allocate(size, MemoryKind::device, fmt::format("{} bytes of a kernel's malloc", size));
+      if (size)
+        memory = warp.worker->grid.memory.allocate(size, MemoryKind::device,
+                                                   fmt::format("{} bytes of a kernel's malloc", size));
     } catch (const std::bad_alloc&) { // malloc returns null then
     }
     arguments.set_result(lane, reinterpret_cast<u64>(memory));
@@ -176,7 +195,8 @@ const Operation* fail_assertion(Warp& warp, const Operation* op) {
   auto lane = static_cast<unsigned>(std::countr_zero(warp.mask));
   auto text = [&](unsigned index) { return read_string(warp, op, lane, arguments.get(index, lane)); };
   stop(warp, op, Fault::Kind::assertion,
-       fmt::format("{}:{}: {}: assertion `{}' failed", text(1), arguments.get(2, lane), text(3), text(0)), warp.mask);
+       fmt::format("{}:{}: {}: assertion `{}' failed", text(1), arguments.get(2, lane), text(3), text(0)),
+       warp.mask);
 }
 
 struct Builtin {
@@ -184,12 +204,15 @@ struct Builtin {
   Handler run;
   unsigned arguments;
 };
-constexpr Builtin builtins[] = {
-    {"vprintf", print_formatted, 2}, {"malloc", allocate, 1}, {"free", release, 1}, {"__assertfail", fail_assertion, 5}};
+constexpr Builtin builtins[] = {{"vprintf", print_formatted, 2},
+                                {"malloc", allocate, 1},
+                                {"free", release, 1},
+                                {"__assertfail", fail_assertion, 5}};
 
 } // namespace
 
-void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name, std::uint32_t slots) {
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name,
+                    std::uint32_t slots) {
   for (const Builtin& builtin : builtins)
     if (builtin.name == name && decoder.code().lists[slots] == builtin.arguments) {
       decoder.emit(builtin.run).list = slots;

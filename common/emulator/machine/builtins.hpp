@@ -1,13 +1,13 @@
-// Functions that a kernel may call though no PTX defines them: printf, malloc, free, assert (CUDA Programming Guide,
-// "Formatted Output", "Dynamic Global Memory Allocation", "Assertion").
+// Functions that a kernel may call though no PTX defines them: printf, malloc, free, assert (CUDA Programming
+// Guide, "Formatted Output", "Dynamic Global Memory Allocation", "Assertion").
 #pragma once
 
 #include "decoder.hpp"
 
 namespace warpfold::machine {
 
-// Emits a call of the builtin `name`; `slots` lists its arguments and results as Warp::call reads them. Refuses a name
-// that is none.
+// Emits a call of the builtin `name`; `slots` lists its arguments and results as Warp::call reads them.
+// Refuses a name that is none.
 void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name, std::uint32_t slots);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -17,13 +17,14 @@ struct Distinct {
   }
 };
 
-template <typename Visit> void each_lane(std::uint32_t mask, Visit visit) {
+template <typename Visit>
+void each_lane(std::uint32_t mask, Visit visit) {
   for (; mask; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
 // Passes for lanes whose words the banks serve together.
 unsigned passes(const std::uint64_t* addresses, std::uint32_t mask, unsigned words) {
-  std::uint64_t first_word[bank_count];  // the first word wanted of each bank; more go to `more`
+  std::uint64_t first_word[bank_count]; // the first word wanted of each bank; more go to `more`
   std::uint32_t seen = 0;
   Distinct more;
   std::uint8_t in_bank[bank_count];

@@ -1,5 +1,6 @@
 // What the memory pipes do with one warp's request: pure functions of addresses, mask and width.
-// Rules: CUDA Programming Guide, "Maximize Memory Throughput"; Nsight Compute's metrics tables (sectors, wavefronts).
+// Rules: CUDA Programming Guide, "Maximize Memory Throughput"; Nsight Compute's metrics tables (sectors,
+// wavefronts).
 #pragma once
 
 #include <bit>
@@ -20,12 +21,12 @@ inline unsigned contiguous_sectors(std::uint64_t first, unsigned bytes) {
 }
 
 struct Wavefronts {
-  unsigned count = 0;  // passes that the shared memory needs
-  unsigned ideal = 0;  // passes that it would need if no two lanes met in a bank
+  unsigned count = 0; // passes that the shared memory needs
+  unsigned ideal = 0; // passes that it would need if no two lanes met in a bank
 };
 
-// A pass serves one word of each bank. Lanes that want the same word share it. Accesses of 8 (16) bytes a lane are
-// served half (a quarter of) a warp at a time.
+// A pass serves one word of each bank. Lanes that want the same word share it. Accesses of 8 (16) bytes a
+// lane are served half (a quarter of) a warp at a time.
 Wavefronts wavefronts(const std::uint64_t* addresses, std::uint32_t mask, unsigned width);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -1,9 +1,9 @@
-// A decoded kernel: one flat array of operations, each a handler and the places of its operands. Nothing in it is
-// looked up by name while it runs.
+// A decoded kernel: one flat array of operations, each a handler and the places of its operands. Nothing in
+// it is looked up by name while it runs.
 //
-// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit a lane). Constants
-// and special registers are rows too, filled before the block starts, so that a handler never asks what kind of
-// operand it was given. Rows are named by their offset in the frame of the function that runs.
+// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit a lane).
+// Constants and special registers are rows too, filled before the block starts, so that a handler never asks
+// what kind of operand it was given. Rows are named by their offset in the frame of the function that runs.
 #pragma once
 
 #include "machine.hpp"
@@ -17,36 +17,44 @@ namespace warpfold::machine {
 struct Warp;
 struct Operation;
 
-// Executes one operation for the active lanes. Returns the operation that comes next, or null where the warp must
-// stop for now (it waits, it is done, or its time slice is over).
+// Executes one operation for the active lanes. Returns the operation that comes next, or null where the warp
+// must stop for now (it waits, it is done, or its time slice is over).
 using Handler = const Operation* (*)(Warp&, const Operation*);
 
 struct alignas(64) Operation {
   Handler run = nullptr;
-  Handler guarded = nullptr;           // set: `run` is the guard, and this is what it protects
-  const Operation* target = nullptr;   // branches: where to; where diverged lanes meet: `meeting`
+  Handler guarded = nullptr;         // set: `run` is the guard, and this is what it protects
+  const Operation* target = nullptr; // branches: where to; where diverged lanes meet: `meeting`
   const Operation* meeting = nullptr;
-  std::uint32_t d = 0, a = 0, b = 0, c = 0;  // rows: destination and sources
-  std::int64_t immediate = 0;          // address offset, or what the handler says
-  std::uint32_t index = 0;             // its own place in Code::operations, and of its tally
-  std::uint32_t location = 0;          // index into ptx::Module::locations
-  std::uint32_t guard = 0;             // row of the guarding predicate
+  std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
+  std::int64_t immediate = 0;               // address offset, or what the handler says
+  std::uint32_t index = 0;                  // its own place in Code::operations, and of its tally
+  std::uint32_t location = 0;               // index into ptx::Module::locations
+  std::uint32_t guard = 0;                  // row of the guarding predicate
   bool guard_negated = false;
-  std::uint8_t width = 0;              // bytes of an address register: 4 or 8
-  std::uint8_t order = 0;              // MemoryOrder of memory operations and fences
-  std::uint8_t scope = 0;              // MemoryScope likewise
-  std::uint32_t e = 0;                 // a fourth source, or a count
-  std::uint32_t list = 0;              // first entry in Code::lists (vector elements, call arguments, jump tables)
+  std::uint8_t width = 0; // bytes of an address register: 4 or 8
+  std::uint8_t order = 0; // MemoryOrder of memory operations and fences
+  std::uint8_t scope = 0; // MemoryScope likewise
+  std::uint32_t e = 0;    // a fourth source, or a count
+  std::uint32_t list = 0; // first entry in Code::lists (vector elements, call arguments, jump tables)
 };
 
 // `unordered` is volatile: each access happens, but it orders nothing.
-enum class MemoryOrder : std::uint8_t { weak, unordered, relaxed, acquire, release, acquire_release, sequential };
+enum class MemoryOrder : std::uint8_t {
+  weak,
+  unordered,
+  relaxed,
+  acquire,
+  release,
+  acquire_release,
+  sequential
+};
 enum class MemoryScope : std::uint8_t { block, cluster, device, system };
 
 struct Constant {
   std::uint32_t row = 0;
-  std::uint8_t width = 0;              // 2, 4, 8 or 16 bytes a lane; 0: a predicate
-  bool local_address = false;          // `bits` is an offset in the function's local memory
+  std::uint8_t width = 0;     // 2, 4, 8 or 16 bytes a lane; 0: a predicate
+  bool local_address = false; // `bits` is an offset in the function's local memory
   std::uint64_t bits = 0, high_bits = 0;
 };
 
@@ -60,31 +68,36 @@ struct SpecialRow {
 struct Frame {
   const Operation* entry = nullptr;
   std::uint32_t bytes = 0;
-  std::uint32_t local_bytes = 0;       // local memory a lane
+  std::uint32_t local_bytes = 0; // local memory a lane
   std::vector<Constant> constants;
   std::vector<SpecialRow> specials;
-  struct Slot { std::uint32_t row = 0, width = 0; };  // `width` bytes a lane, side by side
+  struct Slot {
+    std::uint32_t row = 0, width = 0;
+  }; // `width` bytes a lane, side by side
   std::vector<Slot> parameters, results;
-  std::uint32_t function = 0;          // index into ptx::Module::functions
+  std::uint32_t function = 0; // index into ptx::Module::functions
 };
 
 struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<Operation> operations;
-  // For each operation, the one that heads its basic block and counts how often the block was entered; an operation
-  // that the PTX does not have (a head) is its own. Operations of one block follow their head.
+  // For each operation, the one that heads its basic block and counts how often the block was entered; an
+  // operation that the PTX does not have (a head) is its own. Operations of one block follow their head.
   std::vector<std::uint32_t> head_of;
   std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for heads and the like
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel
   std::vector<std::uint32_t> lists;
-  std::vector<std::string> messages;           // of operations that stop the launch
-  struct SharedName { std::uint64_t offset = 0, size = 0; std::string name; };  // size 0: to the end
-  std::vector<SharedName> shared_names;        // variables in shared memory, by offset
-  std::uint32_t static_shared = 0;             // bytes
-  std::uint32_t dynamic_shared_offset = 0;     // where the launch's own shared memory begins
+  std::vector<std::string> messages; // of operations that stop the launch
+  struct SharedName {
+    std::uint64_t offset = 0, size = 0;
+    std::string name;
+  };                                       // size 0: to the end
+  std::vector<SharedName> shared_names;    // variables in shared memory, by offset
+  std::uint32_t static_shared = 0;         // bytes
+  std::uint32_t dynamic_shared_offset = 0; // where the launch's own shared memory begins
   bool has_calls = false;
 
   SourceLine line_of(const Operation& operation) const;
@@ -92,7 +105,8 @@ struct Code {
 };
 
 // Decodes the kernel and every function that it can reach. Instructions that the machine does not have become
-// operations that stop the launch with their name; throws std::runtime_error only where the kernel cannot be laid out.
+// operations that stop the launch with their name; throws std::runtime_error only where the kernel cannot be
+// laid out.
 std::unique_ptr<Code> decode(const Program& program, std::uint32_t function);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -16,7 +16,8 @@ namespace {
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 
 // The ordered comparisons are false where an operand is NaN; those that end in u are true then.
-template <Compare Which, typename T> inline bool compares(T a, T b) {
+template <Compare Which, typename T>
+inline bool compares(T a, T b) {
   using enum Compare;
   bool unordered = false;
   if constexpr (std::is_floating_point_v<T>) unordered = a != a || b != b;
@@ -36,36 +37,48 @@ template <Compare Which, typename T> inline bool compares(T a, T b) {
   return unordered;
 }
 
-template <typename T, typename S> inline T loaded(S raw) {
-  if constexpr (std::is_same_v<S, T>) return raw;
-  else return static_cast<T>(raw);
+template <typename T, typename S>
+inline T loaded(S raw) {
+  if constexpr (std::is_same_v<S, T>)
+    return raw;
+  else
+    return static_cast<T>(raw);
 }
 
 #ifdef __AVX512F__
 // The comparison as the numbers that vpcmp and vcmpps take (Intel SDM, VPCMPD and VCMPPS).
-template <Compare Which> constexpr int integer_code() {
+template <Compare Which>
+constexpr int integer_code() {
   using enum Compare;
   return Which == eq ? 0 : Which == lt ? 1 : Which == le ? 2 : Which == ne ? 4 : Which == ge ? 5 : 6;
 }
-template <Compare Which> constexpr int float_code() {
+template <Compare Which>
+constexpr int float_code() {
   using enum Compare;
   constexpr int codes[] = {0, 12, 17, 18, 30, 29, 8, 4, 25, 26, 22, 21, 7, 3};
   return codes[static_cast<int>(Which)];
 }
 
 // One vector of 64 bytes at a time gives its lanes' bits at once.
-template <Compare Which, typename T> inline u32 compare_vectors(const T* a, const T* b) {
+template <Compare Which, typename T>
+inline u32 compare_vectors(const T* a, const T* b) {
   constexpr unsigned per_vector = 64 / sizeof(T);
   u32 bits = 0;
   for (unsigned lane = 0; lane < warp_lanes; lane += per_vector) {
     __m512i x = _mm512_loadu_si512(a + lane), y = _mm512_loadu_si512(b + lane);
     u32 part;
-    if constexpr (std::is_same_v<T, float>) part = _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), float_code<Which>());
-    else if constexpr (std::is_same_v<T, double>) part = _mm512_cmp_pd_mask(_mm512_castsi512_pd(x), _mm512_castsi512_pd(y), float_code<Which>());
-    else if constexpr (std::is_same_v<T, s32>) part = _mm512_cmp_epi32_mask(x, y, integer_code<Which>());
-    else if constexpr (std::is_same_v<T, u32>) part = _mm512_cmp_epu32_mask(x, y, integer_code<Which>());
-    else if constexpr (std::is_same_v<T, s64>) part = _mm512_cmp_epi64_mask(x, y, integer_code<Which>());
-    else part = _mm512_cmp_epu64_mask(x, y, integer_code<Which>());
+    if constexpr (std::is_same_v<T, float>)
+      part = _mm512_cmp_ps_mask(_mm512_castsi512_ps(x), _mm512_castsi512_ps(y), float_code<Which>());
+    else if constexpr (std::is_same_v<T, double>)
+      part = _mm512_cmp_pd_mask(_mm512_castsi512_pd(x), _mm512_castsi512_pd(y), float_code<Which>());
+    else if constexpr (std::is_same_v<T, s32>)
+      part = _mm512_cmp_epi32_mask(x, y, integer_code<Which>());
+    else if constexpr (std::is_same_v<T, u32>)
+      part = _mm512_cmp_epu32_mask(x, y, integer_code<Which>());
+    else if constexpr (std::is_same_v<T, s64>)
+      part = _mm512_cmp_epi64_mask(x, y, integer_code<Which>());
+    else
+      part = _mm512_cmp_epu64_mask(x, y, integer_code<Which>());
     bits |= part << lane;
   }
   return bits;
@@ -87,8 +100,10 @@ inline u32 gather_bits(const std::uint8_t* bytes) {
 #endif
 }
 
-// A bit a lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as float).
-template <Compare Which, typename T, typename S> inline u32 compare_bits(const S* a, const S* b) {
+// A bit a lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as
+// float).
+template <Compare Which, typename T, typename S>
+inline u32 compare_bits(const S* a, const S* b) {
 #ifdef __AVX512F__
   if constexpr (std::is_same_v<S, T> && sizeof(T) >= 4) return compare_vectors<Which, T>(a, b);
 #endif
@@ -101,17 +116,20 @@ template <Compare Which, typename T, typename S> inline u32 compare_bits(const S
 }
 
 // setp.cmp p, a, b; the common form.
-template <Compare Which, typename T, typename S> const Operation* set_predicate(Warp& warp, const Operation* op) {
+template <Compare Which, typename T, typename S>
+const Operation* set_predicate(Warp& warp, const Operation* op) {
   u32 bits = compare_bits<Which, T, S>(warp.row<S>(op->a), warp.row<S>(op->b));
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | (bits & warp.mask);
   return op + 1;
 }
 
-// What follows the comparison in setp.cmp.bool p|q, a, b, c: d holds the comparison, e its complement (or nothing).
+// What follows the comparison in setp.cmp.bool p|q, a, b, c: d holds the comparison, e its complement (or
+// nothing).
 enum class Combine : std::uint8_t { conjunction, disjunction, exclusive };
 constexpr std::int64_t negate_c = 1, write_second = 2;
-template <Combine How> const Operation* combine_predicates(Warp& warp, const Operation* op) {
+template <Combine How>
+const Operation* combine_predicates(Warp& warp, const Operation* op) {
   u32 compared = *warp.row<u32>(op->a), other = *warp.row<u32>(op->c);
   if (op->immediate & negate_c) other = ~other;
   auto combine = [&](u32 x) {
@@ -127,13 +145,17 @@ template <Combine How> const Operation* combine_predicates(Warp& warp, const Ope
   return op + 1;
 }
 
-template <Compare Which> Handler pick_compare(ptx::Type type) {
+template <Compare Which>
+Handler pick_compare(ptx::Type type) {
   if (type == ptx::Type::f16) return set_predicate<Which, float, Half>;
   if (type == ptx::Type::bf16) return set_predicate<Which, float, BFloat>;
-  return pick<u16, s16, u32, s32, u64, s64, float, double>(type, []<typename T>(std::type_identity<T>) -> Handler {
-    if constexpr (Which > Compare::ge && !std::is_floating_point_v<T>) return nullptr;
-    else return set_predicate<Which, T, T>;
-  });
+  return pick<u16, s16, u32, s32, u64, s64, float, double>(
+      type, []<typename T>(std::type_identity<T>) -> Handler {
+        if constexpr (Which > Compare::ge && !std::is_floating_point_v<T>)
+          return nullptr;
+        else
+          return set_predicate<Which, T, T>;
+      });
 }
 
 // lo, ls, hi and hs are the unsigned names of lt, le, gt and ge.
@@ -159,9 +181,14 @@ Handler pick_compare(const ptx::Instruction& in, ptx::Type type) {
 }
 
 // With .ftz, subnormal operands count as zeros: they are made that first, in a row of their own.
-constexpr auto flushed = [](float a) { return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(0.0f, a) : a; };
-constexpr auto flushed_half = [](Half a) { return std::fabs(double(a)) < 0x1p-14 ? Half(std::copysign(0.0, double(a))) : a; };
-std::uint32_t compared_source(Decoder& decoder, const ptx::Instruction& in, const ptx::Operand& operand, ptx::Type type) {
+constexpr auto flushed = [](float a) {
+  return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(0.0f, a) : a;
+};
+constexpr auto flushed_half = [](Half a) {
+  return std::fabs(double(a)) < 0x1p-14 ? Half(std::copysign(0.0, double(a))) : a;
+};
+std::uint32_t compared_source(Decoder& decoder, const ptx::Instruction& in, const ptx::Operand& operand,
+                              ptx::Type type) {
   std::uint32_t source = decoder.source(operand, type);
   if (!in.has("ftz")) return source;
   bool narrow = type == ptx::Type::f16;
@@ -184,8 +211,8 @@ Handler pick_combine(const ptx::Instruction& in) {
   return combine_predicates<Combine::conjunction>;
 }
 
-void emit_combine(Decoder& decoder, const ptx::Instruction& in, std::uint32_t d, std::uint32_t compared, std::int64_t flags,
-                  std::uint32_t second) {
+void emit_combine(Decoder& decoder, const ptx::Instruction& in, std::uint32_t d, std::uint32_t compared,
+                  std::int64_t flags, std::uint32_t second) {
   bool has_c = in.operands.size() == 4;
   ptx::Operand always{ptx::Immediate{ptx::Immediate::Kind::integer, 1}};
   const ptx::Operand& c = has_c ? in.operands[3] : always;
@@ -206,13 +233,16 @@ void decode_setp(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Operand scratch{ptx::Sink{}};
   std::uint32_t compared = emit_compare(decoder, in, type, decoder.predicate(scratch));
   if (!pair) return emit_combine(decoder, in, decoder.predicate(in.operands[0]), compared, 0, 0);
-  std::uint32_t first = pair->first_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->first.index);
-  std::uint32_t second = pair->second_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->second.index);
+  std::uint32_t first =
+      pair->first_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->first.index);
+  std::uint32_t second =
+      pair->second_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->second.index);
   emit_combine(decoder, in, first, compared, write_second, second);
 }
 
 // set.cmp.dtype.stype d, a, b: all ones or 1.0 where it holds.
-template <typename D> const Operation* spread_predicate(Warp& warp, const Operation* op) {
+template <typename D>
+const Operation* spread_predicate(Warp& warp, const Operation* op) {
   u32 bits = *warp.row<u32>(op->a);
   auto yes = static_cast<D>(op->immediate);
   write_lanes(warp, warp.row<D>(op->d), [=](unsigned lane) { return bits >> lane & 1 ? yes : D{0}; });
@@ -234,12 +264,14 @@ void decode_set(Decoder& decoder, const ptx::Instruction& in) {
   if (to == ptx::Type::f16) yes = 0x3c00;
   if (to == ptx::Type::bf16) yes = 0x3f80;
   bool narrow = ptx::size_of(to) == 2;
-  decoder.emit(narrow ? spread_predicate<u16> : spread_predicate<u32>, decoder.destination(in.operands[0], narrow ? 2 : 4),
-               compared)
+  decoder
+      .emit(narrow ? spread_predicate<u16> : spread_predicate<u32>,
+            decoder.destination(in.operands[0], narrow ? 2 : 4), compared)
       .immediate = yes;
 }
 
-template <typename T> const Operation* select(Warp& warp, const Operation* op) {
+template <typename T>
+const Operation* select(Warp& warp, const Operation* op) {
   const T *a = warp.row<T>(op->a), *b = warp.row<T>(op->b);
   u32 bits = *warp.row<u32>(op->c) ^ static_cast<u32>(op->immediate);
   write_lanes(warp, warp.row<T>(op->d), [=](unsigned lane) { return bits >> lane & 1 ? a[lane] : b[lane]; });
@@ -251,9 +283,10 @@ void decode_selp(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Type type = type_modifier(in);
   std::size_t width = ptx::size_of(type);
   Handler run = width == 2 ? select<u16> : width == 4 ? select<u32> : width == 8 ? select<u64> : nullptr;
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(width)),
-               decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
-               decoder.predicate(in.operands[3]))
+  decoder
+      .emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(width)),
+            decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
+            decoder.predicate(in.operands[3]))
       .immediate = decoder.is_negated(in.operands[3]) ? -1 : 0;
 }
 
@@ -262,19 +295,23 @@ void decode_slct(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"ftz"});
   need_operands(in, 4);
   ptx::Type type = type_modifier(in, 1), by = type_modifier(in);
-  Handler run = pick<u16, u32, s32, u64, s64, float, double>(type, [=]<typename T>(std::type_identity<T>) -> Handler {
-    return by == ptx::Type::f32 ? Handler{ternary<select_by_sign, T, T, T, float>}
-                                : Handler{ternary<select_by_sign, T, T, T, s32>};
-  });
+  Handler run =
+      pick<u16, u32, s32, u64, s64, float, double>(type, [=]<typename T>(std::type_identity<T>) -> Handler {
+        return by == ptx::Type::f32 ? Handler{ternary<select_by_sign, T, T, T, float>}
+                                    : Handler{ternary<select_by_sign, T, T, T, s32>};
+      });
   decoder.emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(ptx::size_of(type))),
                decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
                decoder.source(in.operands[3], by));
 }
 
-constexpr Opcode opcodes[] = {{"setp", decode_setp}, {"set", decode_set}, {"selp", decode_selp}, {"slct", decode_slct}};
+constexpr Opcode opcodes[] = {
+    {"setp", decode_setp}, {"set", decode_set}, {"selp", decode_selp}, {"slct", decode_slct}};
 
 } // namespace
 
-std::span<const Opcode> compare_opcodes() { return opcodes; }
+std::span<const Opcode> compare_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

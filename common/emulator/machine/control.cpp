@@ -1,4 +1,5 @@
-// Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block heads and guards.
+// Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block
+// heads and guards.
 #include "builtins.hpp"
 #include "memory.hpp"
 
@@ -43,7 +44,9 @@ inline const Operation* enter(Warp& warp, const Operation* head_of_block) {
   return head(warp, head_of_block);
 }
 
-const Operation* branch(Warp& warp, const Operation* op) { return go_to(warp, op, op->target); }
+const Operation* branch(Warp& warp, const Operation* op) {
+  return go_to(warp, op, op->target);
+}
 
 const Operation* branch_if(Warp& warp, const Operation* op) {
   u32 taken = guard_mask(warp, op);
@@ -63,7 +66,8 @@ void decode_bra(Decoder& decoder, const ptx::Instruction& in) {
   auto* label = in.operands.empty() ? nullptr : std::get_if<ptx::LabelOperand>(&in.operands[0].value);
   if (!label) refuse(in);
   bool conditional = in.guard.predicate >= 0;
-  std::uint32_t predicate = conditional ? decoder.register_row(static_cast<std::uint32_t>(in.guard.predicate)) : 0;
+  std::uint32_t predicate =
+      conditional ? decoder.register_row(static_cast<std::uint32_t>(in.guard.predicate)) : 0;
   Operation& op = decoder.emit(conditional ? branch_if : branch);
   op.guard = predicate;
   op.guard_negated = in.guard.negated;
@@ -75,9 +79,12 @@ void decode_bra(Decoder& decoder, const ptx::Instruction& in) {
 const Operation* branch_by_index(Warp& warp, const Operation* op) {
   const u32* index = warp.row<u32>(op->a);
   u32 first = index[std::countr_zero(warp.mask)], together = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) together |= static_cast<u32>(index[lane] == first) << lane;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    together |= static_cast<u32>(index[lane] == first) << lane;
   together &= warp.mask;
-  if (first >= op->e) stop(warp, op, Fault::Kind::invalid_instruction, "jumps through a table with an index beyond its end", together);
+  if (first >= op->e)
+    stop(warp, op, Fault::Kind::invalid_instruction, "jumps through a table with an index beyond its end",
+         together);
   const Code& code = warp.worker->grid.code;
   const Operation* target = code.operations.data() + code.lists[op->list + first];
   ++warp.tallies[op->index].requests;
@@ -96,15 +103,23 @@ void decode_brx(Decoder& decoder, const ptx::Instruction& in) {
   decoder.set_meeting(op);
 }
 
-const Operation* exit_kernel(Warp& warp, const Operation* op) { return warp.leave(warp.mask, op + 1); }
+const Operation* exit_kernel(Warp& warp, const Operation* op) {
+  return warp.leave(warp.mask, op + 1);
+}
 
 const Operation* trap(Warp& warp, const Operation* op) {
   stop(warp, op, Fault::Kind::trap, "executes trap: the kernel stops itself here", warp.mask);
 }
 
-void decode_ret(Decoder& decoder, const ptx::Instruction&) { decoder.emit(leave_function); }
-void decode_exit(Decoder& decoder, const ptx::Instruction&) { decoder.emit(exit_kernel); }
-void decode_trap(Decoder& decoder, const ptx::Instruction&) { decoder.emit(trap); }
+void decode_ret(Decoder& decoder, const ptx::Instruction&) {
+  decoder.emit(leave_function);
+}
+void decode_exit(Decoder& decoder, const ptx::Instruction&) {
+  decoder.emit(exit_kernel);
+}
+void decode_trap(Decoder& decoder, const ptx::Instruction&) {
+  decoder.emit(trap);
+}
 
 const Operation* call_function(Warp& warp, const Operation* op) {
   return warp.call(op, static_cast<std::uint32_t>(op->immediate));
@@ -115,13 +130,15 @@ const Operation* call_address(Warp& warp, const Operation* op) {
   const u64* address = warp.row<u64>(op->a);
   u64 first = address[std::countr_zero(warp.mask)];
   u32 together = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) together |= static_cast<u32>(address[lane] == first) << lane;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    together |= static_cast<u32>(address[lane] == first) << lane;
   together &= warp.mask;
   const Code& code = warp.worker->grid.code;
   u64 function = first & ~window_mask;
   if ((first & window_mask) != function_window || function >= code.frame_of_function.size() ||
       code.frame_of_function[function] < 0)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first), together);
+    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first),
+         together);
   if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->meeting);
   return warp.call(op, static_cast<std::uint32_t>(code.frame_of_function[function]));
 }
@@ -167,7 +184,9 @@ const Operation* sleep(Warp& warp, const Operation* op) {
   note_possible_spin(warp);
   return op + 1;
 }
-void decode_nanosleep(Decoder& decoder, const ptx::Instruction&) { decoder.emit(sleep); }
+void decode_nanosleep(Decoder& decoder, const ptx::Instruction&) {
+  decoder.emit(sleep);
+}
 
 constexpr Opcode opcodes[] = {
     {"bra", decode_bra, Guarding::decodes},
@@ -179,7 +198,8 @@ constexpr Opcode opcodes[] = {
     {"brkpt", decode_nothing},
     {"pmevent", decode_nothing},
     {"nanosleep", decode_nanosleep},
-    {"griddepcontrol", decode_nothing}, // launches run one after the other, so what they would wait for is done
+    {"griddepcontrol",
+     decode_nothing}, // launches run one after the other, so what they would wait for is done
     {"setmaxnreg", decode_nothing},
 };
 
@@ -200,6 +220,8 @@ const Operation* stop_unsupported(Warp& warp, const Operation* op) {
   stop(warp, op, Fault::Kind::unsupported, warp.worker->grid.code.messages[op->list], warp.mask);
 }
 
-std::span<const Opcode> control_opcodes() { return opcodes; }
+std::span<const Opcode> control_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

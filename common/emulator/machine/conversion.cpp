@@ -14,23 +14,29 @@ enum class Rounding : std::uint8_t { none, nearest, zero, down, up };
 
 int host_mode(Rounding rounding) {
   switch (rounding) {
-  case Rounding::zero: return FE_TOWARDZERO;
-  case Rounding::down: return FE_DOWNWARD;
-  case Rounding::up: return FE_UPWARD;
-  default: return FE_TONEAREST;
+  case Rounding::zero:
+    return FE_TOWARDZERO;
+  case Rounding::down:
+    return FE_DOWNWARD;
+  case Rounding::up:
+    return FE_UPWARD;
+  default:
+    return FE_TONEAREST;
   }
 }
 
-template <Rounding How, typename F> F to_whole(F x) {
+template <Rounding How, typename F>
+F to_whole(F x) {
   if constexpr (How == Rounding::zero) return std::trunc(x);
   if constexpr (How == Rounding::down) return std::floor(x);
   if constexpr (How == Rounding::up) return std::ceil(x);
   return std::nearbyint(x);
 }
 
-// Out of range clamps, NaN becomes 0 (for s64/u64 and the narrow types alike, as the ISA's table says for NVIDIA's
-// hardware since sm_20: NaN to 0 in 32 bits and below, and 0x8000... in 64).
-template <typename I, typename F> I clamp_to(F x) {
+// Out of range clamps, NaN becomes 0 (for s64/u64 and the narrow types alike, as the ISA's table says for
+// NVIDIA's hardware since sm_20: NaN to 0 in 32 bits and below, and 0x8000... in 64).
+template <typename I, typename F>
+I clamp_to(F x) {
   constexpr F low = static_cast<F>(std::numeric_limits<I>::min());
   constexpr F high = static_cast<F>(std::numeric_limits<I>::max()); // may round up to a power of two
   if (x != x) return sizeof(I) == 8 ? static_cast<I>(1ull << 63) : I{0};
@@ -40,7 +46,8 @@ template <typename I, typename F> I clamp_to(F x) {
 }
 
 // Directed rounding of a value that needs more bits than the target has.
-template <typename To, typename From> To narrow(From x, Rounding rounding) {
+template <typename To, typename From>
+To narrow(From x, Rounding rounding) {
   if (rounding == Rounding::nearest || rounding == Rounding::none) return static_cast<To>(x);
   int before = std::fegetround();
   std::fesetround(host_mode(rounding));
@@ -50,7 +57,8 @@ template <typename To, typename From> To narrow(From x, Rounding rounding) {
   return result;
 }
 
-template <typename D, typename S, Rounding How, bool Saturate> D convert(S x) {
+template <typename D, typename S, Rounding How, bool Saturate>
+D convert(S x) {
   constexpr bool from_float = std::is_floating_point_v<S>, to_float = std::is_floating_point_v<D>;
   if constexpr (!from_float && !to_float) {
     if constexpr (Saturate) {
@@ -70,7 +78,8 @@ template <typename D, typename S, Rounding How, bool Saturate> D convert(S x) {
 }
 
 // float to float of one width with .rni and its like: to a whole number, still a float.
-template <typename F, Rounding How, bool Saturate> F whole(F x) {
+template <typename F, Rounding How, bool Saturate>
+F whole(F x) {
   F result = to_whole<How>(x);
   if constexpr (Saturate) result = result > 0 ? (result < 1 ? result : F{1}) : F{0};
   return result;
@@ -80,43 +89,58 @@ template <typename F, Rounding How, bool Saturate> F whole(F x) {
 template <typename T>
 using Held = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, s16, u16>, T>;
 
-template <typename D, typename S, auto F> const Operation* convert_row(Warp& warp, const Operation* op) {
+template <typename D, typename S, auto F>
+const Operation* convert_row(Warp& warp, const Operation* op) {
   const Held<S>* a = warp.row<Held<S>>(op->a);
-  write_lanes(warp, warp.row<Held<D>>(op->d), [=](unsigned lane) {
-    return static_cast<Held<D>>(F(static_cast<S>(a[lane])));
-  });
+  write_lanes(warp, warp.row<Held<D>>(op->d),
+              [=](unsigned lane) { return static_cast<Held<D>>(F(static_cast<S>(a[lane]))); });
   return op + 1;
 }
 
-template <typename D, typename S> constexpr auto plain = [](S x) { return convert<D, S, Rounding::none, false>(x); };
-template <typename D, typename S> constexpr auto saturated = [](S x) { return convert<D, S, Rounding::none, true>(x); };
-template <typename D, typename S, Rounding How> constexpr auto rounded = [](S x) { return convert<D, S, How, false>(x); };
-template <typename F, Rounding How> constexpr auto kept_whole = [](F x) { return whole<F, How, false>(x); };
+template <typename D, typename S>
+constexpr auto plain = [](S x) { return convert<D, S, Rounding::none, false>(x); };
+template <typename D, typename S>
+constexpr auto saturated = [](S x) { return convert<D, S, Rounding::none, true>(x); };
+template <typename D, typename S, Rounding How>
+constexpr auto rounded = [](S x) { return convert<D, S, How, false>(x); };
+template <typename F, Rounding How>
+constexpr auto kept_whole = [](F x) { return whole<F, How, false>(x); };
 
 struct Form {
   Rounding rounding = Rounding::none;
   bool saturate = false, integer_rounding = false;
 };
 
-template <typename D, typename S> Handler pick_rounding(const Form& form) {
+template <typename D, typename S>
+Handler pick_rounding(const Form& form) {
   switch (form.rounding) {
-  case Rounding::zero: return convert_row<D, S, rounded<D, S, Rounding::zero>>;
-  case Rounding::down: return convert_row<D, S, rounded<D, S, Rounding::down>>;
-  case Rounding::up: return convert_row<D, S, rounded<D, S, Rounding::up>>;
-  default: return convert_row<D, S, rounded<D, S, Rounding::nearest>>;
+  case Rounding::zero:
+    return convert_row<D, S, rounded<D, S, Rounding::zero>>;
+  case Rounding::down:
+    return convert_row<D, S, rounded<D, S, Rounding::down>>;
+  case Rounding::up:
+    return convert_row<D, S, rounded<D, S, Rounding::up>>;
+  default:
+    return convert_row<D, S, rounded<D, S, Rounding::nearest>>;
   }
 }
 
-template <typename F> Handler pick_whole(const Form& form) {
+template <typename F>
+Handler pick_whole(const Form& form) {
   switch (form.rounding) {
-  case Rounding::zero: return unary<kept_whole<F, Rounding::zero>, F, F>;
-  case Rounding::down: return unary<kept_whole<F, Rounding::down>, F, F>;
-  case Rounding::up: return unary<kept_whole<F, Rounding::up>, F, F>;
-  default: return unary<kept_whole<F, Rounding::nearest>, F, F>;
+  case Rounding::zero:
+    return unary<kept_whole<F, Rounding::zero>, F, F>;
+  case Rounding::down:
+    return unary<kept_whole<F, Rounding::down>, F, F>;
+  case Rounding::up:
+    return unary<kept_whole<F, Rounding::up>, F, F>;
+  default:
+    return unary<kept_whole<F, Rounding::nearest>, F, F>;
   }
 }
 
-template <typename D, typename S> Handler pick_form(const Form& form) {
+template <typename D, typename S>
+Handler pick_form(const Form& form) {
   constexpr bool from_float = std::is_floating_point_v<S>, to_float = std::is_floating_point_v<D>;
   if constexpr (!from_float && !to_float)
     return form.saturate ? convert_row<D, S, saturated<D, S>> : convert_row<D, S, plain<D, S>>;
@@ -129,21 +153,21 @@ template <typename D, typename S> Handler pick_form(const Form& form) {
   }
 }
 
-template <typename S> Handler pick_destination(ptx::Type to, const Form& form) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(to, [&]<typename D>(std::type_identity<D>) -> Handler {
-    return pick_form<D, S>(form);
-  });
+template <typename S>
+Handler pick_destination(ptx::Type to, const Form& form) {
+  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
+      to, [&]<typename D>(std::type_identity<D>) -> Handler { return pick_form<D, S>(form); });
 }
 
 Handler pick_conversion(ptx::Type to, ptx::Type from, const Form& form) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(from, [&]<typename S>(std::type_identity<S>) -> Handler {
-    return pick_destination<S>(to, form);
-  });
+  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
+      from, [&]<typename S>(std::type_identity<S>) -> Handler { return pick_destination<S>(to, form); });
 }
 
-// Halves: through double, which holds every half exactly. Of a 64-bit integer the bits that double has no room for go
-// into its last one, where they still show that something was there.
-template <typename S> double with_sticky_bit(S x) {
+// Halves: through double, which holds every half exactly. Of a 64-bit integer the bits that double has no
+// room for go into its last one, where they still show that something was there.
+template <typename S>
+double with_sticky_bit(S x) {
   if constexpr (std::is_integral_v<S> && sizeof(S) == 8) {
     bool negative = x < 0;
     u64 magnitude = negative ? -static_cast<u64>(x) : static_cast<u64>(x);
@@ -154,15 +178,22 @@ template <typename S> double with_sticky_bit(S x) {
     return static_cast<double>(x);
   }
 }
-template <typename H, typename S> constexpr auto to_half = [](S x) { return H(with_sticky_bit(x)); };
-template <typename H, typename D> constexpr auto from_half = [](H x) { return static_cast<D>(x); };
-template <typename H> constexpr auto half_whole_nearest = [](H x) { return H(std::nearbyint(double(x))); };
-template <typename H> constexpr auto half_whole_down = [](H x) { return H(std::floor(double(x))); };
-template <typename H> constexpr auto half_whole_up = [](H x) { return H(std::ceil(double(x))); };
-template <typename H> constexpr auto half_whole_zero = [](H x) { return H(std::trunc(double(x))); };
+template <typename H, typename S>
+constexpr auto to_half = [](S x) { return H(with_sticky_bit(x)); };
+template <typename H, typename D>
+constexpr auto from_half = [](H x) { return static_cast<D>(x); };
+template <typename H>
+constexpr auto half_whole_nearest = [](H x) { return H(std::nearbyint(double(x))); };
+template <typename H>
+constexpr auto half_whole_down = [](H x) { return H(std::floor(double(x))); };
+template <typename H>
+constexpr auto half_whole_up = [](H x) { return H(std::ceil(double(x))); };
+template <typename H>
+constexpr auto half_whole_zero = [](H x) { return H(std::trunc(double(x))); };
 
 // A half rounded towards zero, down or up, from the nearest one.
-template <typename H, Rounding How> constexpr auto to_half_directed = [](auto x) {
+template <typename H, Rounding How>
+constexpr auto to_half_directed = [](auto x) {
   double exact = with_sticky_bit(x);
   H nearest{exact};
   double back = double(nearest);
@@ -176,47 +207,66 @@ template <typename H, Rounding How> constexpr auto to_half_directed = [](auto x)
   return std::bit_cast<H>(bits);
 };
 
-template <typename H> Handler pick_to_half(ptx::Type from, Rounding rounding) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(from, [=]<typename S>(std::type_identity<S>) -> Handler {
-    using R = std::conditional_t<sizeof(S) == 1, std::conditional_t<std::is_signed_v<S>, s16, u16>, S>;
-    switch (rounding) {
-    case Rounding::zero: return unary<to_half_directed<H, Rounding::zero>, H, R>;
-    case Rounding::down: return unary<to_half_directed<H, Rounding::down>, H, R>;
-    case Rounding::up: return unary<to_half_directed<H, Rounding::up>, H, R>;
-    default: return unary<to_half<H, R>, H, R>;
-    }
-  });
+template <typename H>
+Handler pick_to_half(ptx::Type from, Rounding rounding) {
+  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
+      from, [=]<typename S>(std::type_identity<S>) -> Handler {
+        using R = std::conditional_t<sizeof(S) == 1, std::conditional_t<std::is_signed_v<S>, s16, u16>, S>;
+        switch (rounding) {
+        case Rounding::zero:
+          return unary<to_half_directed<H, Rounding::zero>, H, R>;
+        case Rounding::down:
+          return unary<to_half_directed<H, Rounding::down>, H, R>;
+        case Rounding::up:
+          return unary<to_half_directed<H, Rounding::up>, H, R>;
+        default:
+          return unary<to_half<H, R>, H, R>;
+        }
+      });
 }
 
-template <typename H, typename D, Rounding How> constexpr auto half_to_integer = [](H x) {
-  return clamp_to<D>(to_whole<How>(double(x)));
-};
+template <typename H, typename D, Rounding How>
+constexpr auto half_to_integer = [](H x) { return clamp_to<D>(to_whole<How>(double(x))); };
 
-template <typename H> Handler pick_from_half(ptx::Type to, Rounding rounding) {
+template <typename H>
+Handler pick_from_half(ptx::Type to, Rounding rounding) {
   if (to == ptx::Type::f32) return unary<from_half<H, float>, float, H>;
   if (to == ptx::Type::f64) return unary<from_half<H, double>, double, H>;
   return pick<u16, s16, u32, s32, u64, s64>(to, [=]<typename D>(std::type_identity<D>) -> Handler {
     switch (rounding) {
-    case Rounding::zero: return unary<half_to_integer<H, D, Rounding::zero>, D, H>;
-    case Rounding::down: return unary<half_to_integer<H, D, Rounding::down>, D, H>;
-    case Rounding::up: return unary<half_to_integer<H, D, Rounding::up>, D, H>;
-    default: return unary<half_to_integer<H, D, Rounding::nearest>, D, H>;
+    case Rounding::zero:
+      return unary<half_to_integer<H, D, Rounding::zero>, D, H>;
+    case Rounding::down:
+      return unary<half_to_integer<H, D, Rounding::down>, D, H>;
+    case Rounding::up:
+      return unary<half_to_integer<H, D, Rounding::up>, D, H>;
+    default:
+      return unary<half_to_integer<H, D, Rounding::nearest>, D, H>;
     }
   });
 }
 
-template <typename H> Handler pick_half_whole(Rounding rounding) {
+template <typename H>
+Handler pick_half_whole(Rounding rounding) {
   switch (rounding) {
-  case Rounding::zero: return unary<half_whole_zero<H>, H, H>;
-  case Rounding::down: return unary<half_whole_down<H>, H, H>;
-  case Rounding::up: return unary<half_whole_up<H>, H, H>;
-  default: return unary<half_whole_nearest<H>, H, H>;
+  case Rounding::zero:
+    return unary<half_whole_zero<H>, H, H>;
+  case Rounding::down:
+    return unary<half_whole_down<H>, H, H>;
+  case Rounding::up:
+    return unary<half_whole_up<H>, H, H>;
+  default:
+    return unary<half_whole_nearest<H>, H, H>;
   }
 }
 
 // cvt.rn.f16x2.f32 d, a, b: a in the upper half.
-template <typename H> constexpr auto pack_pair = [](float a, float b) { return Pair<H>{H(b), H(a)}; };
-template <typename H> constexpr auto pack_pair_relu = [](float a, float b) {
+template <typename H>
+constexpr auto pack_pair = [](float a, float b) {
+  return Pair<H>{H(b), H(a)};
+};
+template <typename H>
+constexpr auto pack_pair_relu = [](float a, float b) {
   auto clip = [](float x) { return x > 0 ? x : x != x ? x : 0.0f; };
   return Pair<H>{H(clip(b)), H(clip(a))};
 };
@@ -229,18 +279,23 @@ Rounding rounding_of(const ptx::Instruction& in) {
   return Rounding::none;
 }
 
-bool is_half(ptx::Type type) { return type == ptx::Type::f16 || type == ptx::Type::bf16; }
+bool is_half(ptx::Type type) {
+  return type == ptx::Type::f16 || type == ptx::Type::bf16;
+}
 
 Handler pick_half_form(ptx::Type to, ptx::Type from, const Form& form) {
   if (form.saturate) return nullptr;
   if (is_half(to) && is_half(from)) {
     if (to == from && form.integer_rounding)
-      return to == ptx::Type::f16 ? pick_half_whole<Half>(form.rounding) : pick_half_whole<BFloat>(form.rounding);
+      return to == ptx::Type::f16 ? pick_half_whole<Half>(form.rounding)
+                                  : pick_half_whole<BFloat>(form.rounding);
     return nullptr;
   }
   if (is_half(to))
-    return to == ptx::Type::f16 ? pick_to_half<Half>(from, form.rounding) : pick_to_half<BFloat>(from, form.rounding);
-  return from == ptx::Type::f16 ? pick_from_half<Half>(to, form.rounding) : pick_from_half<BFloat>(to, form.rounding);
+    return to == ptx::Type::f16 ? pick_to_half<Half>(from, form.rounding)
+                                : pick_to_half<BFloat>(from, form.rounding);
+  return from == ptx::Type::f16 ? pick_from_half<Half>(to, form.rounding)
+                                : pick_from_half<BFloat>(to, form.rounding);
 }
 
 void decode_pack(Decoder& decoder, const ptx::Instruction& in, ptx::Type to) {
@@ -264,9 +319,11 @@ constexpr auto same = [](auto a) { return a; };
 Handler pick_resize(unsigned from, unsigned to, bool sign) {
   from = std::max(from, 2u);
   to = std::max(to, 2u);
-  if (from == to) return from == 2 ? unary<same, u16, u16> : from == 4 ? unary<same, u32, u32> : unary<same, u64, u64>;
+  if (from == to)
+    return from == 2 ? unary<same, u16, u16> : from == 4 ? unary<same, u32, u32> : unary<same, u64, u64>;
   if (from == 8) return to == 4 ? unary<same, u32, u64> : unary<same, u16, u64>;
-  if (from == 4) return to == 2 ? unary<same, u16, u32> : sign ? unary<same, s64, s32> : unary<same, u64, u32>;
+  if (from == 4)
+    return to == 2 ? unary<same, u16, u32> : sign ? unary<same, s64, s32> : unary<same, u64, u32>;
   if (to == 4) return sign ? unary<same, s32, s16> : unary<same, u32, u16>;
   return sign ? unary<same, s64, s16> : unary<same, u64, u16>;
 }
@@ -281,7 +338,8 @@ void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
   if (in.operands.size() == 3) return decode_pack(decoder, in, to);
   need_operands(in, 2);
   if (in.has("relu")) refuse(in);
-  auto from_width = static_cast<unsigned>(ptx::size_of(from)), to_width = static_cast<unsigned>(ptx::size_of(to));
+  auto from_width = static_cast<unsigned>(ptx::size_of(from)),
+       to_width = static_cast<unsigned>(ptx::size_of(to));
   Form form{.rounding = rounding_of(in),
             .saturate = in.has("sat"),
             .integer_rounding = in.has("rni") || in.has("rzi") || in.has("rmi") || in.has("rpi")};
@@ -301,9 +359,11 @@ void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
     decoder.emit(unary<flush, float, float>, flushed, source);
     source = flushed;
   }
-  Handler run = is_half(to) || is_half(from) ? pick_half_form(to, from, form) : pick_conversion(to, from, form);
+  Handler run =
+      is_half(to) || is_half(from) ? pick_half_form(to, from, form) : pick_conversion(to, from, form);
   decoder.emit(need(run, in), destination, source);
-  if (in.has("ftz") && to == ptx::Type::f32) decoder.emit(unary<flush, float, float>, destination, destination);
+  if (in.has("ftz") && to == ptx::Type::f32)
+    decoder.emit(unary<flush, float, float>, destination, destination);
   if (final_row != destination)
     decoder.emit(need(pick_resize(to_width, final_width, is_signed(to)), in), final_row, destination);
 }
@@ -312,6 +372,8 @@ constexpr Opcode opcodes[] = {{"cvt", decode_cvt}};
 
 } // namespace
 
-std::span<const Opcode> conversion_opcodes() { return opcodes; }
+std::span<const Opcode> conversion_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

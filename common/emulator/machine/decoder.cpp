@@ -9,36 +9,18 @@ namespace warpfold::machine {
 
 namespace {
 
-constexpr std::uint32_t row_alignment = 64;
-
 const Opcode* find_opcode(std::string_view name) {
   static const auto table = [] {
     std::unordered_map<std::string_view, const Opcode*> all;
-    for (auto family : {integer_opcodes(), float_opcodes(), logic_opcodes(), compare_opcodes(),
-                        conversion_opcodes(), move_opcodes(), memory_opcodes(), atomic_opcodes(), control_opcodes(),
-                        barrier_opcodes(), warp_wide_opcodes(), async_opcodes(), mbarrier_opcodes(), video_opcodes()})
+    for (auto family :
+         {integer_opcodes(), float_opcodes(), logic_opcodes(), compare_opcodes(), conversion_opcodes(),
+          move_opcodes(), memory_opcodes(), address_opcodes(), atomic_opcodes(), control_opcodes(),
+          barrier_opcodes(), warp_wide_opcodes(), async_opcodes(), mbarrier_opcodes(), video_opcodes()})
       for (const Opcode& opcode : family) all.emplace(opcode.name, &opcode);
     return all;
   }();
   auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
-}
-
-unsigned register_width(ptx::Type type) {
-  return type == ptx::Type::pred ? 0 : std::max<unsigned>(2, static_cast<unsigned>(ptx::size_of(type)));
-}
-
-std::uint64_t immediate_bits(const ptx::Immediate& value, ptx::Type type) {
-  using Kind = ptx::Immediate::Kind;
-  if (value.kind == Kind::real && type == ptx::Type::f32)
-    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(value.bits)));
-  if (value.kind == Kind::single && type == ptx::Type::f64)
-    return std::bit_cast<std::uint64_t>(double{std::bit_cast<float>(static_cast<std::uint32_t>(value.bits))});
-  if (value.kind == Kind::integer && type == ptx::Type::f32)
-    return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(value.bits)));
-  if (value.kind == Kind::integer && type == ptx::Type::f64)
-    return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(value.bits)));
-  return value.bits;
 }
 
 } // namespace
@@ -52,7 +34,8 @@ ptx::Type type_modifier(const ptx::Instruction& instruction, unsigned from_last)
 }
 
 void refuse(const ptx::Instruction& instruction, std::string_view why) {
-  throw NotSupported(fmt::format("the instruction {} is not supported{}{}", instruction.name(), why.empty() ? "" : ": ", why));
+  throw NotSupported(fmt::format("the instruction {} is not supported{}{}", instruction.name(),
+                                 why.empty() ? "" : ": ", why));
 }
 
 Decoder::Decoder(const Program& program, Code& code) : program_(program), code_(code) {}
@@ -62,12 +45,16 @@ void Decoder::decode_kernel(std::uint32_t kernel) {
   Reach reached = reach(module, kernel);
   code_.has_calls = reached.has_calls;
   std::unordered_map<std::uint64_t, std::uint64_t> in_functions;
-  std::uint32_t bytes = lay_out_shared(module, reached, [&](std::uint32_t scope, std::uint32_t index, std::uint64_t at) {
-    if (scope == module_scope) shared_offsets_[index] = at;
-    else in_functions[std::uint64_t{scope} << 32 | index] = at;
-    const ptx::Variable& variable = scope == module_scope ? module.variables[index] : module.functions[scope].variables[index];
-    code_.shared_names.push_back({at, variable.size, std::string(variable.name)});
-  });
+  std::uint32_t bytes =
+      lay_out_shared(module, reached, [&](std::uint32_t scope, std::uint32_t index, std::uint64_t at) {
+        if (scope == module_scope)
+          shared_offsets_[index] = at;
+        else
+          in_functions[std::uint64_t{scope} << 32 | index] = at;
+        const ptx::Variable& variable =
+            scope == module_scope ? module.variables[index] : module.functions[scope].variables[index];
+        code_.shared_names.push_back({at, variable.size, std::string(variable.name)});
+      });
   constexpr std::uint32_t dynamic_alignment = 16;
   code_.static_shared = bytes;
   code_.dynamic_shared_offset = (bytes + dynamic_alignment - 1) / dynamic_alignment * dynamic_alignment;
@@ -101,8 +88,8 @@ void Decoder::place_function_variables(const ptx::Function& function) {
     local += variable.size;
   }
   if (local > Limits::local_per_thread)
-    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory a thread; the limit is {}", function.name,
-                                         local, Limits::local_per_thread));
+    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory a thread; the limit is {}",
+                                         function.name, local, Limits::local_per_thread));
   code_.frames[frame_].local_bytes = static_cast<std::uint32_t>((local + 15) / 16 * 16);
 }
 
@@ -141,10 +128,12 @@ void Decoder::decode_function(std::uint32_t index) {
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
-    if (blocks_[block_].begin < function.body.size()) location_ = function.body[blocks_[block_].begin].location;
+    if (blocks_[block_].begin < function.body.size())
+      location_ = function.body[blocks_[block_].begin].location;
     block_heads_[block_] = static_cast<std::uint32_t>(code_.operations.size());
     begin_block();
-    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i) decode_instruction(function.body[i]);
+    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i)
+      decode_instruction(function.body[i]);
   }
   block_heads_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
   block_of_[function.body.size()] = static_cast<std::uint32_t>(blocks_.size());
@@ -152,7 +141,8 @@ void Decoder::decode_function(std::uint32_t index) {
   emit(leave_function);
   for (const Fix& fix : local_fixes_)
     fixes_.push_back({fix.operation, fix.is_target, block_heads_[block_of_[fix.place]]});
-  for (auto [list_index, instruction] : table_fixes_) code_.lists[list_index] = block_heads_[block_of_[instruction]];
+  for (auto [list_index, instruction] : table_fixes_)
+    code_.lists[list_index] = block_heads_[block_of_[instruction]];
   frame.bytes = allocate(0, row_alignment);
 }
 
@@ -209,199 +199,9 @@ void Decoder::decode_instruction(const ptx::Instruction& instruction) {
 
 void Decoder::link() {
   Operation* base = code_.operations.data();
-  for (const Fix& fix : fixes_) (fix.is_target ? base[fix.operation].target : base[fix.operation].meeting) = base + fix.place;
+  for (const Fix& fix : fixes_)
+    (fix.is_target ? base[fix.operation].target : base[fix.operation].meeting) = base + fix.place;
   for (std::size_t i = 0; i < code_.frames.size(); ++i) code_.frames[i].entry = base + frame_entries_[i];
-}
-
-std::uint32_t Decoder::allocate(std::uint32_t bytes, std::uint32_t alignment) {
-  std::uint32_t at = (frame_bytes_ + alignment - 1) / alignment * alignment;
-  frame_bytes_ = at + bytes;
-  return at;
-}
-
-std::uint32_t Decoder::register_row(std::uint32_t index) {
-  auto [entry, is_new] = register_rows_.try_emplace(index, 0);
-  if (is_new) {
-    unsigned width = register_width(register_type(index));
-    entry->second = width ? allocate(width * warp_lanes, row_alignment) : allocate(4, 4);
-  }
-  return entry->second;
-}
-
-ptx::Type Decoder::register_type(std::uint32_t index) const { return function_->registers[index].type; }
-
-std::uint32_t Decoder::constant(std::uint64_t bits, unsigned width, bool local_address) {
-  if (width < 8 && width > 0) bits &= (1ull << (8 * width)) - 1;
-  auto [entry, is_new] = constant_rows_.try_emplace({bits, width, local_address}, 0);
-  if (is_new) {
-    entry->second = width ? allocate(width * warp_lanes, row_alignment) : allocate(4, 4);
-    std::uint64_t high = static_cast<std::int64_t>(bits) < 0 && width == 16 ? ~0ull : 0;
-    code_.frames[frame_].constants.push_back({entry->second, static_cast<std::uint8_t>(width), local_address, bits, high});
-  }
-  return entry->second;
-}
-
-std::uint32_t Decoder::scratch(unsigned width) { return allocate(std::max(width, 2u) * warp_lanes, row_alignment); }
-
-std::uint32_t Decoder::special(ptx::Special name, std::uint8_t component) {
-  auto [entry, is_new] = special_rows_.try_emplace({name, component}, 0);
-  if (is_new) {
-    entry->second = allocate(4 * warp_lanes, row_alignment);
-    code_.frames[frame_].specials.push_back({entry->second, name, component});
-  }
-  return entry->second;
-}
-
-std::uint64_t Decoder::symbol_bits(const ptx::Symbol& symbol, bool& is_local) const {
-  using Scope = ptx::Symbol::Scope;
-  is_local = false;
-  switch (symbol.scope) {
-  case Scope::function: return program_.address_of(symbol);
-  case Scope::module_variable: {
-    const ptx::Variable& variable = module().variables[symbol.index];
-    if (variable.space != ptx::Space::shared) return program_.address_of(symbol);
-    if (variable.is_extern) return code_.dynamic_shared_offset;
-    return shared_offsets_.at(symbol.index);
-  }
-  case Scope::local_variable: {
-    const ptx::Variable& variable = function_->variables[symbol.index];
-    if (variable.space == ptx::Space::shared && variable.is_extern) return code_.dynamic_shared_offset;
-    if (variable.space == ptx::Space::parameter)
-      throw NotSupported(fmt::format("taking the address of the parameter {} is not supported", variable.name));
-    is_local = variable.space == ptx::Space::local;
-    return variable_offsets_[symbol.index];
-  }
-  case Scope::parameter: {
-    if (!in_kernel()) throw NotSupported("taking the address of a function's parameter is not supported");
-    std::uint64_t offset = 0;
-    for (std::uint32_t i = 0; i <= symbol.index; ++i) {
-      const ptx::Variable& parameter = function_->parameters[i];
-      std::uint64_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
-      offset = (offset + alignment - 1) / alignment * alignment;
-      if (i < symbol.index) offset += parameter.size;
-    }
-    return parameter_window | offset;
-  }
-  default: throw NotSupported("this use of a name is not supported");
-  }
-}
-
-std::uint32_t Decoder::source(const ptx::Operand& operand, ptx::Type type) {
-  unsigned width = register_width(type);
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value)) return register_row(reg->index);
-  if (auto* value = std::get_if<ptx::Immediate>(&operand.value)) return constant(immediate_bits(*value, type), width);
-  if (auto* name = std::get_if<ptx::SpecialOperand>(&operand.value)) return special(name->name, name->component);
-  if (auto* symbol = std::get_if<ptx::SymbolOperand>(&operand.value)) {
-    bool is_local = false;
-    std::uint64_t bits = symbol_bits(symbol->symbol, is_local) + static_cast<std::uint64_t>(symbol->offset);
-    return constant(bits, width, is_local);
-  }
-  throw NotSupported("an operand of this form is not supported here");
-}
-
-std::uint32_t Decoder::destination(const ptx::Operand& operand, unsigned width) {
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value)) return register_row(reg->index);
-  if (std::holds_alternative<ptx::Sink>(operand.value)) return scratch(width);
-  throw NotSupported("an operand of this form cannot be written");
-}
-
-std::uint32_t Decoder::predicate(const ptx::Operand& operand) {
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value)) return register_row(reg->index);
-  if (auto* value = std::get_if<ptx::Immediate>(&operand.value)) return constant(value->bits != 0, 0);
-  if (std::holds_alternative<ptx::Sink>(operand.value)) return allocate(4, 4);
-  throw NotSupported("a predicate is expected here");
-}
-
-bool Decoder::is_negated(const ptx::Operand& operand) const {
-  auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value);
-  return reg && reg->negated;
-}
-
-unsigned Decoder::width_of(const ptx::Operand& operand) const {
-  auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value);
-  return reg ? register_width(register_type(reg->index)) : 0;
-}
-
-const std::vector<ptx::Operand>& Decoder::elements(const ptx::Operand& operand) const {
-  if (auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
-  throw NotSupported("a list of operands is expected here");
-}
-
-std::uint32_t Decoder::variable_row(std::uint32_t variable) {
-  auto [entry, is_new] = variable_rows_.try_emplace(variable, 0);
-  if (is_new) {
-    auto width = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, function_->variables[variable].size));
-    entry->second = allocate(width * warp_lanes, row_alignment);
-  }
-  return entry->second;
-}
-
-Decoder::Address Decoder::address(const ptx::Operand& operand, ptx::Space space) {
-  Address result{.space = space};
-  auto from_symbol = [&](const ptx::Symbol& symbol, std::int64_t offset) {
-    result.offset = offset;
-    using Scope = ptx::Symbol::Scope;
-    if (symbol.scope == Scope::parameter || symbol.scope == Scope::result ||
-        (symbol.scope == Scope::local_variable &&
-         function_->variables[symbol.index].space == ptx::Space::parameter)) {
-      if (symbol.scope == Scope::parameter && in_kernel()) {
-        bool is_local = false;
-        result.is_kernel_parameter = true;
-        result.offset += static_cast<std::int64_t>(symbol_bits(symbol, is_local) & ~window_mask);
-        return;
-      }
-      const Frame& frame = code_.frames[frame_];
-      Frame::Slot place = symbol.scope == Scope::parameter ? frame.parameters.at(symbol.index)
-                          : symbol.scope == Scope::result
-                              ? frame.results.at(symbol.index)
-                              : Frame::Slot{variable_row(symbol.index),
-                                            static_cast<std::uint32_t>(function_->variables[symbol.index].size)};
-      result.in_frame = true;
-      result.row = place.row;
-      result.stride = place.width;
-      return;
-    }
-    bool is_local = false;
-    std::uint64_t bits = symbol_bits(symbol, is_local);
-    if (space == ptx::Space::generic) {
-      ptx::Space known = symbol.scope == Scope::module_variable ? module().variables[symbol.index].space
-                                                                : function_->variables[symbol.index].space;
-      if (known == ptx::Space::shared || known == ptx::Space::local) result.space = known;
-    }
-    result.row = constant(bits, 8, is_local);
-  };
-  if (auto* symbol = std::get_if<ptx::SymbolOperand>(&operand.value)) {
-    from_symbol(symbol->symbol, symbol->offset);
-    return result;
-  }
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value)) {
-    result.row = register_row(reg->index);
-    result.width = width_of(operand);
-    return result;
-  }
-  auto* address = std::get_if<ptx::AddressOperand>(&operand.value);
-  if (!address) throw NotSupported("an address is expected here");
-  result.offset = address->offset;
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&address->base)) {
-    result.row = register_row(reg->index);
-    result.width = register_width(register_type(reg->index));
-  } else if (auto* symbol = std::get_if<ptx::Symbol>(&address->base)) {
-    from_symbol(*symbol, address->offset);
-  } else {
-    result.row = constant(0, 8);
-  }
-  return result;
-}
-
-Frame::Slot Decoder::slot(const ptx::Operand& operand) {
-  if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value))
-    return {register_row(reg->index), register_width(register_type(reg->index))};
-  if (auto* value = std::get_if<ptx::Immediate>(&operand.value)) return {constant(value->bits, 8), 8};
-  if (auto* symbol = std::get_if<ptx::SymbolOperand>(&operand.value))
-    if (symbol->symbol.scope == ptx::Symbol::Scope::local_variable)
-      return {variable_row(symbol->symbol.index),
-              static_cast<std::uint32_t>(function_->variables[symbol->symbol.index].size)};
-  throw NotSupported("an argument of this form is not supported");
 }
 
 Operation& Decoder::emit(Handler run) {
@@ -437,7 +237,9 @@ std::uint32_t Decoder::list(std::span<const std::uint32_t> values) {
   return at;
 }
 
-void Decoder::set_target(Operation& op, std::uint32_t instruction) { local_fixes_.push_back({op.index, true, instruction}); }
+void Decoder::set_target(Operation& op, std::uint32_t instruction) {
+  local_fixes_.push_back({op.index, true, instruction});
+}
 
 void Decoder::set_meeting(Operation& op) {
   std::uint32_t dominator = blocks_[block_].post_dominator;
@@ -472,6 +274,8 @@ SourceLine Code::line_at(std::uint32_t location) const {
   return {module->files[at.file < module->files.size() ? at.file : 0], at.line};
 }
 
-SourceLine Code::line_of(const Operation& operation) const { return line_at(operation.location); }
+SourceLine Code::line_of(const Operation& operation) const {
+  return line_at(operation.location);
+}
 
 } // namespace warpfold::machine

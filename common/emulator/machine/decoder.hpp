@@ -1,13 +1,14 @@
 // From PTX instructions to operations: what a family of instructions needs to decode its own.
 //
-// To add an instruction: write its handler in the file of its family and name it in that file's table. The decoder
-// finds it by the opcode; everything else (guards, blocks, counting, source lines) comes by itself.
+// To add an instruction: write its handler in the file of its family and name it in that file's table. The
+// decoder finds it by the opcode; everything else (guards, blocks, counting, source lines) comes by itself.
 #pragma once
 
 #include "block.hpp"
 
 #include "ptx/control_flow.hpp"
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -19,7 +20,8 @@ namespace warpfold::machine {
 
 class Decoder;
 
-// Emits the operations of one instruction. Throws NotSupported where the form is not one that the machine has.
+// Emits the operations of one instruction. Throws NotSupported where the form is not one that the machine
+// has.
 using Decode = void (*)(Decoder&, const ptx::Instruction&);
 
 // What a guard (`@%p`) does to an operation of the opcode.
@@ -36,20 +38,28 @@ struct Opcode {
 };
 
 // The families, one file each.
-std::span<const Opcode> integer_opcodes();     // integer.cpp
-std::span<const Opcode> float_opcodes();       // float.cpp
-std::span<const Opcode> logic_opcodes();       // logic.cpp
-std::span<const Opcode> compare_opcodes();     // compare.cpp
-std::span<const Opcode> conversion_opcodes();  // conversion.cpp
-std::span<const Opcode> move_opcodes();        // move.cpp
-std::span<const Opcode> memory_opcodes();      // memory.cpp
-std::span<const Opcode> atomic_opcodes();      // atomics.cpp
-std::span<const Opcode> control_opcodes();     // control.cpp
-std::span<const Opcode> barrier_opcodes();     // barriers.cpp
-std::span<const Opcode> warp_wide_opcodes();   // warp_wide.cpp
-std::span<const Opcode> async_opcodes();       // async.cpp
-std::span<const Opcode> mbarrier_opcodes();    // mbarrier.cpp
-std::span<const Opcode> video_opcodes();       // video.cpp
+std::span<const Opcode> integer_opcodes();    // integer.cpp
+std::span<const Opcode> float_opcodes();      // float.cpp
+std::span<const Opcode> logic_opcodes();      // logic.cpp
+std::span<const Opcode> compare_opcodes();    // compare.cpp
+std::span<const Opcode> conversion_opcodes(); // conversion.cpp
+std::span<const Opcode> move_opcodes();       // move.cpp
+std::span<const Opcode> memory_opcodes();     // memory.cpp
+std::span<const Opcode> address_opcodes();    // addresses.cpp
+std::span<const Opcode> atomic_opcodes();     // atomics.cpp
+std::span<const Opcode> control_opcodes();    // control.cpp
+std::span<const Opcode> barrier_opcodes();    // barriers.cpp
+std::span<const Opcode> warp_wide_opcodes();  // warp_wide.cpp
+std::span<const Opcode> async_opcodes();      // async.cpp
+std::span<const Opcode> mbarrier_opcodes();   // mbarrier.cpp
+std::span<const Opcode> video_opcodes();      // video.cpp
+
+// Rows begin at multiples of a cache line.
+inline constexpr std::uint32_t row_alignment = 64;
+// Bytes a lane of a register; 8-bit values are held in 16. 0 for a predicate, which is a bit.
+inline unsigned register_width(ptx::Type type) {
+  return type == ptx::Type::pred ? 0 : std::max<unsigned>(2, static_cast<unsigned>(ptx::size_of(type)));
+}
 
 struct NotSupported : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -60,41 +70,42 @@ public:
   Decoder(const Program& program, Code& code);
   void decode_kernel(std::uint32_t function);
 
-  // Rows of operands. A source may be a register, an immediate, a special register or an address; it is read as
-  // `type`. A destination is a register, or `_`, which gets a row that nobody reads.
+  // Rows of operands. A source may be a register, an immediate, a special register or an address; it is read
+  // as `type`. A destination is a register, or `_`, which gets a row that nobody reads.
   std::uint32_t source(const ptx::Operand& operand, ptx::Type type);
   std::uint32_t destination(const ptx::Operand& operand, unsigned width);
-  std::uint32_t predicate(const ptx::Operand& operand);           // a predicate register or constant
-  bool is_negated(const ptx::Operand& operand) const;             // `!%p1`
+  std::uint32_t predicate(const ptx::Operand& operand); // a predicate register or constant
+  bool is_negated(const ptx::Operand& operand) const;   // `!%p1`
   std::uint32_t register_row(std::uint32_t index);
   std::uint32_t constant(std::uint64_t bits, unsigned width, bool local_address = false);
   std::uint32_t scratch(unsigned width);
-  unsigned width_of(const ptx::Operand& operand) const;           // bytes of a register; 0 for anything else
+  unsigned width_of(const ptx::Operand& operand) const; // bytes of a register; 0 for anything else
   ptx::Type register_type(std::uint32_t index) const;
-  const std::vector<ptx::Operand>& elements(const ptx::Operand& operand) const;  // of a vector operand
+  const std::vector<ptx::Operand>& elements(const ptx::Operand& operand) const; // of a vector operand
 
   struct Address {
-    ptx::Space space = ptx::Space::generic;  // known by the base where the instruction says `generic`
-    std::uint32_t row = 0;                   // base addresses
-    unsigned width = 8;                      // bytes of a base address: 4 or 8
+    ptx::Space space = ptx::Space::generic; // known by the base where the instruction says `generic`
+    std::uint32_t row = 0;                  // base addresses
+    unsigned width = 8;                     // bytes of a base address: 4 or 8
     std::int64_t offset = 0;
-    bool in_frame = false;                   // a parameter slot of the function: `row` + `offset` is the place,
-    std::uint32_t stride = 0;                // and lanes are `stride` bytes apart
-    bool is_kernel_parameter = false;        // `offset` counts from the parameter buffer's first byte
+    bool in_frame = false;            // a parameter slot of the function: `row` + `offset` is the place,
+    std::uint32_t stride = 0;         // and lanes are `stride` bytes apart
+    bool is_kernel_parameter = false; // `offset` counts from the parameter buffer's first byte
   };
   Address address(const ptx::Operand& operand, ptx::Space space);
 
   Operation& emit(Handler run);
-  Operation& emit(Handler run, std::uint32_t d, std::uint32_t a = 0, std::uint32_t b = 0, std::uint32_t c = 0);
+  Operation& emit(Handler run, std::uint32_t d, std::uint32_t a = 0, std::uint32_t b = 0,
+                  std::uint32_t c = 0);
   void emit_unsupported(const std::string& message);
-  std::uint32_t list(std::span<const std::uint32_t> values);      // into Code::lists
+  std::uint32_t list(std::span<const std::uint32_t> values); // into Code::lists
 
   // Places are known by instruction; they become pointers when all is decoded.
   void set_target(Operation& op, std::uint32_t instruction);
-  void set_meeting(Operation& op);                                 // the current block's post-dominator
-  void meet_after(std::uint32_t operation);                        // lanes that it parts meet in what comes next
+  void set_meeting(Operation& op);          // the current block's post-dominator
+  void meet_after(std::uint32_t operation); // lanes that it parts meet in what comes next
   void set_jump_table(Operation& op, std::span<const std::uint32_t> instructions);
-  Frame::Slot slot(const ptx::Operand& operand);                   // an argument or result of a call
+  Frame::Slot slot(const ptx::Operand& operand); // an argument or result of a call
 
   const ptx::Function& function() const { return *function_; }
   const ptx::Module& module() const { return *code_.module; }
@@ -107,15 +118,15 @@ private:
   // A pointer of an operation that is set when all operations have their final place.
   struct Fix {
     std::uint32_t operation = 0;
-    bool is_target = false;          // else: the meeting
-    std::uint32_t place = 0;         // an operation's index
+    bool is_target = false;  // else: the meeting
+    std::uint32_t place = 0; // an operation's index
   };
 
   const Program& program_;
   Code& code_;
   std::vector<Fix> fixes_;
-  std::vector<std::uint32_t> frame_entries_;                       // by frame: an operation's index
-  std::unordered_map<std::uint32_t, std::uint64_t> shared_offsets_;           // of module variables
+  std::vector<std::uint32_t> frame_entries_;                        // by frame: an operation's index
+  std::unordered_map<std::uint32_t, std::uint64_t> shared_offsets_; // of module variables
 
   // Of the function that is being decoded.
   const ptx::Function* function_ = nullptr;
@@ -123,16 +134,16 @@ private:
   std::unordered_map<std::uint32_t, std::uint32_t> register_rows_, variable_rows_;
   std::map<std::tuple<std::uint64_t, unsigned, bool>, std::uint32_t> constant_rows_;
   std::map<std::pair<ptx::Special, std::uint8_t>, std::uint32_t> special_rows_;
-  std::vector<std::uint64_t> variable_offsets_;                    // of .local and .shared variables of the body
+  std::vector<std::uint64_t> variable_offsets_; // of .local and .shared variables of the body
   std::vector<ptx::BasicBlock> blocks_;
-  std::vector<std::uint32_t> block_of_, block_heads_;              // by instruction; by block: an operation's index
-  std::vector<Fix> local_fixes_;                                   // `place` is an instruction
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_;  // index in Code::lists, instruction
+  std::vector<std::uint32_t> block_of_, block_heads_; // by instruction; by block: an operation's index
+  std::vector<Fix> local_fixes_;                      // `place` is an instruction
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 
   std::uint32_t allocate(std::uint32_t bytes, std::uint32_t alignment);
   std::uint32_t special(ptx::Special name, std::uint8_t component);
   std::uint64_t symbol_bits(const ptx::Symbol& symbol, bool& is_local) const;
-  std::uint32_t variable_row(std::uint32_t variable);              // a .param variable of the body
+  std::uint32_t variable_row(std::uint32_t variable); // a .param variable of the body
   void place_function_variables(const ptx::Function& function);
   void decode_function(std::uint32_t function);
   void decode_instruction(const ptx::Instruction& instruction);
@@ -141,14 +152,14 @@ private:
 };
 
 // Handlers that several families use.
-const Operation* head(Warp& warp, const Operation* op);          // control.cpp: begins a basic block
-const Operation* guard(Warp& warp, const Operation* op);         // control.cpp: Guarding::masks
-const Operation* skip_unless(Warp& warp, const Operation* op);   // control.cpp: Guarding::skips
-const Operation* leave_function(Warp& warp, const Operation* op);   // control.cpp: ret, and falling off the end
+const Operation* head(Warp& warp, const Operation* op);           // control.cpp: begins a basic block
+const Operation* guard(Warp& warp, const Operation* op);          // control.cpp: Guarding::masks
+const Operation* skip_unless(Warp& warp, const Operation* op);    // control.cpp: Guarding::skips
+const Operation* leave_function(Warp& warp, const Operation* op); // control.cpp: ret, and falling off the end
 const Operation* stop_unsupported(Warp& warp, const Operation* op); // control.cpp
 
 // The type that the instruction's last type modifier names, or that before last for `from_last` 1.
 ptx::Type type_modifier(const ptx::Instruction& instruction, unsigned from_last = 0);
 [[noreturn]] void refuse(const ptx::Instruction& instruction, std::string_view why = "");
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -1,4 +1,5 @@
-// What stands in a frame before the first operation runs: constants and special registers, spread over 32 lanes.
+// What stands in a frame before the first operation runs: constants and special registers, spread over 32
+// lanes.
 #include "block.hpp"
 
 #include <algorithm>
@@ -7,7 +8,8 @@ namespace warpfold::machine {
 
 namespace {
 
-template <typename T> void spread(std::byte* row, T value) {
+template <typename T>
+void spread(std::byte* row, T value) {
   std::fill_n(reinterpret_cast<T*>(row), warp_lanes, value);
 }
 
@@ -15,10 +17,18 @@ void fill_constant(const Constant& constant, std::byte* storage, std::uint32_t l
   std::byte* row = storage + constant.row;
   std::uint64_t bits = constant.bits + (constant.local_address ? local_base : 0);
   switch (constant.width) {
-  case 0: *reinterpret_cast<std::uint32_t*>(row) = bits ? all_lanes : 0; break;
-  case 2: spread(row, static_cast<std::uint16_t>(bits)); break;
-  case 4: spread(row, static_cast<std::uint32_t>(bits)); break;
-  case 8: spread(row, bits); break;
+  case 0:
+    *reinterpret_cast<std::uint32_t*>(row) = bits ? all_lanes : 0;
+    break;
+  case 2:
+    spread(row, static_cast<std::uint16_t>(bits));
+    break;
+  case 4:
+    spread(row, static_cast<std::uint32_t>(bits));
+    break;
+  case 8:
+    spread(row, bits);
+    break;
   default:
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       reinterpret_cast<std::uint64_t*>(row)[2 * lane] = bits;
@@ -27,7 +37,9 @@ void fill_constant(const Constant& constant, std::byte* storage, std::uint32_t l
   }
 }
 
-std::uint32_t component(const Dim3& value, unsigned which) { return which == 0 ? value.x : which == 1 ? value.y : value.z; }
+std::uint32_t component(const Dim3& value, unsigned which) {
+  return which == 0 ? value.x : which == 1 ? value.y : value.z;
+}
 
 bool changes_with_block(ptx::Special name) {
   using enum ptx::Special;
@@ -38,11 +50,16 @@ std::uint32_t lane_mask(ptx::Special name, unsigned lane) {
   using enum ptx::Special;
   std::uint32_t below = (1u << lane) - 1, self = 1u << lane;
   switch (name) {
-  case lanemask_eq: return self;
-  case lanemask_le: return below | self;
-  case lanemask_lt: return below;
-  case lanemask_ge: return ~below;
-  default: return ~(below | self);
+  case lanemask_eq:
+    return self;
+  case lanemask_le:
+    return below | self;
+  case lanemask_lt:
+    return below;
+  case lanemask_ge:
+    return ~below;
+  default:
+    return ~(below | self);
   }
 }
 
@@ -53,25 +70,38 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   const Grid& grid = block.worker.grid;
   const LaunchShape& shape = grid.shape;
   switch (special.name) {
-  case ntid: return component(shape.block, special.component);
-  case nctaid: return component(shape.grid, special.component);
-  case nclusterid: return component(shape.grid, special.component);
+  case ntid:
+    return component(shape.block, special.component);
+  case nctaid:
+    return component(shape.grid, special.component);
+  case nclusterid:
+    return component(shape.grid, special.component);
   case ctaid:
-  case clusterid: return component(block.id, special.component);
-  case warpid: return warp.index;
-  case nwarpid: return Limits::threads_per_multiprocessor / warp_lanes;
-  case smid: return static_cast<std::uint32_t>(block.linear_id % Limits::multiprocessors);
-  case nsmid: return Limits::multiprocessors;
-  case gridid: return static_cast<std::uint32_t>(grid.id);
+  case clusterid:
+    return component(block.id, special.component);
+  case warpid:
+    return warp.index;
+  case nwarpid:
+    return Limits::threads_per_multiprocessor / warp_lanes;
+  case smid:
+    return static_cast<std::uint32_t>(block.linear_id % Limits::multiprocessors);
+  case nsmid:
+    return Limits::multiprocessors;
+  case gridid:
+    return static_cast<std::uint32_t>(grid.id);
   case cluster_nctaid:
-  case cluster_nctarank: return 1; // clusters hold one block here
-  case dynamic_smem_size: return shape.dynamic_shared;
+  case cluster_nctarank:
+    return 1; // clusters hold one block here
+  case dynamic_smem_size:
+    return shape.dynamic_shared;
   case total_smem_size:
-  case aggr_smem_size: return grid.code.dynamic_shared_offset + shape.dynamic_shared;
+  case aggr_smem_size:
+    return grid.code.dynamic_shared_offset + shape.dynamic_shared;
   case envreg: // the driver's: the workspace's address, high half first, as cooperative_groups.h reads it
     if (special.component == 1) return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
     return special.component == 2 ? static_cast<std::uint32_t>(shape.grid_workspace) : 0;
-  default: return 0;
+  default:
+    return 0;
   }
 }
 
@@ -79,14 +109,21 @@ void fill_special(const Warp& warp, const SpecialRow& special, std::byte* storag
   using enum ptx::Special;
   auto* row = reinterpret_cast<std::uint32_t*>(storage + special.row);
   for (unsigned lane = 0; lane < warp_lanes; ++lane) switch (special.name) {
-    case tid: row[lane] = component(warp.block->thread_of(warp, lane), special.component); break;
-    case laneid: row[lane] = lane; break;
+    case tid:
+      row[lane] = component(warp.block->thread_of(warp, lane), special.component);
+      break;
+    case laneid:
+      row[lane] = lane;
+      break;
     case lanemask_eq:
     case lanemask_le:
     case lanemask_lt:
     case lanemask_ge:
-    case lanemask_gt: row[lane] = lane_mask(special.name, lane); break;
-    default: row[lane] = uniform_value(warp, special);
+    case lanemask_gt:
+      row[lane] = lane_mask(special.name, lane);
+      break;
+    default:
+      row[lane] = uniform_value(warp, special);
     }
 }
 

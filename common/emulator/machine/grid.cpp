@@ -1,5 +1,6 @@
-// A launch: worker threads take the blocks of a grid one after the other. A block that has run for long without an end
-// steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back scan) all make progress.
+// A launch: worker threads take the blocks of a grid one after the other. A block that has run for long
+// without an end steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back
+// scan) all make progress.
 #include "block.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ public:
     std::lock_guard one_launch(launching_);
     {
       std::lock_guard lock(mutex_);
-      while (threads_.size() < helpers) threads_.emplace_back([this, number = threads_.size()] { serve(number); });
+      while (threads_.size() < helpers)
+        threads_.emplace_back([this, number = threads_.size()] { serve(number); });
       work_ = &work;
       wanted_ = running_ = helpers;
       ++round_;
@@ -63,8 +65,9 @@ Pool& pool() {
 
 // Blocks that one worker may hold unfinished at the same time.
 std::size_t resident_limit(const Grid& grid) {
-  std::uint64_t limit = grid.shape.cooperative ? grid.block_count()
-                                               : std::uint64_t{Limits::multiprocessors} * Limits::blocks_per_multiprocessor;
+  std::uint64_t limit = grid.shape.cooperative
+                            ? grid.block_count()
+                            : std::uint64_t{Limits::multiprocessors} * Limits::blocks_per_multiprocessor;
   return static_cast<std::size_t>((limit + grid.workers - 1) / grid.workers);
 }
 
@@ -94,7 +97,8 @@ void spread_heads(const Code& code, std::vector<Tally>& tallies) {
 
 } // namespace
 
-Worker::Worker(Grid& shared) : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()) {
+Worker::Worker(Grid& shared)
+    : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()) {
   const Frame& frame = grid.code.frames.front();
   constexpr std::uint32_t call_stack = 16 * 1024; // bytes a thread, as far as local memory goes
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
@@ -170,12 +174,22 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   const Code& code = kernel.code();
   unsigned workers = options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count()));
-  Grid grid{.code = code, .shape = shape, .parameters = parameters, .memory = kernel.program().memory(),
+  Grid grid{.code = code,
+            .shape = shape,
+            .parameters = parameters,
+            .memory = kernel.program().memory(),
             .watcher = options.watcher,
             .step_limit = options.step_limit ? options.step_limit : default_step_limit,
-            .workers = workers, .id = ++grids, .mutex = {}, .fault = {}};
-  LaunchRecord record{.kernel = kernel.name(), .shape = shape, .source = &kernel,
-                      .tallies = std::vector<Tally>(code.operations.size()), .blocks = 0, .fault = {}};
+            .workers = workers,
+            .id = ++grids,
+            .mutex = {},
+            .fault = {}};
+  LaunchRecord record{.kernel = kernel.name(),
+                      .shape = shape,
+                      .source = &kernel,
+                      .tallies = std::vector<Tally>(code.operations.size()),
+                      .blocks = 0,
+                      .fault = {}};
   if (grid.watcher) grid.watcher->launch_begin(grid);
   std::function<void()> work = [&] {
     Worker worker(grid);

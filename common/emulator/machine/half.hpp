@@ -10,7 +10,7 @@ namespace warpfold::machine {
 struct Half {
   _Float16 value;
   Half() = default;
-  explicit Half(double x) : value(static_cast<_Float16>(x)) {}   // one rounding, to nearest even
+  explicit Half(double x) : value(static_cast<_Float16>(x)) {} // one rounding, to nearest even
   explicit operator float() const { return static_cast<float>(value); }
   explicit operator double() const { return static_cast<double>(value); }
 };
@@ -39,6 +39,9 @@ private:
   }
 };
 
-template <typename T> struct Pair { T low, high; };
+template <typename T>
+struct Pair {
+  T low, high;
+};
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

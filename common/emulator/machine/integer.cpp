@@ -1,5 +1,6 @@
 // Integer arithmetic (PTX ISA 9.7.1, 9.7.2). Overflow wraps: the file is compiled with -fwrapv.
-// Instructions that share a name with floating-point ones (add, min, ...) hand those on to float.cpp and half.cpp.
+// Instructions that share a name with floating-point ones (add, min, ...) hand those on to float.cpp and
+// half.cpp.
 #include "arithmetic.hpp"
 
 #include <bit>
@@ -11,7 +12,9 @@ namespace {
 
 constexpr auto plus = [](auto a, auto b) { return a + b; };
 constexpr auto minus = [](auto a, auto b) { return a - b; };
-constexpr auto times = [](auto a, auto b) { return static_cast<decltype(a)>(static_cast<u64>(a) * static_cast<u64>(b)); };
+constexpr auto times = [](auto a, auto b) {
+  return static_cast<decltype(a)>(static_cast<u64>(a) * static_cast<u64>(b));
+};
 constexpr auto smaller = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto larger = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto absolute = [](auto a) { return a < 0 ? -a : a; };
@@ -33,8 +36,8 @@ constexpr auto rest = [](auto a, auto b) {
   return static_cast<T>(a % b);
 };
 
-// 32-bit division by way of double, which is exact here (a quotient that is no integer is at least 2^-32 away from one)
-// and, unlike the integer instruction, comes in vectors.
+// 32-bit division by way of double, which is exact here (a quotient that is no integer is at least 2^-32 away
+// from one) and, unlike the integer instruction, comes in vectors.
 constexpr auto quick_quotient = [](auto a, auto b) {
   using T = decltype(a);
   auto exact = static_cast<s64>(static_cast<double>(a) / static_cast<double>(b == 0 ? T{1} : b));
@@ -46,19 +49,23 @@ constexpr auto quick_rest = [](auto a, auto b) {
 };
 
 // Most remainders in a reduction are by one power of two for the whole warp.
-template <auto General> const Operation* unsigned_division(Warp& warp, const Operation* op) {
+template <auto General>
+const Operation* unsigned_division(Warp& warp, const Operation* op) {
   const u32* b = warp.row<u32>(op->b);
   u32 differs = 0, divisor = b[0];
   for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= b[lane] ^ divisor;
   if (differs || !std::has_single_bit(divisor)) return binary<General, u32, u32, u32>(warp, op);
   const u32* a = warp.row<u32>(op->a);
   auto shift = static_cast<u32>(std::countr_zero(divisor));
-  if (op->immediate) write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] & (divisor - 1); });
-  else write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] >> shift; });
+  if (op->immediate)
+    write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] & (divisor - 1); });
+  else
+    write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return a[lane] >> shift; });
   return op + 1;
 }
 
-template <auto Quick, auto Plain> void decode_division(Decoder& decoder, const ptx::Instruction& in) {
+template <auto Quick, auto Plain>
+void decode_division(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {});
   ptx::Type type = type_modifier(in);
   Handler run = is_type<u32>(type)   ? unsigned_division<Quick>
@@ -67,14 +74,34 @@ template <auto Quick, auto Plain> void decode_division(Decoder& decoder, const p
   emit_binary(decoder, in, run, type).immediate = in.opcode == "rem";
 }
 
-template <typename T> struct WiderType;
-template <> struct WiderType<u16> { using type = u32; };
-template <> struct WiderType<s16> { using type = s32; };
-template <> struct WiderType<u32> { using type = u64; };
-template <> struct WiderType<s32> { using type = s64; };
-template <> struct WiderType<u64> { using type = unsigned __int128; };
-template <> struct WiderType<s64> { using type = __int128; };
-template <typename T> using Wider = typename WiderType<T>::type;
+template <typename T>
+struct WiderType;
+template <>
+struct WiderType<u16> {
+  using type = u32;
+};
+template <>
+struct WiderType<s16> {
+  using type = s32;
+};
+template <>
+struct WiderType<u32> {
+  using type = u64;
+};
+template <>
+struct WiderType<s32> {
+  using type = s64;
+};
+template <>
+struct WiderType<u64> {
+  using type = unsigned __int128;
+};
+template <>
+struct WiderType<s64> {
+  using type = __int128;
+};
+template <typename T>
+using Wider = typename WiderType<T>::type;
 
 constexpr auto high_times = [](auto a, auto b) {
   using T = decltype(a);
@@ -85,12 +112,14 @@ constexpr auto wide_times = [](auto a, auto b) {
   return static_cast<Wider<T>>(static_cast<Wider<T>>(a) * static_cast<Wider<T>>(b));
 };
 constexpr auto saturated = [](s64 value) {
-  return static_cast<s32>(std::clamp<s64>(value, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
+  return static_cast<s32>(
+      std::clamp<s64>(value, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
 };
 constexpr auto plus_saturated = [](s32 a, s32 b) { return saturated(s64{a} + b); };
 constexpr auto minus_saturated = [](s32 a, s32 b) { return saturated(s64{a} - b); };
 
-template <auto F, auto Saturated> void decode_add(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F, auto Saturated>
+void decode_add(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Type type = type_modifier(in);
   if (in.has("sat")) {
     allow(in, {"sat"});
@@ -117,7 +146,9 @@ void decode_mul(Decoder& decoder, const ptx::Instruction& in) {
 constexpr auto times_plus = [](auto a, auto b, auto c) { return times(a, b) + c; };
 constexpr auto high_times_plus = [](auto a, auto b, auto c) { return high_times(a, b) + c; };
 constexpr auto wide_times_plus = [](auto a, auto b, auto c) { return wide_times(a, b) + c; };
-constexpr auto high_times_plus_saturated = [](s32 a, s32 b, s32 c) { return saturated(s64{high_times(a, b)} + c); };
+constexpr auto high_times_plus_saturated = [](s32 a, s32 b, s32 c) {
+  return saturated(s64{high_times(a, b)} + c);
+};
 
 void decode_mad(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"lo", "hi", "wide", "sat"});
@@ -135,8 +166,9 @@ void decode_mad(Decoder& decoder, const ptx::Instruction& in) {
   });
   auto width = 2 * static_cast<unsigned>(ptx::size_of(type));
   ptx::Type sum = width == 4 ? ptx::Type::u32 : ptx::Type::u64;
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], width), decoder.source(in.operands[1], type),
-               decoder.source(in.operands[2], type), decoder.source(in.operands[3], sum));
+  decoder.emit(need(run, in), decoder.destination(in.operands[0], width),
+               decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
+               decoder.source(in.operands[3], sum));
 }
 
 // The 48-bit product of the low 24 bits: its low half, or bits 16 to 47.
@@ -156,29 +188,36 @@ constexpr auto high24_plus = [](auto a, auto b, auto c) { return high24(a, b) + 
 void decode_mul24(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"lo", "hi"});
   ptx::Type type = type_modifier(in);
-  emit_binary(decoder, in, in.has("hi") ? pick_binary<high24, u32, s32>(type) : pick_binary<low24, u32, s32>(type), type);
+  emit_binary(decoder, in,
+              in.has("hi") ? pick_binary<high24, u32, s32>(type) : pick_binary<low24, u32, s32>(type), type);
 }
 
 void decode_mad24(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"lo", "hi"});
   ptx::Type type = type_modifier(in);
   emit_ternary(decoder, in,
-               in.has("hi") ? pick_ternary<high24_plus, u32, s32>(type) : pick_ternary<low24_plus, u32, s32>(type), type);
+               in.has("hi") ? pick_ternary<high24_plus, u32, s32>(type)
+                            : pick_ternary<low24_plus, u32, s32>(type),
+               type);
 }
 
 constexpr auto difference_plus = [](auto a, auto b, auto c) { return c + (a < b ? b - a : a - b); };
 
 // Dot products of bytes and halves (dp4a, dp2a).
-template <typename A, typename B> s32 bytes_dot(u32 a, u32 b, s32 c) {
+template <typename A, typename B>
+s32 bytes_dot(u32 a, u32 b, s32 c) {
   for (unsigned i = 0; i < 4; ++i) c += static_cast<A>(a >> 8 * i) * static_cast<B>(b >> 8 * i);
   return c;
 }
-template <typename A, typename B, unsigned FirstByte> s32 halves_dot(u32 a, u32 b, s32 c) {
+template <typename A, typename B, unsigned FirstByte>
+s32 halves_dot(u32 a, u32 b, s32 c) {
   using Half = std::conditional_t<std::is_signed_v<A>, s16, u16>;
-  for (unsigned i = 0; i < 2; ++i) c += static_cast<Half>(a >> 16 * i) * static_cast<B>(b >> 8 * (FirstByte + i));
+  for (unsigned i = 0; i < 2; ++i)
+    c += static_cast<Half>(a >> 16 * i) * static_cast<B>(b >> 8 * (FirstByte + i));
   return c;
 }
-template <typename A, typename B> struct Dots {
+template <typename A, typename B>
+struct Dots {
   static constexpr auto four = [](u32 a, u32 b, s32 c) { return bytes_dot<A, B>(a, b, c); };
   static constexpr auto low = [](u32 a, u32 b, s32 c) { return halves_dot<A, B, 0>(a, b, c); };
   static constexpr auto high = [](u32 a, u32 b, s32 c) { return halves_dot<A, B, 2>(a, b, c); };
@@ -196,10 +235,12 @@ void decode_dot(Decoder& decoder, const ptx::Instruction& in) {
   emit_ternary(decoder, in, run, ptx::Type::u32);
 }
 
-// Extended precision (PTX ISA 9.7.2): the carry of each lane travels in Warp::carry. A subtraction is the addition of
-// the complement and 1, so its carry says that nothing was borrowed: nvcc's 128-bit division reads it with addc.
+// Extended precision (PTX ISA 9.7.2): the carry of each lane travels in Warp::carry. A subtraction is the
+// addition of the complement and 1, so its carry says that nothing was borrowed: nvcc's 128-bit division
+// reads it with addc.
 enum class Carry : std::uint8_t { out, in, in_out };
-template <typename T, Carry Mode, bool Subtract> const Operation* with_carry(Warp& warp, const Operation* op) {
+template <typename T, Carry Mode, bool Subtract>
+const Operation* with_carry(Warp& warp, const Operation* op) {
   const T* a = warp.row<T>(op->a);
   const T* b = warp.row<T>(op->b);
   T* d = warp.row<T>(op->d);
@@ -216,20 +257,24 @@ template <typename T, Carry Mode, bool Subtract> const Operation* with_carry(War
   return op + 1;
 }
 
-template <Carry Mode, bool Subtract> Handler pick_carry(ptx::Type type) {
+template <Carry Mode, bool Subtract>
+Handler pick_carry(ptx::Type type) {
   if (is_type<u32>(type) || is_type<s32>(type)) return with_carry<u32, Mode, Subtract>;
   if (is_type<u64>(type) || is_type<s64>(type)) return with_carry<u64, Mode, Subtract>;
   return nullptr;
 }
 
-template <bool Subtract> void decode_carry_in(Decoder& decoder, const ptx::Instruction& in) {
+template <bool Subtract>
+void decode_carry_in(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"cc"});
   ptx::Type type = type_modifier(in);
-  emit_binary(decoder, in, in.has("cc") ? pick_carry<Carry::in_out, Subtract>(type) : pick_carry<Carry::in, Subtract>(type),
-              type);
+  emit_binary(
+      decoder, in,
+      in.has("cc") ? pick_carry<Carry::in_out, Subtract>(type) : pick_carry<Carry::in, Subtract>(type), type);
 }
 
-template <bool Subtract> void decode_carry_out(Decoder& decoder, const ptx::Instruction& in) {
+template <bool Subtract>
+void decode_carry_out(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"cc"});
   emit_binary(decoder, in, pick_carry<Carry::out, Subtract>(type_modifier(in)), type_modifier(in));
 }
@@ -240,13 +285,16 @@ void decode_mad_carry(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 4);
   ptx::Type type = type_modifier(in);
   auto width = static_cast<unsigned>(ptx::size_of(type));
-  Handler product = in.has("hi") ? pick_binary<high_times, u32, s32, u64, s64>(type) : pick_binary<times, u32, s32, u64, s64>(type);
+  Handler product = in.has("hi") ? pick_binary<high_times, u32, s32, u64, s64>(type)
+                                 : pick_binary<times, u32, s32, u64, s64>(type);
   std::uint32_t between = decoder.scratch(width);
-  decoder.emit(need(product, in), between, decoder.source(in.operands[1], type), decoder.source(in.operands[2], type));
+  decoder.emit(need(product, in), between, decoder.source(in.operands[1], type),
+               decoder.source(in.operands[2], type));
   Handler sum = in.opcode == "mad" ? pick_carry<Carry::out, false>(type)
                 : in.has("cc")     ? pick_carry<Carry::in_out, false>(type)
                                    : pick_carry<Carry::in, false>(type);
-  decoder.emit(need(sum, in), decoder.destination(in.operands[0], width), between, decoder.source(in.operands[3], type));
+  decoder.emit(need(sum, in), decoder.destination(in.operands[0], width), between,
+               decoder.source(in.operands[3], type));
 }
 
 bool is_half(ptx::Type type) {
@@ -255,7 +303,8 @@ bool is_half(ptx::Type type) {
 }
 
 // One name, three kinds of number.
-template <Decode Integer, Decode Float, Decode Half> void by_kind(Decoder& decoder, const ptx::Instruction& in) {
+template <Decode Integer, Decode Float, Decode Half>
+void by_kind(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Type type = type_modifier(in);
   if (type == ptx::Type::f32 || type == ptx::Type::f64) return Float(decoder, in);
   if (is_half(type)) return Half(decoder, in);
@@ -263,13 +312,17 @@ template <Decode Integer, Decode Float, Decode Half> void by_kind(Decoder& decod
 }
 
 // min and max clamp at 0 with .relu (s32 only).
-template <auto F> constexpr auto clipped = [](s32 a, s32 b) { return std::max(F(a, b), 0); };
-template <auto F, Decode Packed> void decode_extreme(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F>
+constexpr auto clipped = [](s32 a, s32 b) { return std::max(F(a, b), 0); };
+template <auto F, Decode Packed>
+void decode_extreme(Decoder& decoder, const ptx::Instruction& in) {
   if (is_packed_integer(in)) return Packed(decoder, in);
   allow(in, {"relu"});
   ptx::Type type = type_modifier(in);
   emit_binary(decoder, in,
-              in.has("relu") ? pick_binary<clipped<F>, s32>(type) : pick_binary<F, u16, s16, u32, s32, u64, s64>(type), type);
+              in.has("relu") ? pick_binary<clipped<F>, s32>(type)
+                             : pick_binary<F, u16, s16, u32, s32, u64, s64>(type),
+              type);
 }
 
 void decode_add_form(Decoder& decoder, const ptx::Instruction& in) {
@@ -306,6 +359,8 @@ constexpr Opcode opcodes[] = {
 
 } // namespace
 
-std::span<const Opcode> integer_opcodes() { return opcodes; }
+std::span<const Opcode> integer_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

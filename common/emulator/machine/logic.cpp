@@ -21,15 +21,19 @@ constexpr auto left = [](auto a, u32 by) {
 constexpr auto right = [](auto a, u32 by) {
   using T = decltype(a);
   constexpr u32 width = 8 * sizeof(T);
-  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> std::min(by, width - 1));
-  else return by >= width ? T{0} : static_cast<T>(a >> by);
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(a >> std::min(by, width - 1));
+  else
+    return by >= width ? T{0} : static_cast<T>(a >> by);
 };
 
-template <auto F, typename... T> void decode_shift(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F, typename... T>
+void decode_shift(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {});
   need_operands(in, 3);
   ptx::Type type = type_modifier(in);
-  Handler run = pick<T...>(type, []<typename U>(std::type_identity<U>) -> Handler { return binary<F, U, U, u32>; });
+  Handler run =
+      pick<T...>(type, []<typename U>(std::type_identity<U>) -> Handler { return binary<F, U, U, u32>; });
   decoder.emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(ptx::size_of(type))),
                decoder.source(in.operands[1], type), decoder.source(in.operands[2], ptx::Type::u32));
 }
@@ -38,7 +42,9 @@ template <auto F, typename... T> void decode_shift(Decoder& decoder, const ptx::
 constexpr auto funnel_left = [](u32 low, u32 high, u32 by) {
   return static_cast<u32>((u64{high} << 32 | low) << by >> 32);
 };
-constexpr auto funnel_right = [](u32 low, u32 high, u32 by) { return static_cast<u32>((u64{high} << 32 | low) >> by); };
+constexpr auto funnel_right = [](u32 low, u32 high, u32 by) {
+  return static_cast<u32>((u64{high} << 32 | low) >> by);
+};
 constexpr auto funnel_left_wrap = [](u32 a, u32 b, u32 c) { return funnel_left(a, b, c & 31); };
 constexpr auto funnel_left_clamp = [](u32 a, u32 b, u32 c) { return funnel_left(a, b, std::min(c, 32u)); };
 constexpr auto funnel_right_wrap = [](u32 a, u32 b, u32 c) { return funnel_right(a, b, c & 31); };
@@ -60,8 +66,9 @@ const Operation* lookup3(Warp& warp, const Operation* op) {
   for (unsigned i = 0; i < 8; ++i) table[i] = op->immediate >> i & 1 ? ~0u : 0u;
   write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) {
     u32 x = a[lane], y = b[lane], z = c[lane];
-    return (~x & ~y & ~z & table[0]) | (~x & ~y & z & table[1]) | (~x & y & ~z & table[2]) | (~x & y & z & table[3]) |
-           (x & ~y & ~z & table[4]) | (x & ~y & z & table[5]) | (x & y & ~z & table[6]) | (x & y & z & table[7]);
+    return (~x & ~y & ~z & table[0]) | (~x & ~y & z & table[1]) | (~x & y & ~z & table[2]) |
+           (~x & y & z & table[3]) | (x & ~y & ~z & table[4]) | (x & ~y & z & table[5]) |
+           (x & y & ~z & table[6]) | (x & y & z & table[7]);
   });
   return op + 1;
 }
@@ -71,13 +78,15 @@ void decode_lop3(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 5);
   auto* table = std::get_if<ptx::Immediate>(&in.operands[4].value);
   if (!table) refuse(in, "its table must be a constant");
-  decoder.emit(lookup3, decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], ptx::Type::b32),
-               decoder.source(in.operands[2], ptx::Type::b32), decoder.source(in.operands[3], ptx::Type::b32))
+  decoder
+      .emit(lookup3, decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], ptx::Type::b32),
+            decoder.source(in.operands[2], ptx::Type::b32), decoder.source(in.operands[3], ptx::Type::b32))
       .immediate = static_cast<std::int64_t>(table->bits);
 }
 
 // Logic on predicates works on all lanes' bits at once.
-template <auto F> const Operation* predicates(Warp& warp, const Operation* op) {
+template <auto F>
+const Operation* predicates(Warp& warp, const Operation* op) {
   u32 result = F(*warp.row<u32>(op->a), *warp.row<u32>(op->b));
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | (result & warp.mask);
@@ -85,7 +94,8 @@ template <auto F> const Operation* predicates(Warp& warp, const Operation* op) {
 }
 constexpr auto not_first = [](u32 a, u32) { return ~a; };
 
-template <auto F> void decode_logic(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F>
+void decode_logic(Decoder& decoder, const ptx::Instruction& in) {
   if (type_modifier(in) != ptx::Type::pred) return decode_binary<F, u16, u32, u64>(decoder, in);
   need_operands(in, 3);
   decoder.emit(predicates<F>, decoder.predicate(in.operands[0]), decoder.predicate(in.operands[1]),
@@ -101,11 +111,13 @@ void decode_not(Decoder& decoder, const ptx::Instruction& in) {
 
 constexpr auto population = [](auto a) { return std::popcount(a); };
 constexpr auto leading_zeros = [](auto a) { return std::countl_zero(a); };
-template <auto F> void decode_count(Decoder& decoder, const ptx::Instruction& in) {
+template <auto F>
+void decode_count(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {});
   need_operands(in, 2);
   ptx::Type type = type_modifier(in);
-  Handler run = pick<u32, u64>(type, []<typename T>(std::type_identity<T>) -> Handler { return unary<F, u32, T>; });
+  Handler run =
+      pick<u32, u64>(type, []<typename T>(std::type_identity<T>) -> Handler { return unary<F, u32, T>; });
   decoder.emit(need(run, in), decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], type));
 }
 
@@ -154,15 +166,15 @@ void decode_bfe(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {});
   need_operands(in, 4);
   ptx::Type type = type_modifier(in);
-  Handler run = pick<u32, s32, u64, s64>(type, []<typename T>(std::type_identity<T>) -> Handler {
-    return ternary<extract, T, T, u32, u32>;
-  });
+  Handler run = pick<u32, s32, u64, s64>(
+      type, []<typename T>(std::type_identity<T>) -> Handler { return ternary<extract, T, T, u32, u32>; });
   decoder.emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(ptx::size_of(type))),
                decoder.source(in.operands[1], type), decoder.source(in.operands[2], ptx::Type::u32),
                decoder.source(in.operands[3], ptx::Type::u32));
 }
 
-template <typename T> const Operation* insert(Warp& warp, const Operation* op) {
+template <typename T>
+const Operation* insert(Warp& warp, const Operation* op) {
   const T *a = warp.row<T>(op->a), *b = warp.row<T>(op->b);
   const u32 *position = warp.row<u32>(op->c), *length = warp.row<u32>(op->e);
   constexpr u32 width = 8 * sizeof(T);
@@ -181,9 +193,10 @@ void decode_bfi(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Type type = type_modifier(in);
   Handler run = pick<u32, u64>(type, []<typename T>(std::type_identity<T>) -> Handler { return insert<T>; });
   std::uint32_t length = decoder.source(in.operands[4], ptx::Type::u32);
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(ptx::size_of(type))),
-               decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
-               decoder.source(in.operands[3], ptx::Type::u32))
+  decoder
+      .emit(need(run, in), decoder.destination(in.operands[0], static_cast<unsigned>(ptx::size_of(type))),
+            decoder.source(in.operands[1], type), decoder.source(in.operands[2], type),
+            decoder.source(in.operands[3], ptx::Type::u32))
       .e = length;
 }
 
@@ -195,7 +208,8 @@ constexpr auto mask_clamp = [](u32 position, u32 length) -> u32 {
 constexpr auto mask_wrap = [](u32 position, u32 length) { return mask_clamp(position & 31, length & 31); };
 void decode_bmsk(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"clamp", "wrap"});
-  emit_binary(decoder, in, in.has("wrap") ? binary<mask_wrap, u32, u32, u32> : binary<mask_clamp, u32, u32, u32>,
+  emit_binary(decoder, in,
+              in.has("wrap") ? binary<mask_wrap, u32, u32, u32> : binary<mask_clamp, u32, u32, u32>,
               ptx::Type::u32);
 }
 
@@ -209,11 +223,11 @@ void decode_szext(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"clamp", "wrap"});
   if (in.has("wrap")) refuse(in);
   ptx::Type type = type_modifier(in);
-  emit_binary(decoder, in,
-              pick<u32, s32>(type, []<typename T>(std::type_identity<T>) -> Handler {
-                return binary<sign_extend, T, T, u32>;
-              }),
-              type);
+  emit_binary(
+      decoder, in,
+      pick<u32, s32>(
+          type, []<typename T>(std::type_identity<T>) -> Handler { return binary<sign_extend, T, T, u32>; }),
+      type);
 }
 
 // fns: the position of the n-th set bit at or after (before) a base.
@@ -252,6 +266,8 @@ constexpr Opcode opcodes[] = {
 
 } // namespace
 
-std::span<const Opcode> logic_opcodes() { return opcodes; }
+std::span<const Opcode> logic_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

@@ -21,7 +21,8 @@ std::string demangled(const std::string& name) {
 }
 
 bool in_device_memory(const ptx::Variable& variable) {
-  return !variable.is_extern && (variable.space == ptx::Space::global || variable.space == ptx::Space::constant);
+  return !variable.is_extern &&
+         (variable.space == ptx::Space::global || variable.space == ptx::Space::constant);
 }
 
 } // namespace
@@ -29,19 +30,22 @@ bool in_device_memory(const ptx::Variable& variable) {
 Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(module)), memory_(&memory) {
   std::uint64_t constant_bytes = 0;
   for (const ptx::Variable& variable : module_.variables) {
-    PlacedVariable& placed = variables_.emplace_back(PlacedVariable{std::string(variable.name), 0, variable.size});
+    PlacedVariable& placed =
+        variables_.emplace_back(PlacedVariable{std::string(variable.name), 0, variable.size});
     if (!in_device_memory(variable)) continue;
     bool constant = variable.space == ptx::Space::constant;
     if (constant) constant_bytes += variable.size;
     if (variable.alignment > AddressSpace::alignment)
-      throw std::runtime_error(fmt::format("the variable {} wants an alignment of {} bytes", placed.name, variable.alignment));
+      throw std::runtime_error(
+          fmt::format("the variable {} wants an alignment of {} bytes", placed.name, variable.alignment));
     void* at = memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
                                fmt::format("the variable {}", demangled(placed.name)));
     std::memset(at, 0, variable.size);
     placed.address = reinterpret_cast<std::uint64_t>(at);
   }
   if (constant_bytes > Limits::constant_bytes)
-    throw std::runtime_error(fmt::format("{} bytes of constant memory; the limit is {}", constant_bytes, Limits::constant_bytes));
+    throw std::runtime_error(
+        fmt::format("{} bytes of constant memory; the limit is {}", constant_bytes, Limits::constant_bytes));
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!variables_[i].address) continue;
     for (const ptx::Initialiser& initial : module_.variables[i].initial) {
@@ -62,13 +66,15 @@ Program::~Program() {
 }
 
 Kernel* Program::kernel(std::string_view name) {
-  auto found = std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernel& kernel) { return kernel.name() == name; });
+  auto found = std::find_if(kernels_.begin(), kernels_.end(),
+                            [&](const Kernel& kernel) { return kernel.name() == name; });
   return found == kernels_.end() ? nullptr : &*found;
 }
 
 const PlacedVariable* Program::variable(std::string_view name) const {
-  auto found = std::find_if(variables_.begin(), variables_.end(),
-                            [&](const PlacedVariable& variable) { return variable.address && variable.name == name; });
+  auto found = std::find_if(variables_.begin(), variables_.end(), [&](const PlacedVariable& variable) {
+    return variable.address && variable.name == name;
+  });
   return found == variables_.end() ? nullptr : &*found;
 }
 
@@ -77,8 +83,9 @@ std::uint64_t Program::address_of(const ptx::Symbol& symbol) const {
   if (symbol.scope != ptx::Symbol::Scope::module_variable) return 0;
   const PlacedVariable& variable = variables_[symbol.index];
   if (!variable.address)
-    throw std::runtime_error(fmt::format("the variable {} is defined in another module, which is not linked to this one",
-                                         demangled(variable.name)));
+    throw std::runtime_error(
+        fmt::format("the variable {} is defined in another module, which is not linked to this one",
+                    demangled(variable.name)));
   return variable.address;
 }
 
@@ -93,19 +100,22 @@ Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), f
   }
   parameter_bytes_ = static_cast<std::uint32_t>(bytes);
   for (const ptx::Variable& variable : source.variables)
-    if (variable.space == ptx::Space::local) attributes_.local_per_thread += static_cast<std::uint32_t>(variable.size);
+    if (variable.space == ptx::Space::local)
+      attributes_.local_per_thread += static_cast<std::uint32_t>(variable.size);
   std::uint64_t threads = 1;
   for (int i = 0; i < 3; ++i)
-    if (std::uint32_t limit = source.required_threads[i] ? source.required_threads[i] : source.max_threads[i]) threads *= limit;
+    if (std::uint32_t limit = source.required_threads[i] ? source.required_threads[i] : source.max_threads[i])
+      threads *= limit;
   bool limited = source.required_threads[0] || source.max_threads[0];
-  attributes_.max_threads_per_block =
-      static_cast<std::uint32_t>(limited ? std::min<std::uint64_t>(threads, Limits::threads_per_block) : Limits::threads_per_block);
-  // How many registers a thread takes is decided when machine code is made of PTX, which nobody does here: a nominal
-  // figure that lets 1024 threads run.
+  attributes_.max_threads_per_block = static_cast<std::uint32_t>(
+      limited ? std::min<std::uint64_t>(threads, Limits::threads_per_block) : Limits::threads_per_block);
+  // How many registers a thread takes is decided when machine code is made of PTX, which nobody does here: a
+  // nominal figure that lets 1024 threads run.
   constexpr std::uint32_t nominal_registers = 32;
   attributes_.registers = nominal_registers;
   for (const ptx::Variable& variable : program.module().variables)
-    if (variable.space == ptx::Space::constant) attributes_.constant += static_cast<std::uint32_t>(variable.size);
+    if (variable.space == ptx::Space::constant)
+      attributes_.constant += static_cast<std::uint32_t>(variable.size);
   attributes_.static_shared =
       lay_out_shared(program.module(), reach(program.module(), function), [](auto, auto, auto) {});
 }
@@ -113,10 +123,18 @@ Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), f
 Kernel::~Kernel() = default;
 Kernel::Kernel(Kernel&&) noexcept = default;
 
-const std::string& Kernel::name() const { return program_->module().functions[function_].name; }
-const std::vector<Parameter>& Kernel::parameters() const { return parameters_; }
-std::uint32_t Kernel::parameter_bytes() const { return parameter_bytes_; }
-const KernelAttributes& Kernel::attributes() const { return attributes_; }
+const std::string& Kernel::name() const {
+  return program_->module().functions[function_].name;
+}
+const std::vector<Parameter>& Kernel::parameters() const {
+  return parameters_;
+}
+std::uint32_t Kernel::parameter_bytes() const {
+  return parameter_bytes_;
+}
+const KernelAttributes& Kernel::attributes() const {
+  return attributes_;
+}
 
 const Code& Kernel::code() {
   if (!code_) code_ = decode(*program_, function_);

@@ -18,7 +18,7 @@
 namespace warpfold::machine {
 
 class Watcher;
-struct Code;  // a decoded kernel: code.hpp
+struct Code; // a decoded kernel: code.hpp
 
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
@@ -36,25 +36,38 @@ struct Limits {
 };
 
 struct SourceLine {
-  std::string file;        // "" where the program was built without -lineinfo
+  std::string file; // "" where the program was built without -lineinfo
   std::uint32_t line = 0;
 };
 
 // Why a launch stopped, in words for the student.
 struct Fault {
   enum class Kind {
-    out_of_bounds, use_after_free, misaligned, trap, assertion, barrier, warp_mask, endless, unsupported,
-    stack_overflow, host_memory, invalid_instruction,
+    out_of_bounds,
+    use_after_free,
+    misaligned,
+    trap,
+    assertion,
+    barrier,
+    warp_mask,
+    endless,
+    unsupported,
+    stack_overflow,
+    host_memory,
+    invalid_instruction,
   };
   Kind kind{};
   SourceLine where, other;
   std::string message;
 };
 
-struct Parameter { std::uint32_t offset = 0, size = 0; };  // place of a kernel parameter in the parameter buffer
+struct Parameter {
+  std::uint32_t offset = 0, size = 0;
+}; // place of a kernel parameter in the parameter buffer
 
 struct KernelAttributes {
-  std::uint32_t static_shared = 0, local_per_thread = 0, registers = 0, constant = 0;  // bytes; registers a thread
+  std::uint32_t static_shared = 0, local_per_thread = 0, registers = 0,
+                constant = 0; // bytes; registers a thread
   std::uint32_t max_threads_per_block = 1024;
 };
 
@@ -67,7 +80,7 @@ public:
   std::uint32_t parameter_bytes() const;
   const KernelAttributes& attributes() const;
   Program& program() const { return *program_; }
-  const Code& code();  // decodes at the first call
+  const Code& code(); // decodes at the first call
 
   Kernel(Program& program, std::uint32_t function);
   ~Kernel();
@@ -96,7 +109,7 @@ public:
   ~Program();
 
   Kernel* kernel(std::string_view name);                       // null where there is none
-  const PlacedVariable* variable(std::string_view name) const;  // null where there is none
+  const PlacedVariable* variable(std::string_view name) const; // null where there is none
   const ptx::Module& module() const { return module_; }
   AddressSpace& memory() const { return *memory_; }
   // Address of a module variable or (tagged) of a function, as `mov.u64 %rd, name` gives it.
@@ -106,44 +119,45 @@ private:
   ptx::Module module_;
   AddressSpace* memory_;
   std::vector<Kernel> kernels_;
-  std::vector<PlacedVariable> variables_;  // parallel to module_.variables; address 0 for .shared
+  std::vector<PlacedVariable> variables_; // parallel to module_.variables; address 0 for .shared
 };
 
 struct LaunchShape {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;  // bytes
-  bool cooperative = false;          // every block resident at the same time
+  std::uint32_t dynamic_shared = 0; // bytes
+  bool cooperative = false;         // every block resident at the same time
   Dim3 cluster{1, 1, 1};
-  std::uint64_t grid_workspace = 0;  // of a cooperative launch: where its blocks meet (%envreg1 and %envreg2)
+  std::uint64_t grid_workspace = 0; // of a cooperative launch: where its blocks meet (%envreg1 and %envreg2)
 };
 
 struct LaunchOptions {
-  unsigned workers = 0;              // host threads; 0: one a core
-  std::uint64_t step_limit = 0;      // warp instructions of one block without its end; 0: the default (2^33)
-  Watcher* watcher = nullptr;        // null: count only
+  unsigned workers = 0;         // host threads; 0: one a core
+  std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^33)
+  Watcher* watcher = nullptr;   // null: count only
 };
 
-// What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the first two.
+// What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the
+// first two.
 struct Tally {
-  std::uint64_t warps = 0, threads = 0;                      // issued: once a warp; lanes active then
-  std::uint64_t requests = 0, sectors = 0, wavefronts = 0;   // memory: see coalescing.hpp
-  std::uint64_t ideal_wavefronts = 0;                        // wavefronts without any bank conflict
-  std::uint64_t lanes = 0, bytes = 0;                        // lanes that accessed; bytes moved
-  std::uint64_t divergent = 0;                               // branches whose lanes parted
+  std::uint64_t warps = 0, threads = 0;                    // issued: once a warp; lanes active then
+  std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
+  std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
+  std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes moved
+  std::uint64_t divergent = 0;                             // branches whose lanes parted
 };
 
 struct LaunchRecord {
-  std::string kernel;                // mangled name
+  std::string kernel; // mangled name
   LaunchShape shape;
-  const Kernel* source = nullptr;    // whose instructions `tallies` follow; outlives the record with its Program
-  std::vector<Tally> tallies;        // by decoded instruction: Code::operations
-  std::uint64_t blocks = 0;          // blocks that ran
-  std::optional<Fault> fault;        // set: the launch stopped there, memory is as it was then
+  const Kernel* source = nullptr; // whose instructions `tallies` follow; outlives the record with its Program
+  std::vector<Tally> tallies;     // by decoded instruction: Code::operations
+  std::uint64_t blocks = 0;       // blocks that ran
+  std::optional<Fault> fault;     // set: the launch stopped there, memory is as it was then
 };
 
-// Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has kernel.parameter_bytes().
-// The shape is taken as checked (runtime/launch.cpp refuses what breaks a limit).
+// Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has
+// kernel.parameter_bytes(). The shape is taken as checked (runtime/launch.cpp refuses what breaks a limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

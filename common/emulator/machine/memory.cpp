@@ -6,27 +6,36 @@ namespace warpfold::machine {
 namespace {
 
 // A value as a register holds it: widened by its sign, or by zeros.
-template <typename R, typename T> inline R widened(T value) { return static_cast<R>(value); }
+template <typename R, typename T>
+inline R widened(T value) {
+  return static_cast<R>(value);
+}
 
-template <typename T> inline T read(const std::byte* from) {
+template <typename T>
+inline T read(const std::byte* from) {
   T value;
   std::memcpy(&value, from, sizeof(T));
   return value;
 }
 
-// Where the lanes' bytes lie, one pointer a lane; only active lanes are set. `width` bytes are checked for each.
+// Where the lanes' bytes lie, one pointer a lane; only active lanes are set. `width` bytes are checked for
+// each.
 struct Places {
   std::byte* at[warp_lanes];
-  std::byte* first = nullptr;   // set: lane i is at first + i * width, and all 32 may be read
+  std::byte* first = nullptr; // set: lane i is at first + i * width, and all 32 may be read
 };
 
-template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
+template <AccessKind Kind>
+void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                 Places& places) {
   std::uint64_t first = request.first;
   if (request.even && request.stride == width && first % width == 0 &&
       in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) {
     places.first = reinterpret_cast<std::byte*>(first);
   } else if (request.even && request.stride == width && warp.mask == all_lanes) {
-    if (check_global(warp, op, first, width, width, Kind, 1) && in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) places.first = reinterpret_cast<std::byte*>(first);
+    if (check_global(warp, op, first, width, width, Kind, 1) &&
+        in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width))
+      places.first = reinterpret_cast<std::byte*>(first);
   }
   if (!places.first)
     each_active(warp, [&](unsigned lane) {
@@ -36,12 +45,15 @@ template <AccessKind Kind> void find_global(Warp& warp, const Operation* op, Req
   tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
+template <AccessKind Kind>
+void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                 Places& places) {
   std::uint64_t first = request.first;
   // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
   unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
   if (request.even && request.stride == width && first % width == 0 &&
-      first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() && width <= Block::shared_slack / warp_lanes)
+      first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() &&
+      width <= Block::shared_slack / warp_lanes)
     places.first = warp.block->shared.data() + first;
   else
     each_active(warp, [&](unsigned lane) {
@@ -51,18 +63,25 @@ template <AccessKind Kind> void find_shared(Warp& warp, const Operation* op, Req
   tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
+template <AccessKind Kind>
+void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                Places& places) {
   each_active(warp, [&](unsigned lane) {
     places.at[lane] = local_at(warp, op, lane, request.address[lane], width, Kind);
   });
   tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
 }
 
-template <AccessKind Kind> void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride, Places& places) {
+template <AccessKind Kind>
+void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                  Places& places) {
   switch (resolve_generic(warp, request)) {
-  case ptx::Space::global: return find_global<Kind>(warp, op, request, width, value_stride, places);
-  case ptx::Space::shared: return find_shared<Kind>(warp, op, request, width, value_stride, places);
-  case ptx::Space::local: return find_local<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::global:
+    return find_global<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::shared:
+    return find_shared<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::local:
+    return find_local<Kind>(warp, op, request, width, value_stride, places);
   default: // lanes point to different spaces
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = generic_at(warp, op, lane, request.address[lane], width, width, Kind);
@@ -74,21 +93,28 @@ template <ptx::Space S, AccessKind Kind>
 void find_places(Warp& warp, const Operation* op, unsigned width, Places& places, unsigned value_stride = 0) {
   Request request;
   read_addresses(warp, op, request);
-  if constexpr (S == ptx::Space::global) find_global<Kind>(warp, op, request, width, value_stride, places);
-  else if constexpr (S == ptx::Space::shared) find_shared<Kind>(warp, op, request, width, value_stride, places);
-  else if constexpr (S == ptx::Space::local) find_local<Kind>(warp, op, request, width, value_stride, places);
-  else find_generic<Kind>(warp, op, request, width, value_stride, places);
+  if constexpr (S == ptx::Space::global)
+    find_global<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::shared)
+    find_shared<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::local)
+    find_local<Kind>(warp, op, request, width, value_stride, places);
+  else
+    find_generic<Kind>(warp, op, request, width, value_stride, places);
 }
 
 // What most requests are: a whole warp, neighbouring elements. Returns where lane 0's bytes lie, and
 // counts the request; null where it is anything else, and the long way must be gone.
-template <typename Base> bool are_neighbours(const Base* base, unsigned width) {
+template <typename Base>
+bool are_neighbours(const Base* base, unsigned width) {
   Base first = base[0], differs = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= base[lane] ^ static_cast<Base>(first + lane * width);
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    differs |= base[lane] ^ static_cast<Base>(first + lane * width);
   return differs == 0;
 }
 
-template <ptx::Space S, AccessKind Kind> std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
+template <ptx::Space S, AccessKind Kind>
+std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
   if (warp.mask != all_lanes) return nullptr;
   const unsigned bytes = warp_lanes * width;
@@ -106,7 +132,8 @@ template <ptx::Space S, AccessKind Kind> std::byte* quick_row(Warp& warp, const 
   bool inside = S == ptx::Space::global ? in_known_range(warp, op, first, bytes)
                                         : first + bytes <= warp.worker->grid.shared_bytes();
   if (!inside) return nullptr;
-  if (warp.watched && (op->order != 0 || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first}))) return nullptr;
+  if (warp.watched && (op->order != 0 || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
+    return nullptr;
   Tally& tally = warp.tallies[op->index];
   std::byte* row;
   if constexpr (S == ptx::Space::global) {
@@ -126,7 +153,8 @@ template <ptx::Space S, AccessKind Kind> std::byte* quick_row(Warp& warp, const 
 
 constexpr std::uint8_t strong = 1; // Operation::order above this: others may be waited for
 
-template <typename T, typename R, ptx::Space S> const Operation* load(Warp& warp, const Operation* op) {
+template <typename T, typename R, ptx::Space S>
+const Operation* load(Warp& warp, const Operation* op) {
   R* d = warp.row<R>(op->d);
   if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
     const T* from = reinterpret_cast<const T*>(row);
@@ -147,7 +175,8 @@ template <typename T, typename R, ptx::Space S> const Operation* load(Warp& warp
   return op + 1;
 }
 
-template <typename T, typename R, ptx::Space S> const Operation* store(Warp& warp, const Operation* op) {
+template <typename T, typename R, ptx::Space S>
+const Operation* store(Warp& warp, const Operation* op) {
   const R* from = warp.row<R>(op->d);
   if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
     T* to = reinterpret_cast<T*>(row);
@@ -171,14 +200,17 @@ template <typename T, typename R, ptx::Space S> const Operation* store(Warp& war
 }
 
 // Vectors: the elements of a lane lie side by side in memory, and each in a register of its own.
-template <typename T, typename R, unsigned N, ptx::Space S> const Operation* load_vector(Warp& warp, const Operation* op) {
+template <typename T, typename R, unsigned N, ptx::Space S>
+const Operation* load_vector(Warp& warp, const Operation* op) {
   if constexpr (N != 0) {
     if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, N * sizeof(T))) {
       const T* from = reinterpret_cast<const T*>(row);
       const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
-      R *d0 = warp.row<R>(rows[0]), *d1 = warp.row<R>(rows[1]), *d2 = warp.row<R>(rows[N - 2]), *d3 = warp.row<R>(rows[N - 1]);
+      R *d0 = warp.row<R>(rows[0]), *d1 = warp.row<R>(rows[1]), *d2 = warp.row<R>(rows[N - 2]),
+        *d3 = warp.row<R>(rows[N - 1]);
 #pragma GCC ivdep
-      for (unsigned lane = 0; lane < warp_lanes; ++lane) { // one loop, so that the compiler reads whole vectors
+      for (unsigned lane = 0; lane < warp_lanes;
+           ++lane) { // one loop, so that the compiler reads whole vectors
         d0[lane] = from[lane * N];
         d1[lane] = from[lane * N + 1];
         if constexpr (N == 4) d2[lane] = from[lane * N + 2], d3[lane] = from[lane * N + 3];
@@ -197,14 +229,16 @@ template <typename T, typename R, unsigned N, ptx::Space S> const Operation* loa
       const T* from = reinterpret_cast<const T*>(places.first) + i;
       write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane * count]); });
     } else {
-      each_active(warp, [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane] + i * sizeof(T))); });
+      each_active(warp,
+                  [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane] + i * sizeof(T))); });
     }
   }
   if (op->order >= strong) note_possible_spin(warp);
   return op + 1;
 }
 
-template <typename T, typename R, unsigned N, ptx::Space S> const Operation* store_vector(Warp& warp, const Operation* op) {
+template <typename T, typename R, unsigned N, ptx::Space S>
+const Operation* store_vector(Warp& warp, const Operation* op) {
   const unsigned count = N ? N : op->e / static_cast<unsigned>(sizeof(T));
   Places places;
   find_places<S, AccessKind::store>(warp, op, op->e, places);
@@ -220,20 +254,23 @@ template <typename T, typename R, unsigned N, ptx::Space S> const Operation* sto
 }
 
 // The kernel's parameters are the same for all lanes.
-template <typename T, typename R> const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
+template <typename T, typename R>
+const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
   R value = widened<R>(read<T>(warp.worker->grid.parameters.data() + op->immediate));
   write_lanes(warp, warp.row<R>(op->d), [=](unsigned) { return value; });
   return op + 1;
 }
 
 // A function's parameters and results lie in its frame, `e` bytes a lane.
-template <typename T, typename R> const Operation* load_slot(Warp& warp, const Operation* op) {
+template <typename T, typename R>
+const Operation* load_slot(Warp& warp, const Operation* op) {
   const std::byte* from = warp.frame + op->a + op->immediate;
   R* d = warp.row<R>(op->d);
   each_active(warp, [&](unsigned lane) { d[lane] = widened<R>(read<T>(from + lane * op->e)); });
   return op + 1;
 }
-template <typename T, typename R> const Operation* store_slot(Warp& warp, const Operation* op) {
+template <typename T, typename R>
+const Operation* store_slot(Warp& warp, const Operation* op) {
   std::byte* to = warp.frame + op->a + op->immediate;
   const R* from = warp.row<R>(op->d);
   each_active(warp, [&](unsigned lane) {
@@ -243,9 +280,18 @@ template <typename T, typename R> const Operation* store_slot(Warp& warp, const 
   return op + 1;
 }
 
-enum class Family : std::uint8_t { load, store, load_slot, store_slot, kernel_parameter, load_vector, store_vector };
+enum class Family : std::uint8_t {
+  load,
+  store,
+  load_slot,
+  store_slot,
+  kernel_parameter,
+  load_vector,
+  store_vector
+};
 
-template <typename T, typename R, Family F> Handler by_space(ptx::Space space, unsigned elements) {
+template <typename T, typename R, Family F>
+Handler by_space(ptx::Space space, unsigned elements) {
   auto with = [&]<ptx::Space S>(std::integral_constant<ptx::Space, S>) -> Handler {
     if constexpr (F == Family::load) return load<T, R, S>;
     if constexpr (F == Family::store) return store<T, R, S>;
@@ -255,30 +301,39 @@ template <typename T, typename R, Family F> Handler by_space(ptx::Space space, u
         if (elements == 2) return load_vector<T, R, 2, S>;
         if (elements == 4) return load_vector<T, R, 4, S>;
       }
-      return load_vector<T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S>;
+      return load_vector < T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S > ;
     }
     if constexpr (F == Family::store_vector) {
       if constexpr (quick && S == ptx::Space::global) {
         if (elements == 2) return store_vector<T, R, 2, S>;
         if (elements == 4) return store_vector<T, R, 4, S>;
       }
-      return store_vector<T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S>;
+      return store_vector < T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S > ;
     }
     return nullptr;
   };
-  if constexpr (F == Family::load_slot) return load_slot<T, R>;
-  else if constexpr (F == Family::store_slot) return store_slot<T, R>;
-  else if constexpr (F == Family::kernel_parameter) return load_kernel_parameter<T, R>;
-  else switch (space) {
+  if constexpr (F == Family::load_slot)
+    return load_slot<T, R>;
+  else if constexpr (F == Family::store_slot)
+    return store_slot<T, R>;
+  else if constexpr (F == Family::kernel_parameter)
+    return load_kernel_parameter<T, R>;
+  else
+    switch (space) {
     case ptx::Space::global:
-    case ptx::Space::constant: return with(std::integral_constant<ptx::Space, ptx::Space::global>{});
-    case ptx::Space::shared: return with(std::integral_constant<ptx::Space, ptx::Space::shared>{});
-    case ptx::Space::local: return with(std::integral_constant<ptx::Space, ptx::Space::local>{});
-    default: return with(std::integral_constant<ptx::Space, ptx::Space::generic>{});
+    case ptx::Space::constant:
+      return with(std::integral_constant<ptx::Space, ptx::Space::global>{});
+    case ptx::Space::shared:
+      return with(std::integral_constant<ptx::Space, ptx::Space::shared>{});
+    case ptx::Space::local:
+      return with(std::integral_constant<ptx::Space, ptx::Space::local>{});
+    default:
+      return with(std::integral_constant<ptx::Space, ptx::Space::generic>{});
     }
 }
 
-template <typename T, Family F> Handler by_register(unsigned held, ptx::Space space, unsigned elements) {
+template <typename T, Family F>
+Handler by_register(unsigned held, ptx::Space space, unsigned elements) {
   if constexpr (sizeof(T) <= 2)
     if (held == 2) return by_space<T, std::conditional_t<std::is_signed_v<T>, s16, u16>, F>(space, elements);
   if constexpr (sizeof(T) <= 4)
@@ -288,10 +343,12 @@ template <typename T, Family F> Handler by_register(unsigned held, ptx::Space sp
 }
 
 // Signs matter only when a load widens.
-template <Family F> Handler by_type(ptx::Type type, unsigned held, ptx::Space space, unsigned elements) {
+template <Family F>
+Handler by_type(ptx::Type type, unsigned held, ptx::Space space, unsigned elements) {
   std::size_t bytes = ptx::size_of(type);
   bool is_signed = type == ptx::Type::s8 || type == ptx::Type::s16 || type == ptx::Type::s32;
-  constexpr bool loads = F == Family::load || F == Family::load_vector || F == Family::load_slot || F == Family::kernel_parameter;
+  constexpr bool loads = F == Family::load || F == Family::load_vector || F == Family::load_slot ||
+                         F == Family::kernel_parameter;
   if constexpr (loads) {
     if (is_signed && bytes < held) {
       if (bytes == 1) return by_register<s8, F>(held, space, elements);
@@ -300,11 +357,16 @@ template <Family F> Handler by_type(ptx::Type type, unsigned held, ptx::Space sp
     }
   }
   switch (bytes) {
-  case 1: return by_register<u8, F>(held, space, elements);
-  case 2: return by_register<u16, F>(held, space, elements);
-  case 4: return by_register<u32, F>(held, space, elements);
-  case 8: return by_register<u64, F>(held, space, elements);
-  default: return nullptr;
+  case 1:
+    return by_register<u8, F>(held, space, elements);
+  case 2:
+    return by_register<u16, F>(held, space, elements);
+  case 4:
+    return by_register<u32, F>(held, space, elements);
+  case 8:
+    return by_register<u64, F>(held, space, elements);
+  default:
+    return nullptr;
   }
 }
 
@@ -314,8 +376,8 @@ unsigned held_width(const Decoder& decoder, const ptx::Operand& operand, ptx::Ty
 }
 
 template <bool Stores>
-void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryForm& form, const Decoder::Address& address,
-                     const ptx::Operand& value) {
+void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryForm& form,
+                     const Decoder::Address& address, const ptx::Operand& value) {
   const auto& elements = decoder.elements(value);
   if (elements.size() != form.elements) refuse(in);
   auto size = static_cast<unsigned>(ptx::size_of(form.type));
@@ -327,9 +389,10 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
   }
   if (address.in_frame || address.is_kernel_parameter) {
     for (unsigned i = 0; i < rows.size(); ++i) {
-      Handler run = Stores                     ? by_type<Family::store_slot>(form.type, held, address.space, 1)
-                    : address.is_kernel_parameter ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
-                                               : by_type<Family::load_slot>(form.type, held, address.space, 1);
+      Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
+                    : address.is_kernel_parameter
+                        ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
+                        : by_type<Family::load_slot>(form.type, held, address.space, 1);
       Operation& op = decoder.emit(need(run, in), rows[i], address.row);
       op.immediate = address.offset + i * size;
       op.e = address.stride;
@@ -344,18 +407,21 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
   op.list = list;
 }
 
-template <bool Stores> void decode_access(Decoder& decoder, const ptx::Instruction& in) {
+template <bool Stores>
+void decode_access(Decoder& decoder, const ptx::Instruction& in) {
   if (in.operands.size() < 2) refuse(in);
   MemoryForm form = memory_form(in);
   const ptx::Operand& value = in.operands[Stores ? 1 : 0];
   Decoder::Address address = decoder.address(in.operands[Stores ? 0 : 1], form.space);
   if (form.elements > 1) return decode_elements<Stores>(decoder, in, form, address, value);
   unsigned held = held_width(decoder, value, form.type);
-  std::uint32_t row = Stores ? decoder.source(value, held == 2 ? ptx::Type::b16 : form.type) : decoder.destination(value, held);
+  std::uint32_t row = Stores ? decoder.source(value, held == 2 ? ptx::Type::b16 : form.type)
+                             : decoder.destination(value, held);
   if (address.in_frame || address.is_kernel_parameter) {
-    Handler run = Stores                        ? by_type<Family::store_slot>(form.type, held, address.space, 1)
-                  : address.is_kernel_parameter ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
-                                                : by_type<Family::load_slot>(form.type, held, address.space, 1);
+    Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
+                  : address.is_kernel_parameter
+                      ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
+                      : by_type<Family::load_slot>(form.type, held, address.space, 1);
     if (Stores && address.is_kernel_parameter) refuse(in, "a kernel cannot write its parameters");
     Operation& op = decoder.emit(need(run, in), row, address.row);
     op.immediate = address.offset;
@@ -368,71 +434,16 @@ template <bool Stores> void decode_access(Decoder& decoder, const ptx::Instructi
   set_form(op, form, address, static_cast<unsigned>(ptx::size_of(form.type)));
 }
 
-// cvta: an offset in a window becomes a generic address, or (to) the other way round.
-template <typename From, bool To> const Operation* convert_address(Warp& warp, const Operation* op) {
-  const From* a = warp.row<From>(op->a);
-  auto window = static_cast<u64>(op->immediate);
-  write_lanes(warp, warp.row<u64>(op->d), [=](unsigned lane) { return To ? a[lane] & ~window : a[lane] | window; });
-  return op + 1;
-}
-
-u64 window_of(ptx::Space space) {
-  if (space == ptx::Space::shared) return shared_window;
-  if (space == ptx::Space::local) return local_window;
-  if (space == ptx::Space::parameter) return parameter_window;
-  return 0;
-}
-
-void decode_cvta(Decoder& decoder, const ptx::Instruction& in) {
-  need_operands(in, 2);
-  MemoryForm form = memory_form(in);
-  Decoder::Address from = decoder.address(in.operands[1], form.space);
-  if (from.offset != 0 || from.in_frame) refuse(in);
-  bool wide = from.width == 8;
-  if (ptx::size_of(form.type) != 8) refuse(in, "only 64-bit addresses are");
-  Handler run = in.has("to") ? (wide ? convert_address<u64, true> : nullptr)
-                             : (wide ? convert_address<u64, false> : convert_address<u32, false>);
-  std::uint32_t source = from.is_kernel_parameter ? decoder.source(in.operands[1], form.type) : from.row;
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], 8), source).immediate =
-      static_cast<std::int64_t>(window_of(form.space));
-}
-
-const Operation* is_space(Warp& warp, const Operation* op) {
-  const u64* a = warp.row<u64>(op->a);
-  auto window = static_cast<u64>(op->immediate);
-  u32 bits = 0;
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) bits |= static_cast<u32>((a[lane] & window_mask) == window) << lane;
-  u32& d = *warp.row<u32>(op->d);
-  d = (d & ~warp.mask) | (bits & warp.mask);
-  return op + 1;
-}
-
-void decode_isspacep(Decoder& decoder, const ptx::Instruction& in) {
-  need_operands(in, 2);
-  ptx::Space space = memory_form(in).space;
-  if (space == ptx::Space::generic || space == ptx::Space::constant) refuse(in);
-  decoder.emit(is_space, decoder.predicate(in.operands[0]), decoder.source(in.operands[1], ptx::Type::u64)).immediate =
-      static_cast<std::int64_t>(window_of(space));
-}
-
-const Operation* nothing(Warp&, const Operation* op) { return op + 1; }
-
-// Hints change no result.
-void decode_hint(Decoder& decoder, const ptx::Instruction&) { decoder.emit(nothing); }
-void decode_policy(Decoder& decoder, const ptx::Instruction& in) {
-  decoder.emit(nothing);
-  decoder.destination(in.operands.at(0), 8);
-}
-
 constexpr Opcode opcodes[] = {
-    {"ld", decode_access<false>},    {"ldu", decode_access<false>},      {"st", decode_access<true>},
-    {"cvta", decode_cvta},           {"isspacep", decode_isspacep},      {"prefetch", decode_hint},
-    {"prefetchu", decode_hint},      {"applypriority", decode_hint},     {"discard", decode_hint},
-    {"createpolicy", decode_policy},
+    {"ld", decode_access<false>},
+    {"ldu", decode_access<false>},
+    {"st", decode_access<true>},
 };
 
 } // namespace
 
-std::span<const Opcode> memory_opcodes() { return opcodes; }
+std::span<const Opcode> memory_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

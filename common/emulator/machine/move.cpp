@@ -1,4 +1,5 @@
-// Moves (PTX ISA 9.7.9): mov, pack and unpack, prmt, and reading clocks. Address conversions are in memory.cpp.
+// Moves (PTX ISA 9.7.9): mov, pack and unpack, prmt, and reading clocks. Address conversions are in
+// memory.cpp.
 #include "lanes.hpp"
 
 #include <ctime>
@@ -7,13 +8,16 @@ namespace warpfold::machine {
 
 namespace {
 
-template <typename T> const Operation* move(Warp& warp, const Operation* op) {
+template <typename T>
+const Operation* move(Warp& warp, const Operation* op) {
   const T* a = warp.row<T>(op->a);
   write_lanes(warp, warp.row<T>(op->d), [=](unsigned lane) { return a[lane]; });
   return op + 1;
 }
 
-struct Wide { u64 low, high; };
+struct Wide {
+  u64 low, high;
+};
 constexpr auto keep = [](Wide a) { return a; };
 
 const Operation* move_predicate(Warp& warp, const Operation* op) {
@@ -23,7 +27,8 @@ const Operation* move_predicate(Warp& warp, const Operation* op) {
 }
 
 // One part of a wider register: `immediate` is its index. Packing writes it, unpacking reads it.
-template <typename Part, typename Whole> const Operation* pack(Warp& warp, const Operation* op) {
+template <typename Part, typename Whole>
+const Operation* pack(Warp& warp, const Operation* op) {
   constexpr unsigned parts = sizeof(Whole) / sizeof(Part);
   const Part* a = warp.row<Part>(op->a);
   Part* d = warp.row<Part>(op->d);
@@ -31,14 +36,16 @@ template <typename Part, typename Whole> const Operation* pack(Warp& warp, const
     if (warp.mask >> lane & 1) d[lane * parts + static_cast<unsigned>(op->immediate)] = a[lane];
   return op + 1;
 }
-template <typename Part, typename Whole> const Operation* unpack(Warp& warp, const Operation* op) {
+template <typename Part, typename Whole>
+const Operation* unpack(Warp& warp, const Operation* op) {
   constexpr unsigned parts = sizeof(Whole) / sizeof(Part);
   const Part* a = warp.row<Part>(op->a) + op->immediate;
   write_lanes(warp, warp.row<Part>(op->d), [=](unsigned lane) { return a[lane * parts]; });
   return op + 1;
 }
 
-template <template <typename, typename> class Which> Handler pick_parts(std::size_t part, std::size_t whole) {
+template <template <typename, typename> class Which>
+Handler pick_parts(std::size_t part, std::size_t whole) {
   if (part == 2 && whole == 4) return Which<u16, u32>::handler;
   if (part == 2 && whole == 8) return Which<u16, u64>::handler;
   if (part == 4 && whole == 8) return Which<u32, u64>::handler;
@@ -46,11 +53,20 @@ template <template <typename, typename> class Which> Handler pick_parts(std::siz
   if (part == 8 && whole == 16) return Which<u64, Wide>::handler;
   return nullptr;
 }
-template <typename P, typename W> struct Pack { static constexpr Handler handler = pack<P, W>; };
-template <typename P, typename W> struct Unpack { static constexpr Handler handler = unpack<P, W>; };
+template <typename P, typename W>
+struct Pack {
+  static constexpr Handler handler = pack<P, W>;
+};
+template <typename P, typename W>
+struct Unpack {
+  static constexpr Handler handler = unpack<P, W>;
+};
 
 ptx::Type bits_type(std::size_t bytes) {
-  return bytes == 2 ? ptx::Type::b16 : bytes == 4 ? ptx::Type::b32 : bytes == 8 ? ptx::Type::b64 : ptx::Type::b128;
+  return bytes == 2   ? ptx::Type::b16
+         : bytes == 4 ? ptx::Type::b32
+         : bytes == 8 ? ptx::Type::b64
+                      : ptx::Type::b128;
 }
 
 // mov.b64 d, {a, b}; through a scratch row, since d may be one of the sources.
@@ -60,7 +76,8 @@ void decode_packing(Decoder& decoder, const ptx::Instruction& in, std::size_t wh
   Handler run = need(pick_parts<Pack>(part, whole), in);
   std::uint32_t gathered = decoder.scratch(static_cast<unsigned>(whole));
   for (std::size_t i = 0; i < parts.size(); ++i)
-    decoder.emit(run, gathered, decoder.source(parts[i], bits_type(part))).immediate = static_cast<std::int64_t>(i);
+    decoder.emit(run, gathered, decoder.source(parts[i], bits_type(part))).immediate =
+        static_cast<std::int64_t>(i);
   Handler copy = whole == 4 ? move<u32> : whole == 8 ? move<u64> : unary<keep, Wide, Wide>;
   decoder.emit(copy, decoder.destination(in.operands[0], static_cast<unsigned>(whole)), gathered);
 }
@@ -83,7 +100,8 @@ u64 nanoseconds() {
 }
 
 // Clocks tick in nanoseconds of the host: they order events, they measure nothing of a GPU.
-template <typename T, unsigned Shift> const Operation* read_clock(Warp& warp, const Operation* op) {
+template <typename T, unsigned Shift>
+const Operation* read_clock(Warp& warp, const Operation* op) {
   auto now = static_cast<T>(nanoseconds() >> Shift);
   write_lanes(warp, warp.row<T>(op->d), [=](unsigned) { return now; });
   return op + 1;
@@ -105,8 +123,10 @@ void decode_mov(Decoder& decoder, const ptx::Instruction& in) {
     return;
   }
   std::size_t width = ptx::size_of(type);
-  if (std::holds_alternative<ptx::VectorOperand>(in.operands[1].value)) return decode_packing(decoder, in, width);
-  if (std::holds_alternative<ptx::VectorOperand>(in.operands[0].value)) return decode_unpacking(decoder, in, width);
+  if (std::holds_alternative<ptx::VectorOperand>(in.operands[1].value))
+    return decode_packing(decoder, in, width);
+  if (std::holds_alternative<ptx::VectorOperand>(in.operands[0].value))
+    return decode_unpacking(decoder, in, width);
   std::uint32_t destination = decoder.destination(in.operands[0], static_cast<unsigned>(width));
   if (auto* special = std::get_if<ptx::SpecialOperand>(&in.operands[1].value))
     if (Handler clock = clock_handler(special->name)) {
@@ -135,12 +155,18 @@ constexpr auto choose_bytes = [](u32 a, u32 b, u32 selectors) {
 };
 
 // The special modes of prmt, as the selector that each stands for.
-template <unsigned Mode> constexpr auto choose_mode = [](u32 a, u32 b, u32 c) {
+template <unsigned Mode>
+constexpr auto choose_mode = [](u32 a, u32 b, u32 c) {
   constexpr u32 forward[4] = {0x3210, 0x4321, 0x5432, 0x6543}, backward[4] = {0x5670, 0x6701, 0x7012, 0x0123};
-  constexpr u32 replicate[4] = {0x0000, 0x1111, 0x2222, 0x3333}, edge_left[4] = {0x3210, 0x3211, 0x3222, 0x3333};
+  constexpr u32 replicate[4] = {0x0000, 0x1111, 0x2222, 0x3333},
+                edge_left[4] = {0x3210, 0x3211, 0x3222, 0x3333};
   constexpr u32 edge_right[4] = {0x0000, 0x1110, 0x2210, 0x3210}, half[4] = {0x1010, 0x3232, 0x1010, 0x3232};
-  const u32* table = Mode == 0 ? forward : Mode == 1 ? backward : Mode == 2 ? replicate
-                   : Mode == 3 ? edge_left : Mode == 4 ? edge_right : half;
+  const u32* table = Mode == 0   ? forward
+                     : Mode == 1 ? backward
+                     : Mode == 2 ? replicate
+                     : Mode == 3 ? edge_left
+                     : Mode == 4 ? edge_right
+                                 : half;
   return choose_bytes(a, b, table[c & 3]);
 };
 
@@ -160,6 +186,8 @@ constexpr Opcode opcodes[] = {{"mov", decode_mov}, {"prmt", decode_prmt}};
 
 } // namespace
 
-std::span<const Opcode> move_opcodes() { return opcodes; }
+std::span<const Opcode> move_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

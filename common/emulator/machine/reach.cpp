@@ -24,7 +24,8 @@ private:
 
   void visit_call(const ptx::Instruction& call) {
     result_.has_calls = true;
-    bool indirect = call.operands.size() > 1 && std::holds_alternative<ptx::RegisterOperand>(call.operands[1].value);
+    bool indirect =
+        call.operands.size() > 1 && std::holds_alternative<ptx::RegisterOperand>(call.operands[1].value);
     if (!indirect || tables_added_) return;
     tables_added_ = true; // the address may come from any table of the module
     for (const ptx::Variable& variable : module_.variables)
@@ -45,11 +46,13 @@ private:
     if (symbol.scope != ptx::Symbol::Scope::module_variable) return;
     const ptx::Variable& variable = module_.variables[symbol.index];
     if (variable.space == ptx::Space::shared && shared_seen_.insert(symbol.index).second)
-      (variable.is_extern ? result_.dynamic_shared_variables : result_.shared_variables).push_back(symbol.index);
+      (variable.is_extern ? result_.dynamic_shared_variables : result_.shared_variables)
+          .push_back(symbol.index);
   }
 
   void add_function(std::uint32_t index) {
-    if (module_.functions[index].has_body && functions_seen_.insert(index).second) result_.functions.push_back(index);
+    if (module_.functions[index].has_body && functions_seen_.insert(index).second)
+      result_.functions.push_back(index);
   }
 
   const ptx::Module& module_;
@@ -60,6 +63,8 @@ private:
 
 } // namespace
 
-Reach reach(const ptx::Module& module, std::uint32_t kernel) { return Walk(module, kernel).take(); }
+Reach reach(const ptx::Module& module, std::uint32_t kernel) {
+  return Walk(module, kernel).take();
+}
 
 } // namespace warpfold::machine

@@ -9,18 +9,19 @@
 namespace warpfold::machine {
 
 struct Reach {
-  std::vector<std::uint32_t> functions;         // of the module, with a body; the kernel first
-  std::vector<std::uint32_t> shared_variables;  // of the module, sized at compile time
-  std::vector<std::uint32_t> dynamic_shared_variables;  // `extern __shared__`, sized by the launch
+  std::vector<std::uint32_t> functions;                // of the module, with a body; the kernel first
+  std::vector<std::uint32_t> shared_variables;         // of the module, sized at compile time
+  std::vector<std::uint32_t> dynamic_shared_variables; // `extern __shared__`, sized by the launch
   bool has_calls = false;
 };
 
 Reach reach(const ptx::Module& module, std::uint32_t kernel);
 
-// Bytes of shared memory that the kernel has before the launch adds its own; `place(function, variable, offset)` is
-// told of each variable (function `module_scope` for the module's own).
+// Bytes of shared memory that the kernel has before the launch adds its own; `place(function, variable,
+// offset)` is told of each variable (function `module_scope` for the module's own).
 inline constexpr std::uint32_t module_scope = ~0u;
-template <typename Place> std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Place place) {
+template <typename Place>
+std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Place place) {
   std::uint64_t bytes = 0;
   auto add = [&](const ptx::Variable& variable, std::uint32_t scope, std::uint32_t index) {
     std::uint64_t alignment = variable.alignment ? variable.alignment : 1;
@@ -37,4 +38,4 @@ template <typename Place> std::uint32_t lay_out_shared(const ptx::Module& module
   return static_cast<std::uint32_t>(bytes);
 }
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

@@ -16,7 +16,8 @@ void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from,
   std::uint32_t width = std::min(to_slot.width, from_slot.width);
   for (; mask; mask &= mask - 1) {
     unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
-    std::memcpy(to + to_slot.row + lane * to_slot.width, from + from_slot.row + lane * from_slot.width, width);
+    std::memcpy(to + to_slot.row + lane * to_slot.width, from + from_slot.row + lane * from_slot.width,
+                width);
   }
 }
 
@@ -64,7 +65,8 @@ void Warp::save(const Operation* next, Path::State state) {
 }
 
 bool Warp::has_ready_path() const {
-  return std::any_of(paths.begin(), paths.end(), [](const Path& path) { return path.state == Path::State::ready; });
+  return std::any_of(paths.begin(), paths.end(),
+                     [](const Path& path) { return path.state == Path::State::ready; });
 }
 
 const Operation* Warp::next_path() {
@@ -96,7 +98,8 @@ void Warp::set_meeting(std::int32_t index) {
 
 // A meeting of the lanes that run now, inside the meeting that they are in.
 std::int32_t Warp::new_meeting(const Operation* at) {
-  auto free = std::find_if(meetings.begin(), meetings.end(), [](const Meeting& m) { return m.at == nullptr; });
+  auto free =
+      std::find_if(meetings.begin(), meetings.end(), [](const Meeting& m) { return m.at == nullptr; });
   if (free == meetings.end()) free = meetings.emplace(meetings.end());
   free->at = at;
   free->expected = mask;
@@ -193,7 +196,8 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   const Frame& callee = code.frames[callee_index];
   std::uint32_t callee_local = local_base + code.frames[frame_index].local_bytes;
   if (callee_local + callee.local_bytes > worker->local_stride || meetings.size() > 100000)
-    stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls", mask);
+    stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls",
+         mask);
   std::int32_t index = new_meeting(op + 1);
   Meeting& back = meetings[static_cast<std::size_t>(index)];
   back.call = op;
@@ -213,7 +217,8 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
 
 const Operation* Warp::return_from_call() {
   std::int32_t innermost = meeting, index = meeting;
-  for (; !meetings[static_cast<std::size_t>(index)].is_call(); index = meetings[static_cast<std::size_t>(index)].parent)
+  for (; !meetings[static_cast<std::size_t>(index)].is_call();
+       index = meetings[static_cast<std::size_t>(index)].parent)
     meetings[static_cast<std::size_t>(index)].expected &= ~mask;
   meetings[static_cast<std::size_t>(index)].arrived |= mask;
   return settle(innermost);
@@ -257,7 +262,8 @@ bool Warp::release_all_waiting() {
   return any;
 }
 
-bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_t* own_values, Rendezvous*& met) {
+bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_t* own_values,
+                  Rendezvous*& met) {
   met = nullptr;
   std::uint32_t needed = members & alive;
   if ((needed & ~mask) == 0 && rendezvous < 0) return true;
@@ -266,7 +272,8 @@ bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_
       return r.members == members && !r.complete && !(r.arrived & mask);
     });
     if (open == rendezvouses.end()) {
-      open = std::find_if(rendezvouses.begin(), rendezvouses.end(), [](const Rendezvous& r) { return r.members == 0; });
+      open = std::find_if(rendezvouses.begin(), rendezvouses.end(),
+                          [](const Rendezvous& r) { return r.members == 0; });
       if (open == rendezvouses.end()) open = rendezvouses.emplace(rendezvouses.end());
       *open = Rendezvous{.members = members};
     }

@@ -13,12 +13,14 @@ void note_member_mask(Warp& warp, const Operation* op, u32 members) {
   std::uint32_t block_lanes = std::min(warp_lanes, warp.block->threads - warp.index * warp_lanes);
   u32 exited = members & ~warp.alive & (all_lanes >> (warp_lanes - block_lanes));
   if (exited) watcher->notice(warp, *op, Notice::names_exited_lane, exited, nullptr);
-  if (warp.mask & ~members) watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
+  if (warp.mask & ~members)
+    watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
 }
 
 // Lanes may name different masks in one instruction (tiles of a warp): each mask is served apart. Calls
 // serve(members, lanes, values, present) with the source values of all members that are here.
-template <typename T, typename Serve> const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
+template <typename T, typename Serve>
+const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
   const u32* masks = warp.row<u32>(op->e);
   u32 members = masks[std::countr_zero(warp.mask)], same = 0;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) same |= static_cast<u32>(masks[lane] == members) << lane;
@@ -30,7 +32,8 @@ template <typename T, typename Serve> const Operation* exchange(Warp& warp, cons
       return op + 1;
     }
     std::uint64_t values[warp_lanes];
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) values[lane] = static_cast<std::uint64_t>(source[lane]);
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      values[lane] = static_cast<std::uint64_t>(source[lane]);
     Rendezvous* met = nullptr;
     if (!warp.gather(op, members, values, met)) return warp.next_path();
     if (!met) {
@@ -43,11 +46,13 @@ template <typename T, typename Serve> const Operation* exchange(Warp& warp, cons
     warp.collected(*met);
     return op + 1;
   }
-  // Several masks: as a rule tiles whose lanes are all here. A path for each that is not would be needed otherwise.
+  // Several masks: as a rule tiles whose lanes are all here. A path for each that is not would be needed
+  // otherwise.
   for (u32 rest = warp.mask; rest;) {
     members = masks[std::countr_zero(rest)];
     u32 group = 0;
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) group |= static_cast<u32>(masks[lane] == members) << lane;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      group |= static_cast<u32>(masks[lane] == members) << lane;
     group &= rest;
     serve(group, source, warp.mask & members);
     rest &= ~group;
@@ -58,10 +63,15 @@ template <typename T, typename Serve> const Operation* exchange(Warp& warp, cons
 enum class Shuffle : std::uint8_t { up, down, butterfly, index };
 
 // PTX ISA, shfl.sync: c holds the segment's mask (bits 8 to 12) and the clamp (bits 0 to 4).
-struct Source { unsigned lane; bool in_range; };
-template <Shuffle Mode> Source source_lane(unsigned lane, u32 b, u32 c) {
+struct Source {
+  unsigned lane;
+  bool in_range;
+};
+template <Shuffle Mode>
+Source source_lane(unsigned lane, u32 b, u32 c) {
   unsigned segment = c >> 8 & 31, clamp = c & 31;
-  int last = static_cast<int>((lane & segment) | (clamp & ~segment)), first = static_cast<int>(lane & segment);
+  int last = static_cast<int>((lane & segment) | (clamp & ~segment)),
+      first = static_cast<int>(lane & segment);
   b &= 31;
   int from = Mode == Shuffle::up          ? static_cast<int>(lane) - static_cast<int>(b)
              : Mode == Shuffle::down      ? static_cast<int>(lane + b)
@@ -71,7 +81,8 @@ template <Shuffle Mode> Source source_lane(unsigned lane, u32 b, u32 c) {
   return {in_range ? static_cast<unsigned>(from) : lane, in_range};
 }
 
-template <Shuffle Mode> const Operation* shuffle(Warp& warp, const Operation* op) {
+template <Shuffle Mode>
+const Operation* shuffle(Warp& warp, const Operation* op) {
   const u32 *b = warp.row<u32>(op->b), *c = warp.row<u32>(op->c);
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 result[warp_lanes], in_range = 0, asked_absent = 0;
@@ -88,7 +99,8 @@ template <Shuffle Mode> const Operation* shuffle(Warp& warp, const Operation* op
         Source from = source_lane<Mode>(lane, b[lane], c[lane]);
         in_range |= static_cast<u32>(from.in_range) << lane;
         bool there = present >> from.lane & 1;
-        result[lane] = there ? values[from.lane] : 0; // PTX leaves it open; a stale value would look right too often
+        result[lane] =
+            there ? values[from.lane] : 0; // PTX leaves it open; a stale value would look right too often
         if (!there) asked_absent |= 1u << lane;
       }
       u32* d = warp.row<u32>(op->d);
@@ -109,8 +121,11 @@ template <Shuffle Mode> const Operation* shuffle(Warp& warp, const Operation* op
 void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("sync")) refuse(in, "shuffles without .sync are gone since compute capability 7.0");
   need_operands(in, 5);
-  Handler run = in.has("up") ? shuffle<Shuffle::up> : in.has("down") ? shuffle<Shuffle::down>
-                : in.has("bfly") ? shuffle<Shuffle::butterfly> : in.has("idx") ? shuffle<Shuffle::index> : nullptr;
+  Handler run = in.has("up")     ? shuffle<Shuffle::up>
+                : in.has("down") ? shuffle<Shuffle::down>
+                : in.has("bfly") ? shuffle<Shuffle::butterfly>
+                : in.has("idx")  ? shuffle<Shuffle::index>
+                                 : nullptr;
   std::uint32_t d = 0, predicate = 0;
   if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
     d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
@@ -120,7 +135,8 @@ void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
   }
   std::uint32_t members = decoder.source(in.operands[4], ptx::Type::b32);
   Operation& op = decoder.emit(need(run, in), d, decoder.source(in.operands[1], ptx::Type::b32),
-                               decoder.source(in.operands[2], ptx::Type::b32), decoder.source(in.operands[3], ptx::Type::b32));
+                               decoder.source(in.operands[2], ptx::Type::b32),
+                               decoder.source(in.operands[3], ptx::Type::b32));
   op.e = members;
   op.immediate = predicate;
 }
@@ -134,7 +150,8 @@ const Operation* spread_predicate(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-template <Vote Mode> const Operation* vote(Warp& warp, const Operation* op) {
+template <Vote Mode>
+const Operation* vote(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 yes = 0;
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)];
@@ -145,7 +162,9 @@ template <Vote Mode> const Operation* vote(Warp& warp, const Operation* op) {
       u32* d = warp.row<u32>(op->d);
       for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = yes;
     } else {
-      bool verdict = Mode == Vote::all ? yes == voters : Mode == Vote::any ? yes != 0 : yes == 0 || yes == voters;
+      bool verdict = Mode == Vote::all   ? yes == voters
+                     : Mode == Vote::any ? yes != 0
+                                         : yes == 0 || yes == voters;
       u32& d = *warp.row<u32>(op->d);
       d = (d & ~lanes) | (verdict ? lanes : 0);
     }
@@ -155,15 +174,21 @@ template <Vote Mode> const Operation* vote(Warp& warp, const Operation* op) {
 void decode_vote(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("sync")) refuse(in, "votes without .sync are gone since compute capability 7.0");
   need_operands(in, 3);
-  Handler run = in.has("all") ? vote<Vote::all> : in.has("any") ? vote<Vote::any>
-                : in.has("uni") ? vote<Vote::uniform> : in.has("ballot") ? vote<Vote::ballot> : nullptr;
+  Handler run = in.has("all")      ? vote<Vote::all>
+                : in.has("any")    ? vote<Vote::any>
+                : in.has("uni")    ? vote<Vote::uniform>
+                : in.has("ballot") ? vote<Vote::ballot>
+                                   : nullptr;
   std::uint32_t members = decoder.source(in.operands[2], ptx::Type::b32), spread = decoder.scratch(4);
-  decoder.emit(spread_predicate, spread, decoder.predicate(in.operands[1])).guard_negated = decoder.is_negated(in.operands[1]);
-  std::uint32_t d = in.has("ballot") ? decoder.destination(in.operands[0], 4) : decoder.predicate(in.operands[0]);
+  decoder.emit(spread_predicate, spread, decoder.predicate(in.operands[1])).guard_negated =
+      decoder.is_negated(in.operands[1]);
+  std::uint32_t d =
+      in.has("ballot") ? decoder.destination(in.operands[0], 4) : decoder.predicate(in.operands[0]);
   decoder.emit(need(run, in), d, spread).e = members;
 }
 
-template <typename T, bool All> const Operation* match(Warp& warp, const Operation* op) {
+template <typename T, bool All>
+const Operation* match(Warp& warp, const Operation* op) {
   return exchange<T>(warp, op, [&](u32 lanes, const T* values, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
     u32* d = warp.row<u32>(op->d);
@@ -192,8 +217,9 @@ void decode_match(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 3);
   ptx::Type type = type_modifier(in);
   bool wide = ptx::size_of(type) == 8;
-  Handler run = in.has("any") ? (wide ? match<u64, false> : match<u32, false>)
-                : in.has("all") ? (wide ? match<u64, true> : match<u32, true>) : nullptr;
+  Handler run = in.has("any")   ? (wide ? match<u64, false> : match<u32, false>)
+                : in.has("all") ? (wide ? match<u64, true> : match<u32, true>)
+                                : nullptr;
   std::uint32_t d = 0, predicate = 0;
   if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
     d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
@@ -214,7 +240,8 @@ constexpr auto both = [](auto a, auto b) { return a & b; };
 constexpr auto either = [](auto a, auto b) { return a | b; };
 constexpr auto exclusive = [](auto a, auto b) { return a ^ b; };
 
-template <typename T, auto F> const Operation* reduce(Warp& warp, const Operation* op) {
+template <typename T, auto F>
+const Operation* reduce(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
     auto result = static_cast<T>(values[std::countr_zero(members)]);
@@ -238,7 +265,8 @@ void decode_redux(Decoder& decoder, const ptx::Instruction& in) {
                 : in.has("xor") ? reduce<u32, exclusive>
                                 : nullptr;
   std::uint32_t members = decoder.source(in.operands[2], ptx::Type::b32);
-  decoder.emit(need(run, in), decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], type)).e = members;
+  decoder.emit(need(run, in), decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], type))
+      .e = members;
 }
 
 const Operation* active_mask(Warp& warp, const Operation* op) {
@@ -279,6 +307,8 @@ constexpr Opcode opcodes[] = {
 
 } // namespace
 
-std::span<const Opcode> warp_wide_opcodes() { return opcodes; }
+std::span<const Opcode> warp_wide_opcodes() {
+  return opcodes;
+}
 
 } // namespace warpfold::machine

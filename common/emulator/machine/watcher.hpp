@@ -1,5 +1,6 @@
-// How others look on while a grid runs. A watcher sees warp-level events; it never changes what the kernel does.
-// Calls come from the worker that runs the block: from several threads at once, but for one block never at once.
+// How others look on while a grid runs. A watcher sees warp-level events; it never changes what the kernel
+// does. Calls come from the worker that runs the block: from several threads at once, but for one block never
+// at once.
 #pragma once
 
 #include "code.hpp"
@@ -16,17 +17,18 @@ struct Warp;
 enum class AccessKind : std::uint8_t { load, store, atomic };
 
 struct Access {
-  const Warp& warp;                  // and warp.block
+  const Warp& warp; // and warp.block
   const Operation& operation;
-  ptx::Space space;                  // global, shared or local
+  ptx::Space space; // global, shared or local
   AccessKind kind;
   MemoryOrder order;
   MemoryScope scope;
-  std::uint32_t mask;                // active lanes
-  std::uint32_t width;               // bytes a lane
-  const std::uint64_t* addresses;    // 32: device addresses, or offsets in the block's shared (lane's local) memory
+  std::uint32_t mask;  // active lanes
+  std::uint32_t width; // bytes a lane
+  const std::uint64_t*
+      addresses; // 32: device addresses, or offsets in the block's shared (lane's local) memory
   std::uint64_t first = 0;
-  bool contiguous = false;           // every active lane i's address is `first` + i * width
+  bool contiguous = false; // every active lane i's address is `first` + i * width
   // What a store is about to write, `value_stride` bytes from lane to lane; null where it is not at hand.
   const std::byte* values = nullptr;
   std::uint32_t value_stride = 0;
@@ -36,19 +38,19 @@ struct Access {
 struct RowAccess {
   const Warp& warp;
   const Operation& operation;
-  ptx::Space space;                  // global or shared
-  AccessKind kind;                   // load or store
-  std::uint32_t width;               // bytes a lane
+  ptx::Space space;    // global or shared
+  AccessKind kind;     // load or store
+  std::uint32_t width; // bytes a lane
   std::uint64_t first;
 };
 
 // Something wrong that does not stop the launch.
 enum class Notice : std::uint8_t {
-  reads_inactive_lane,               // a shuffle asks a lane that takes no part: it gets 0
-  names_exited_lane,                 // the member mask names lanes that have left
-  not_in_member_mask,                // an active lane executes a .sync operation whose mask leaves it out
-  divergent_barrier,                 // a barrier that only some of the warp's lanes have reached
-  barrier_mismatch,                  // warps of one block meet in different barrier instructions
+  reads_inactive_lane, // a shuffle asks a lane that takes no part: it gets 0
+  names_exited_lane,   // the member mask names lanes that have left
+  not_in_member_mask,  // an active lane executes a .sync operation whose mask leaves it out
+  divergent_barrier,   // a barrier that only some of the warp's lanes have reached
+  barrier_mismatch,    // warps of one block meet in different barrier instructions
 };
 
 class Watcher {
@@ -59,9 +61,10 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
-  // The short form of access() for what is most common. False: the watcher wants it told by access() after all.
+  // The short form of access() for what is most common. False: the watcher wants it told by access() after
+  // all.
   virtual bool row(const RowAccess&) { return false; }
-  virtual void bad_access(const Warp&, const Operation&, const Fault&) = 0;  // which does not happen
+  virtual void bad_access(const Warp&, const Operation&, const Fault&) = 0; // which does not happen
   virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
@@ -71,4 +74,4 @@ public:
   virtual void notice(const Warp&, const Operation&, Notice, std::uint32_t lanes, const Operation* other) = 0;
 };
 
-}  // namespace warpfold::machine
+} // namespace warpfold::machine

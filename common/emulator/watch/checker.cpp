@@ -14,7 +14,9 @@ using machine::warp_lanes;
 
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
 struct Checker::Notes {
-  struct Recent { std::uint32_t operation = ~0u, origin = 0; };
+  struct Recent {
+    std::uint32_t operation = ~0u, origin = 0;
+  };
   static constexpr std::size_t recent_count = 32;
 
   SharedShadow shared;
@@ -33,9 +35,13 @@ void Checker::launch_begin(const machine::Grid& grid) {
   reported_.clear();
 }
 
-void Checker::launch_end(const machine::Grid&) { grid_ = nullptr; }
+void Checker::launch_end(const machine::Grid&) {
+  grid_ = nullptr;
+}
 
-Checker::Notes& Checker::notes(const machine::Block& block) { return *static_cast<Notes*>(block.notes.get()); }
+Checker::Notes& Checker::notes(const machine::Block& block) {
+  return *static_cast<Notes*>(block.notes.get());
+}
 
 void Checker::block_begin(const machine::Block& block) {
   if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
@@ -71,13 +77,18 @@ struct Checker::Actor {
   std::uint32_t operation;
   std::uint32_t width;
   bool is_atomic = false, is_strong = false;
-  std::uint8_t place = 0;  // Origin::place
+  std::uint8_t place = 0; // Origin::place
 };
 
 std::uint32_t Checker::origin_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
-  Notes::Recent& recent = mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
-  if (recent.operation == actor.operation && recent.origin >= mine.order.warps[warp.index].phase) return recent.origin;
+  Notes::Recent& recent =
+      mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
+  if (recent.operation == actor.operation && recent.origin >= mine.order.warps[warp.index].phase) {
+    Origin& again = origins_.at(recent.origin);
+    if (again.place != actor.place) again.place = Origin::many_places;
+    return recent.origin;
+  }
   if (mine.next_origin == mine.chunk_end) {
     mine.next_origin = origins_.take_chunk();
     mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
@@ -106,7 +117,8 @@ bool Checker::row(const machine::RowAccess& access) {
   if (access.space == ptx::Space::shared)
     return access.width == 4 && detail::enter_shared_row(mine.shared, access.first / 4, stores, me,
                                                          cell(mine.order.floor, 0), access.warp.lanes);
-  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(origins_.first(), 0))) return false;
+  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(origins_.first(), 0)))
+    return false;
   if (!checks_.initialisation) return true;
   std::uint64_t bytes = std::uint64_t{warp_lanes} * access.width;
   if (stores) written_.written(access.first, bytes);
@@ -127,8 +139,8 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   bool global = access.space == ptx::Space::global;
   bool strong = detail::is_atomic(access) || (global && access.order == MemoryOrder::unordered);
   if (strong && access.kind != AccessKind::store) order.acquire(warp, histories_->now());
-  std::uint32_t origin = origin_for(
-      mine, {warp_state, access.operation.index, access.width, access.kind == AccessKind::atomic, strong, narrow_place(access)});
+  std::uint32_t origin = origin_for(mine, {warp_state, access.operation.index, access.width,
+                                           access.kind == AccessKind::atomic, strong, narrow_place(access)});
   if (origin == 0) return;
   Accessor accessor{access, origins_, *histories_, order, origin};
   auto report = [&](const Conflict& conflict) {
@@ -137,10 +149,13 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   auto unwritten = [&](unsigned lane, std::uint64_t address) {
     if (checks_.initialisation) report_uninitialised(access, lane, address);
   };
-  if (global) check_global(shadow_, accessor, report);
-  else check_shared(mine.shared, accessor, report, unwritten);
+  if (global)
+    check_global(shadow_, accessor, report);
+  else
+    check_shared(mine.shared, accessor, report, unwritten);
   if (!strong || access.kind == AccessKind::load) return;
-  if (access.order >= MemoryOrder::release) order.fence(warp, mine.next_origin, access.scope != MemoryScope::block);
+  if (access.order >= MemoryOrder::release)
+    order.fence(warp, mine.next_origin, access.scope != MemoryScope::block);
   order.publish(warp, mine.next_origin);
   if (global) histories_->publish(access.warp.block->linear_id, order.warps[warp].fences);
 }
@@ -193,7 +208,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
   const char* kind = shared ? "race-shared" : conflict.unfenced ? "fence" : "race-global";
-  RaceScope scope = !same_block                         ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
+  RaceScope scope = !same_block ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
                     : earlier.warp == access.warp.index ? RaceScope::warp
                                                         : RaceScope::block;
   if (!is_new(kind, access.operation, earlier.operation, static_cast<int>(scope))) return;
@@ -217,12 +232,14 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane,
   bool shared = access.space == ptx::Space::shared;
   Hazard hazard = describe_uninitialised(
       thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
-      shared ? shared_name(grid_->code, address, access.width) : global_name(memory_, address, access.width), shared);
+      shared ? shared_name(grid_->code, address, access.width) : global_name(memory_, address, access.width),
+      shared);
   hazard.where = grid_->code.line_of(access.operation);
   recorder_.add(std::move(hazard));
 }
 
-void Checker::bad_access(const machine::Warp&, const machine::Operation& operation, const machine::Fault& fault) {
+void Checker::bad_access(const machine::Warp&, const machine::Operation& operation,
+                         const machine::Fault& fault) {
   Hazard hazard = hazard_from(fault);
   if (is_new(hazard.kind.c_str(), operation, ~0u)) recorder_.add(std::move(hazard));
 }
@@ -230,12 +247,16 @@ void Checker::bad_access(const machine::Warp&, const machine::Operation& operati
 void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
                      std::uint32_t lanes, const machine::Operation* other) {
   const machine::Code& code = grid_->code;
-  machine::SourceLine where = code.line_of(operation), second = other ? code.line_of(*other) : machine::SourceLine{};
-  if (what == machine::Notice::barrier_mismatch && where.line == second.line && where.file == second.file) return;
-  Hazard hazard = describe(what, thread_name(*grid_, warp.block->linear_id, warp.index,
-                                             static_cast<unsigned>(std::countr_zero(lanes))),
-                           static_cast<unsigned>(std::popcount(lanes)));
-  if (!is_new(hazard.kind.c_str(), operation, other ? other->index : ~0u - static_cast<unsigned>(what))) return;
+  machine::SourceLine where = code.line_of(operation),
+                      second = other ? code.line_of(*other) : machine::SourceLine{};
+  if (what == machine::Notice::barrier_mismatch && where.line == second.line && where.file == second.file)
+    return;
+  Hazard hazard = describe(
+      what,
+      thread_name(*grid_, warp.block->linear_id, warp.index, static_cast<unsigned>(std::countr_zero(lanes))),
+      static_cast<unsigned>(std::popcount(lanes)));
+  if (!is_new(hazard.kind.c_str(), operation, other ? other->index : ~0u - static_cast<unsigned>(what)))
+    return;
   hazard.where = where;
   hazard.other = second;
   recorder_.add(std::move(hazard));

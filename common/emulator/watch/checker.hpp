@@ -23,8 +23,12 @@ public:
   Checker(const machine::AddressSpace& memory, Recorder& recorder);
   void choose(Checks checks) { checks_ = checks; }
   // What the host does to device memory.
-  void allocated(const void* begin, std::uint64_t size) { written_.allocated(reinterpret_cast<std::uint64_t>(begin), size); }
-  void written(const void* begin, std::uint64_t size) { written_.written(reinterpret_cast<std::uint64_t>(begin), size); }
+  void allocated(const void* begin, std::uint64_t size) {
+    written_.allocated(reinterpret_cast<std::uint64_t>(begin), size);
+  }
+  void written(const void* begin, std::uint64_t size) {
+    written_.written(reinterpret_cast<std::uint64_t>(begin), size);
+  }
 
   void launch_begin(const machine::Grid&) override;
   void launch_end(const machine::Grid&) override;
@@ -40,12 +44,12 @@ public:
               const machine::Operation* other) override;
 
 private:
-  struct Notes;  // of a block
+  struct Notes; // of a block
   Notes& notes(const machine::Block& block);
-  struct Actor;  // who accesses, and how
+  struct Actor; // who accesses, and how
   std::uint32_t origin_for(Notes& notes, const Actor& actor);
   void check_races(Notes& notes, const machine::Access& access);
-  void check_written(const machine::Access& access);  // global memory; shared memory's shadow knows by itself
+  void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if these two operations were reported before.
@@ -59,8 +63,8 @@ private:
   Origins origins_;
   std::unique_ptr<BlockHistories> histories_;
   const machine::Grid* grid_ = nullptr;
-  std::mutex mutex_;                                             // of what follows
-  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, int>> reported_;  // in this launch
+  std::mutex mutex_;                                                              // of what follows
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, int>> reported_; // in this launch
 };
 
-}  // namespace warpfold::watch
+} // namespace warpfold::watch

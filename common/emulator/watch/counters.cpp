@@ -17,7 +17,9 @@ bool begins(std::string_view name, std::string_view opcode) {
 }
 
 // A generic access is charged to the space that its addresses pointed to.
-bool went_to_shared(const Tally& tally) { return tally.wavefronts > 0; }
+bool went_to_shared(const Tally& tally) {
+  return tally.wavefronts > 0;
+}
 
 void charge_memory(Counters& to, std::string_view name, const Tally& tally) {
   to.bank_conflicts += tally.wavefronts - tally.ideal_wavefronts;
@@ -58,7 +60,9 @@ void charge(Counters& to, std::string_view name, const Tally& tally, bool is_ins
 
 double Counters::simt_efficiency() const {
   constexpr double lanes = 32;
-  return warp_instructions ? static_cast<double>(thread_instructions) / (lanes * static_cast<double>(warp_instructions)) : 0;
+  return warp_instructions
+             ? static_cast<double>(thread_instructions) / (lanes * static_cast<double>(warp_instructions))
+             : 0;
 }
 
 LaunchCounters count(const machine::LaunchRecord& record) {

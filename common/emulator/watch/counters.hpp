@@ -19,14 +19,14 @@ struct Counters {
 struct LineCounters {
   machine::SourceLine line;
   Counters counters;
-  std::uint64_t executions = 0;     // of the line by a warp: what its most executed instruction says
+  std::uint64_t executions = 0; // of the line by a warp: what its most executed instruction says
 };
 
 struct LaunchCounters {
   Counters total;
-  std::vector<LineCounters> lines;  // by file, then line; lines that nothing was charged to are left out
+  std::vector<LineCounters> lines; // by file, then line; lines that nothing was charged to are left out
 };
 
 LaunchCounters count(const machine::LaunchRecord& record);
 
-}  // namespace warpfold::watch
+} // namespace warpfold::watch

@@ -26,7 +26,8 @@ void GlobalShadow::split(std::uint64_t word, const Origins& origins, Cell oldest
   auto spread = [&](Cell whole, Cell* words) {
     if (whole < oldest) return;
     unsigned words_a_lane = origins[origin_of(whole)].width / word_bytes;
-    for (unsigned i = 0; i < row_words; ++i) words[i] = cell(origin_of(whole), lane_of(whole) + i / words_a_lane);
+    for (unsigned i = 0; i < row_words; ++i)
+      words[i] = cell(origin_of(whole), lane_of(whole) + i / words_a_lane);
   };
   spread(row_wrote_[row], &wrote_[first]);
   spread(row_read_[row], &read_[first]);

@@ -17,8 +17,8 @@ std::uint32_t BlockHistories::publish(std::uint64_t block, std::uint32_t fences)
   return time;
 }
 
-BlockHistories::Order BlockHistories::order(std::uint64_t block, std::uint32_t fences, std::uint32_t publications,
-                                            std::uint32_t acquired) const {
+BlockHistories::Order BlockHistories::order(std::uint64_t block, std::uint32_t fences,
+                                            std::uint32_t publications, std::uint32_t acquired) const {
   if (block >= histories_.size()) return Order::ordered;
   std::lock_guard lock(locks_[block % lock_count]);
   const History& history = histories_[block];

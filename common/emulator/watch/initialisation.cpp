@@ -10,7 +10,8 @@ namespace {
 constexpr unsigned word_bits = 64;
 
 // Calls visit(word, mask) for the words that [first, first + count) reaches into.
-template <typename Visit> bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
+template <typename Visit>
+bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
   while (count) {
     std::uint64_t bit = first % word_bits, here = std::min<std::uint64_t>(count, word_bits - bit);
     std::uint64_t mask = (here == word_bits ? ~0ull : (1ull << here) - 1) << bit;
@@ -25,7 +26,8 @@ template <typename Visit> bool each_word(std::uint64_t first, std::uint64_t coun
 
 void WrittenBits::set(std::uint64_t first, std::uint64_t count) {
   each_word(first, count, [&](std::uint64_t word, std::uint64_t mask) {
-    if ((words_[word] & mask) != mask) std::atomic_ref(words_[word]).fetch_or(mask, std::memory_order_relaxed);
+    if ((words_[word] & mask) != mask)
+      std::atomic_ref(words_[word]).fetch_or(mask, std::memory_order_relaxed);
     return true;
   });
 }
@@ -38,7 +40,8 @@ void WrittenBits::clear(std::uint64_t first, std::uint64_t count) {
 }
 
 bool WrittenBits::all(std::uint64_t first, std::uint64_t count) const {
-  return each_word(first, count, [&](std::uint64_t word, std::uint64_t mask) { return (words_[word] & mask) == mask; });
+  return each_word(first, count,
+                   [&](std::uint64_t word, std::uint64_t mask) { return (words_[word] & mask) == mask; });
 }
 
 WrittenMemory::WrittenMemory(const machine::AddressSpace& memory)
@@ -55,7 +58,8 @@ void WrittenMemory::written(std::uint64_t begin, std::uint64_t size) {
 bool WrittenMemory::is_written(std::uint64_t begin, std::uint64_t size) {
   if (!inside(begin, size)) return true;
   const std::uint64_t* words = unwritten_.data();
-  return each_word(begin - base_, size, [&](std::uint64_t word, std::uint64_t mask) { return (words[word] & mask) == 0; });
+  return each_word(begin - base_, size,
+                   [&](std::uint64_t word, std::uint64_t mask) { return (words[word] & mask) == 0; });
 }
 
 } // namespace warpfold::watch

@@ -21,21 +21,21 @@ private:
   std::uint64_t* words_;
 };
 
-// For cudaMalloc's memory. Everything else (variables, managed and pinned memory, which the host writes unseen) counts
-// as written.
+// For cudaMalloc's memory. Everything else (variables, managed and pinned memory, which the host writes
+// unseen) counts as written.
 class WrittenMemory {
 public:
   explicit WrittenMemory(const machine::AddressSpace& memory);
-  void allocated(std::uint64_t begin, std::uint64_t size);  // by cudaMalloc: nothing in it yet
+  void allocated(std::uint64_t begin, std::uint64_t size); // by cudaMalloc: nothing in it yet
   void written(std::uint64_t begin, std::uint64_t size);
   bool is_written(std::uint64_t begin, std::uint64_t size);
 
 private:
   std::uint64_t base_, reserved_;
-  LazyArray<std::uint64_t> unwritten_;  // inverted, so that untouched means written
+  LazyArray<std::uint64_t> unwritten_; // inverted, so that untouched means written
   bool inside(std::uint64_t begin, std::uint64_t size) const {
     return begin >= base_ && begin + size <= base_ + reserved_;
   }
 };
 
-}  // namespace warpfold::watch
+} // namespace warpfold::watch

@@ -7,10 +7,12 @@
 
 namespace warpfold::watch {
 
-template <typename T> class LazyArray {
+template <typename T>
+class LazyArray {
 public:
   explicit LazyArray(std::size_t count) : bytes_(count * sizeof(T)) {
-    void* range = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* range =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(range);
   }
@@ -27,4 +29,4 @@ private:
   T* data_ = nullptr;
 };
 
-}  // namespace warpfold::watch
+} // namespace warpfold::watch

@@ -48,7 +48,8 @@ std::string global_name(const machine::AddressSpace& memory, std::uint64_t addre
 }
 
 std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane) {
-  return fmt::format("thread {} of block {}", index_in_words(warp * machine::warp_lanes + lane, grid.shape.block),
+  return fmt::format("thread {} of block {}",
+                     index_in_words(warp * machine::warp_lanes + lane, grid.shape.block),
                      index_in_words(block, grid.shape.grid));
 }
 

@@ -4,7 +4,8 @@ namespace warpfold::watch {
 
 bool Origins::begin_launch() {
   std::uint32_t used = next_chunk_;
-  for (std::uint32_t chunk = first_chunk_; chunk < used && chunk < chunk_count; ++chunk) chunks_[chunk].reset();
+  for (std::uint32_t chunk = first_chunk_; chunk < used && chunk < chunk_count; ++chunk)
+    chunks_[chunk].reset();
   bool anew = used > chunk_count / 2;
   first_chunk_ = anew ? 1 : used;
   next_chunk_ = first_chunk_;

@@ -30,8 +30,8 @@ inline bool is_atomic(const machine::Access& access) {
   return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed;
 }
 
-// Shadow cells are words, and bytes of one word belong to whom they belong. False where the earlier access is not
-// known to have been to the same bytes.
+// Shadow cells are words, and bytes of one word belong to whom they belong. False where the earlier access is
+// not known to have been to the same bytes.
 inline bool share_bytes(const machine::Access& access, unsigned lane, const Origin& earlier) {
   if (earlier.width >= word_bytes) return true;
   if (earlier.place == Origin::many_places) return false;
@@ -41,7 +41,8 @@ inline bool share_bytes(const machine::Access& access, unsigned lane, const Orig
 }
 
 // May `earlier` and this lane's access happen at the same time, to a bad effect?
-inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_write, const std::byte* memory, bool& unfenced) {
+inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_write, const std::byte* memory,
+                  bool& unfenced) {
   if (origin_of(earlier) < a.origins.first()) return false;
   const Origin& origin = a.origins[origin_of(earlier)];
   const machine::Access& access = a.access;
@@ -66,7 +67,8 @@ inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_writ
 }
 
 // Visits each word of each active lane.
-template <typename Visit> void each_word(const machine::Access& access, Visit visit) {
+template <typename Visit>
+void each_word(const machine::Access& access, Visit visit) {
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
   // Lanes that update one word by an atomic are as good as one lane.
@@ -77,7 +79,8 @@ template <typename Visit> void each_word(const machine::Access& access, Visit vi
   if (one_word) mask &= -mask;
   for (; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
-    for (unsigned i = 0; i < words; ++i) visit(lane, access.addresses[lane] / word_bytes * word_bytes + i * word_bytes);
+    for (unsigned i = 0; i < words; ++i)
+      visit(lane, access.addresses[lane] / word_bytes * word_bytes + i * word_bytes);
   }
 }
 
@@ -85,12 +88,14 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
 
-// The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load: that have
-// been written. Enters the access and returns true, or false with nothing entered. `active`: -1 for the active lanes.
-inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, bool stores, Cell mine, Cell floor,
-                             const std::int32_t* active) {
+// The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load:
+// that have been written. Enters the access and returns true, or false with nothing entered. `active`: -1 for
+// the active lanes.
+inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, bool stores, Cell mine,
+                             Cell floor, const std::int32_t* active) {
   if (first_word >= shadow.count) return false;
-  Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word], *too = &shadow.read_too[first_word];
+  Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word],
+       *too = &shadow.read_too[first_word];
   std::int32_t trouble = 0;
   if (stores) {
     for (unsigned i = 0; i < warp_lanes; ++i) {
@@ -114,13 +119,17 @@ inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, boo
   return true;
 }
 
-// A whole warp's access to whole rows of device memory, with nothing before it in this launch that could conflict.
-// False: some rows may have been entered; they are met again as this access's own.
-inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigned width, bool stores, Cell mine, Cell oldest) {
+// A whole warp's access to whole rows of device memory, with nothing before it in this launch that could
+// conflict. False: some rows may have been entered; they are met again as this access's own.
+inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigned width, bool stores,
+                              Cell mine, Cell oldest) {
   const unsigned rows = width / word_bytes; // 32 lanes of n words are n rows
-  if (rows == 0 || !shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) || !shadow.begins_row(first)) return false;
+  if (rows == 0 || !shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) ||
+      !shadow.begins_row(first))
+    return false;
   for (unsigned row = 0; row < rows; ++row)
-    if (!shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores, mine | row * (warp_lanes / rows), oldest))
+    if (!shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores,
+                          mine | row * (warp_lanes / rows), oldest))
       return false;
   return true;
 }
@@ -134,7 +143,9 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
   const bool stores = access.kind != AccessKind::load;
   const Cell floor = cell(a.order.floor, 0), mine = cell(a.origin, 0);
   std::uint64_t first_word = access.first / word_bytes;
-  if (whole_words_in_a_row(access) && enter_shared_row(shadow, first_word, stores, mine, floor, access.warp.lanes)) return;
+  if (whole_words_in_a_row(access) &&
+      enter_shared_row(shadow, first_word, stores, mine, floor, access.warp.lanes))
+    return;
   const std::byte* memory = access.warp.block->shared.data();
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     std::uint64_t word = address / word_bytes;
@@ -142,7 +153,8 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
     Cell &wrote = shadow.wrote[word], &read = shadow.read[word], &too = shadow.read_too[word];
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier >= floor && races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
+      if (earlier >= floor &&
+          races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
         report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
     };
     check(wrote, true);
@@ -157,12 +169,15 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
       unwritten(lane, address);
       wrote = 1; // said once; older than any origin
     }
-    if (read < floor) read = mine | lane;
-    else if (read != (mine | lane)) too = mine | lane;
+    if (read < floor)
+      read = mine | lane;
+    else if (read != (mine | lane))
+      too = mine | lane;
   });
 }
 
-template <typename Report> void check_global(GlobalShadow& shadow, const Accessor& a, Report report) {
+template <typename Report>
+void check_global(GlobalShadow& shadow, const Accessor& a, Report report) {
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
@@ -179,7 +194,8 @@ template <typename Report> void check_global(GlobalShadow& shadow, const Accesso
     if (read < oldest) read = 0;
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (races(a, lane, earlier, stores && earlier_wrote, reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
+      if (races(a, lane, earlier, stores && earlier_wrote,
+                reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
         report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
     };
     check(wrote, true);

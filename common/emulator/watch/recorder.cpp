@@ -20,7 +20,9 @@ Json to_json(const Counters& counters) {
   return json;
 }
 
-Json to_json(const machine::Dim3& size) { return Json::array({size.x, size.y, size.z}); }
+Json to_json(const machine::Dim3& size) {
+  return Json::array({size.x, size.y, size.z});
+}
 
 Json to_json(const machine::LaunchRecord& record) {
   LaunchCounters counted = count(record);
@@ -32,12 +34,18 @@ Json to_json(const machine::LaunchRecord& record) {
     entry.update(to_json(line.counters));
     lines.push_back(std::move(entry));
   }
-  return {{"kernel", record.kernel}, {"grid", to_json(record.shape.grid)}, {"block", to_json(record.shape.block)},
-          {"dynamic_shared", record.shape.dynamic_shared}, {"counters", std::move(counters)}, {"lines", std::move(lines)}};
+  return {{"kernel", record.kernel},
+          {"grid", to_json(record.shape.grid)},
+          {"block", to_json(record.shape.block)},
+          {"dynamic_shared", record.shape.dynamic_shared},
+          {"counters", std::move(counters)},
+          {"lines", std::move(lines)}};
 }
 
 bool same_place(const Hazard& a, const Hazard& b) {
-  auto same = [](const machine::SourceLine& x, const machine::SourceLine& y) { return x.line == y.line && x.file == y.file; };
+  auto same = [](const machine::SourceLine& x, const machine::SourceLine& y) {
+    return x.line == y.line && x.file == y.file;
+  };
   return a.kind == b.kind && same(a.where, b.where) && same(a.other, b.other);
 }
 
@@ -51,7 +59,8 @@ struct Recorder::State {
 };
 
 Recorder::State& Recorder::state() const {
-  // One for the process, like the runtime that it belongs to; never destroyed, since reports are written at exit.
+  // One for the process, like the runtime that it belongs to; never destroyed, since reports are written at
+  // exit.
   static State* const only = new State;
   return *only;
 }
@@ -65,7 +74,8 @@ void Recorder::add(const machine::LaunchRecord& record) {
 void Recorder::add(Hazard hazard) {
   std::lock_guard lock(state().mutex);
   auto& hazards = state().hazards;
-  auto known = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
+  auto known =
+      std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
   if (known != hazards.end()) {
     ++state().times[static_cast<std::size_t>(known - hazards.begin())];
     if (hazard.reach > known->reach) *known = std::move(hazard);
@@ -92,12 +102,18 @@ std::string Recorder::json() const {
   Json hazards = Json::array();
   for (std::size_t i = 0; i < state().hazards.size(); ++i) {
     const Hazard& hazard = state().hazards[i];
-    hazards.push_back({{"kind", hazard.kind}, {"file", hazard.where.file}, {"line", hazard.where.line},
-                       {"other_file", hazard.other.file}, {"other_line", hazard.other.line},
-                       {"message", hazard.message}, {"why", hazard.why}, {"advice", hazard.advice},
+    hazards.push_back({{"kind", hazard.kind},
+                       {"file", hazard.where.file},
+                       {"line", hazard.where.line},
+                       {"other_file", hazard.other.file},
+                       {"other_line", hazard.other.line},
+                       {"message", hazard.message},
+                       {"why", hazard.why},
+                       {"advice", hazard.advice},
                        {"times", state().times[i]}});
   }
-  return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(
+      1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace warpfold::watch

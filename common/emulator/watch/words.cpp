@@ -10,37 +10,52 @@ namespace {
 
 const char* verb(machine::AccessKind kind) {
   switch (kind) {
-  case machine::AccessKind::load: return "reads";
-  case machine::AccessKind::store: return "writes";
-  default: return "updates";
+  case machine::AccessKind::load:
+    return "reads";
+  case machine::AccessKind::store:
+    return "writes";
+  default:
+    return "updates";
   }
 }
 
 const char* between(RaceScope scope) {
   switch (scope) {
-  case RaceScope::warp: return "with no __syncwarp() between the two";
-  case RaceScope::block: return "with no barrier between the two";
-  case RaceScope::blocks: return "in the same launch, with nothing that orders the two blocks";
-  default: return "and announced it with an atomic, but with no fence between the two";
+  case RaceScope::warp:
+    return "with no __syncwarp() between the two";
+  case RaceScope::block:
+    return "with no barrier between the two";
+  case RaceScope::blocks:
+    return "in the same launch, with nothing that orders the two blocks";
+  default:
+    return "and announced it with an atomic, but with no fence between the two";
   }
 }
 
 const char* why(RaceScope scope) {
   switch (scope) {
-  case RaceScope::warp: return "Since Volta the lanes of a warp need not run in step, so either may come first.";
-  case RaceScope::block: return "The warps of a block run in any order, so either may come first.";
-  case RaceScope::blocks: return "Blocks run in any order, some before and some after others, so either may come first.";
-  default: return "Without a fence the atomic may become visible before the data that it announces.";
+  case RaceScope::warp:
+    return "Since Volta the lanes of a warp need not run in step, so either may come first.";
+  case RaceScope::block:
+    return "The warps of a block run in any order, so either may come first.";
+  case RaceScope::blocks:
+    return "Blocks run in any order, some before and some after others, so either may come first.";
+  default:
+    return "Without a fence the atomic may become visible before the data that it announces.";
   }
 }
 
 const char* advice(RaceScope scope) {
   switch (scope) {
-  case RaceScope::warp: return "Put __syncwarp() between the write and the other access, or exchange values by a shuffle.";
-  case RaceScope::block: return "Put __syncthreads() between the two, where every thread of the block reaches it.";
+  case RaceScope::warp:
+    return "Put __syncwarp() between the write and the other access, or exchange values by a shuffle.";
+  case RaceScope::block:
+    return "Put __syncthreads() between the two, where every thread of the block reaches it.";
   case RaceScope::blocks:
-    return "End the kernel and read in a second launch, use an atomic, or let the last block finish (fence, then ticket).";
-  default: return "Call __threadfence() after the write and before the atomic.";
+    return "End the kernel and read in a second launch, use an atomic, or let the last block finish (fence, "
+           "then ticket).";
+  default:
+    return "Call __threadfence() after the write and before the atomic.";
   }
 }
 
@@ -60,7 +75,8 @@ constexpr FaultWords fault_words[] = {
      "Move the barrier out of the branch, so that every thread of the block reaches it."},
     {FaultKind::warp_mask, "warp-mask", "Lanes wait for lanes that are named in the mask and never come.",
      "Name exactly the lanes that reach the operation."},
-    {FaultKind::endless, "endless", "The loop's condition never becomes false, or it waits for what nobody does.",
+    {FaultKind::endless, "endless",
+     "The loop's condition never becomes false, or it waits for what nobody does.",
      "Look at how the loop's variable changes; a stride that becomes 0 never ends a loop."},
     {FaultKind::unsupported, "launch", "The emulator does not have this instruction.",
      "Run it on a GPU, or write the step without it."},
@@ -79,7 +95,9 @@ Hazard describe(const Race& race) {
   Hazard hazard;
   hazard.message = fmt::format("{} {} {}, which {} {} {}", race.later_thread, verb(race.later), race.place,
                                race.earlier_thread,
-                               race.earlier_atomic ? "has updated" : race.earlier_wrote ? "has written" : "has read",
+                               race.earlier_atomic  ? "has updated"
+                               : race.earlier_wrote ? "has written"
+                                                    : "has read",
                                between(race.scope));
   hazard.why = why(race.scope);
   hazard.reach = static_cast<int>(race.scope);
@@ -113,14 +131,16 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
   case Notice::divergent_barrier:
     hazard.kind = "barrier";
     hazard.message = fmt::format("the barrier is reached while {} is elsewhere", who);
-    hazard.why = "__syncthreads() counts on every thread of the block; in a branch that some skip it may hang or let others pass early.";
+    hazard.why = "__syncthreads() counts on every thread of the block; in a branch that some skip it may "
+                 "hang or let others pass early.";
     hazard.advice = "Move the barrier out of the branch, and keep only the work inside.";
     break;
   case Notice::barrier_mismatch:
     hazard.kind = "barrier";
     hazard.message = fmt::format("{} waits here while others of its block wait at another barrier", who);
     hazard.why = "All threads of a block must reach the same __syncthreads().";
-    hazard.advice = "Make the condition the same for the whole block, or move the barrier out of the branches.";
+    hazard.advice =
+        "Make the condition the same for the whole block, or move the barrier out of the branches.";
     break;
   }
   return hazard;
@@ -132,8 +152,9 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
   hazard.message = fmt::format("{} reads {}, which nothing has written", thread, place);
   hazard.why = shared ? "Shared memory holds what the block before left in it."
                       : "Memory from cudaMalloc holds whatever was there before.";
-  hazard.advice = shared ? "Let every thread store first, the ones without an element the identity, then a barrier."
-                         : "Copy to it or cudaMemset it before the launch, or write it before reading.";
+  hazard.advice =
+      shared ? "Let every thread store first, the ones without an element the identity, then a barrier."
+             : "Copy to it or cudaMemset it before the launch, or write it before reading.";
   return hazard;
 }
 

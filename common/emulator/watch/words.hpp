@@ -22,4 +22,4 @@ Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
 Hazard describe_uninitialised(const std::string& thread, const std::string& place, bool shared);
 
-}  // namespace warpfold::watch
+} // namespace warpfold::watch
