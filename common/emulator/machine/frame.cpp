@@ -1,6 +1,7 @@
 // What stands in a frame before the first operation runs: constants and special registers, spread over 32
 // lanes.
 #include "block.hpp"
+#include "reach.hpp"
 
 #include <algorithm>
 
@@ -97,6 +98,10 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case total_smem_size:
   case aggr_smem_size:
     return grid.code.dynamic_shared_offset + shape.dynamic_shared;
+  case reserved_smem_offset_begin:
+  case reserved_smem_offset: return grid.code.static_shared - reserved_shared_bytes;
+  case reserved_smem_offset_end: return grid.code.static_shared;
+  case reserved_smem_offset_cap: return reserved_shared_bytes;
   case envreg: // the driver's: the workspace's address, high half first, as cooperative_groups.h reads it
     if (special.component == 1) return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
     return special.component == 2 ? static_cast<std::uint32_t>(shape.grid_workspace) : 0;
