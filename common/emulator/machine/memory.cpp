@@ -103,52 +103,60 @@ void find_places(Warp& warp, const Operation* op, unsigned width, Places& places
     find_generic<Kind>(warp, op, request, width, value_stride, places);
 }
 
-// What most requests are: a whole warp, neighbouring elements. Returns where lane 0's bytes lie, and
-// counts the request; null where it is anything else, and the long way must be gone.
+// What most requests are: neighbouring elements. Returns where lane 0's bytes lie (or would, were it active),
+// and counts the request; null where it is anything else, and the long way must be gone.
 template <typename Base>
-bool are_neighbours(const Base* base, unsigned width) {
-  Base first = base[0], differs = 0;
+bool are_neighbours(const Warp& warp, const Base* base, unsigned width, Base& first) {
+  auto leader = static_cast<unsigned>(std::countr_zero(warp.mask));
+  first = static_cast<Base>(base[leader] - leader * width);
+  Base differs = 0;
   for (unsigned lane = 0; lane < warp_lanes; ++lane)
-    differs |= base[lane] ^ static_cast<Base>(first + lane * width);
+    differs |= (base[lane] ^ static_cast<Base>(first + lane * width)) & static_cast<Base>(warp.lanes[lane]);
   return differs == 0;
 }
 
+// The address of lane 0, or none of the lanes' where they are no neighbours.
+constexpr std::uint64_t no_row = ~0ull;
+std::uint64_t row_of_neighbours(Warp& warp, const Operation* op, unsigned width) {
+  if (op->width == 8) {
+    u64 first;
+    return are_neighbours(warp, warp.row<u64>(op->a), width, first) ? first + static_cast<u64>(op->immediate)
+                                                                    : no_row;
+  }
+  u32 first;
+  return are_neighbours(warp, warp.row<u32>(op->a), width, first)
+             ? static_cast<u32>(first + static_cast<u32>(op->immediate))
+             : no_row;
+}
+
+// Global memory: a whole warp only, since inactive lanes' elements may be another block's. Shared memory: any
+// lanes, as long as one pass serves them; the buffer is a row longer than what the block may use.
 template <ptx::Space S, AccessKind Kind>
 std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
-  if (warp.mask != all_lanes) return nullptr;
-  const unsigned bytes = warp_lanes * width;
-  std::uint64_t first;
-  if (op->width == 8) {
-    const u64* base = warp.row<u64>(op->a);
-    if (!are_neighbours(base, width)) return nullptr;
-    first = base[0] + static_cast<u64>(op->immediate);
-  } else {
-    const u32* base = warp.row<u32>(op->a);
-    if (!are_neighbours(base, width)) return nullptr;
-    first = static_cast<u32>(base[0] + static_cast<u32>(op->immediate));
-  }
-  if (first % width) return nullptr;
-  bool inside = S == ptx::Space::global ? in_known_range(warp, op, first, bytes)
-                                        : first + bytes <= warp.worker->grid.shared_bytes();
+  constexpr bool global = S == ptx::Space::global;
+  if (warp.mask != all_lanes && (global || width != bank_bytes)) return nullptr;
+  std::uint64_t first = row_of_neighbours(warp, op, width);
+  if (first == no_row || first % width) return nullptr;
+  const unsigned bytes = static_cast<unsigned>(std::bit_width(warp.mask)) * width;
+  bool inside =
+      global ? in_known_range(warp, op, first, bytes) : first + bytes <= warp.worker->grid.shared_bytes();
   if (!inside) return nullptr;
   if (warp.watched && (op->order != 0 || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;
+  const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
   Tally& tally = warp.tallies[op->index];
-  std::byte* row;
-  if constexpr (S == ptx::Space::global) {
-    tally.sectors += contiguous_sectors(first, bytes);
-    row = reinterpret_cast<std::byte*>(first);
-  } else {
-    unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
-    tally.wavefronts += passes;
-    tally.ideal_wavefronts += passes;
-    row = warp.block->shared.data() + first;
-  }
   ++tally.requests;
-  tally.lanes += warp_lanes;
-  tally.bytes += bytes;
-  return row;
+  tally.lanes += lanes;
+  tally.bytes += lanes * width;
+  if constexpr (global) {
+    tally.sectors += contiguous_sectors(first, bytes);
+    return reinterpret_cast<std::byte*>(first);
+  }
+  unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
+  tally.wavefronts += passes;
+  tally.ideal_wavefronts += passes;
+  return warp.block->shared.data() + first;
 }
 
 constexpr std::uint8_t strong = 1; // Operation::order above this: others may be waited for
@@ -158,8 +166,7 @@ const Operation* load(Warp& warp, const Operation* op) {
   R* d = warp.row<R>(op->d);
   if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
     const T* from = reinterpret_cast<const T*>(row);
-#pragma GCC ivdep
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) d[lane] = widened<R>(from[lane]);
+    write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
     if (op->order >= strong) note_possible_spin(warp);
     return op + 1;
   }
@@ -179,9 +186,7 @@ template <typename T, typename R, ptx::Space S>
 const Operation* store(Warp& warp, const Operation* op) {
   const R* from = warp.row<R>(op->d);
   if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
-    T* to = reinterpret_cast<T*>(row);
-#pragma GCC ivdep
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) to[lane] = static_cast<T>(from[lane]);
+    write_lanes(warp, reinterpret_cast<T*>(row), [=](unsigned lane) { return static_cast<T>(from[lane]); });
     return op + 1;
   }
   Places places;

@@ -34,7 +34,8 @@ struct Access {
   std::uint32_t value_stride = 0;
 };
 
-// A plain access of a whole warp to neighbouring elements: lane i's begins at `first` + i * width.
+// A plain access to neighbouring elements: lane i's begins at `first` + i * width. In global memory all lanes
+// are active.
 struct RowAccess {
   const Warp& warp;
   const Operation& operation;
