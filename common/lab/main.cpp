@@ -4,6 +4,7 @@
 #include "diagnosis.hpp"
 #include "processes.hpp"
 #include "report.hpp"
+#include "source.hpp"
 #include "technique.hpp"
 #include "timing.hpp"
 
@@ -11,8 +12,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <sstream>
 
 namespace lab {
 namespace {
@@ -25,38 +24,6 @@ constexpr std::size_t bandwidth_n = std::size_t{1} << 28;
 // Warp instructions of a block after which it is taken for endless: about a second, and far more than any
 // rung of a block that walks over a million elements alone.
 constexpr std::size_t fewest_step_limit = std::size_t{1} << 26;
-
-// Relative to the current folder where the file is below it, else absolute: an editor or terminal finds both.
-std::string shown_path(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto whole = std::filesystem::canonical(path, error);
-  if (error) return path.string();
-  const auto relative = whole.lexically_relative(std::filesystem::current_path(error));
-  return error || relative.empty() || *relative.begin() == ".." ? whole.string() : relative.string();
-}
-
-// The lab's file as the compiler was given it is relative to the folder that it was called in, most often the
-// build folder: looked for from here and from each folder above the program.
-std::string find_source(const std::string& as_compiled) {
-  namespace fs = std::filesystem;
-  const fs::path path(as_compiled);
-  std::error_code ignored;
-  if (path.is_absolute()) return shown_path(path);
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
-    if (fs::exists(folder / path, ignored)) return shown_path(folder / path);
-  }
-  return shown_path(path);
-}
-
-// The lab's regions; none where the source cannot be read, as when only the program was handed on.
-std::vector<Region> read_regions(const std::string& source) {
-  std::ifstream file(source);
-  if (!file) return {};
-  std::stringstream text;
-  text << file.rdbuf();
-  return find_regions(text.str(), source);
-}
 
 class Program {
 public:

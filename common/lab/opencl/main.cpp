@@ -1,0 +1,245 @@
+// Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
+#include "check.hpp"
+#include "command_line.hpp"
+#include "diagnosis.hpp"
+#include "opencl/context.hpp"
+#include "report.hpp"
+#include "source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <regex>
+
+namespace lab::opencl {
+namespace {
+
+constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;
+constexpr int most_tries = 2000;
+
+std::vector<float> floats_of(const Sequence& sequence) {
+  std::vector<float> values(sequence.n);
+  for (std::size_t i = 0; i < sequence.n; ++i) values[i] = static_cast<float>(sequence[i]);
+  return values;
+}
+
+struct Tried {
+  Check check;
+  double got = 0;
+  bool right = false;
+};
+
+// One run on one input.
+Tried try_case(const Rung& rung, const Case& given, const Sequence& input) {
+  Tried tried;
+  tried.check.name = describe(given), tried.check.n = given.n;
+  tried.check.usual = given.kind == Kind::exact && given.block == 256;
+  const std::vector<float> values = floats_of(input);
+  std::vector<float> after = values;
+  tried.got = run(rung.reduce, after, static_cast<float>(poison(Type::float32, given.kind)), given.block);
+  const Reference reference = reduce(input, 0, given.n);
+  const double most = given.n > 0 ? static_cast<double>(given.n) - 1 : 0;
+  const double depth =
+      rung.what.error_depth ? std::min(rung.what.error_depth(Size{given.n, given.block, 0, 1}), most) : most;
+  const double allowed = tolerance(input, reference, depth), error = std::abs(tried.got - reference.value);
+  tried.right = allowed == 0 ? tried.got == reference.value : error <= allowed;
+  tried.check.ok = tried.right;
+  if (!tried.right) {
+    tried.check.message = fmt::format("expected {:.9g}, got {:.9g}", reference.value, tried.got);
+  } else if (!rung.in_place && after != values) {
+    tried.check.ok = false, tried.check.message = "the input was changed";
+  } else if (allowed > 0) {
+    tried.check.message = fmt::format("error {:.3g}, bound {:.3g}", error, allowed);
+  }
+  return tried;
+}
+
+// What the wrong number looks like, on this input and on another.
+Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& input, double got) {
+  const Sequence other =
+      make_sequence(Type::float32, Operator::add, given.kind, given.n, input.seed + 1000003);
+  Symptom symptom{given, 1, {}, {}};
+  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
+  symptom.again.push_back(try_case(rung, given, input).got);
+  symptom.observations.push_back({&other, reduce(other, 0, given.n).value, try_case(rung, given, other).got});
+  return diagnose(symptom);
+}
+
+void check_right(const Rung& rung, const Device& device, const Options& options, Result& result) {
+  const Variant variant{Type::float32, rung.in_place, false, nullptr, nullptr};
+  for (const Case& given : cases_for(rung.what, variant, options)) {
+    if (given.offset != 0) continue; // a buffer starts where OpenCL puts it
+    if (given.block > device.largest_group) continue;
+    const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
+    Tried tried = try_case(rung, given, input);
+    if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried.got);
+    result.checks.push_back(tried.check);
+  }
+}
+
+// Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
+void check_wrong(const Rung& rung, const Options& options, Result& result) {
+  const unsigned group = block_for(rung.what, options);
+  const std::size_t most = static_cast<std::size_t>(rung.what.max_n(Size{0, group}));
+  const Case alone{Kind::exact, std::size_t{2} * group, 1, group, 0};
+  const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
+  Tried tried = try_case(rung, alone, small);
+  tried.check.name += ", one work-group: its barrier holds";
+  result.checks.push_back(tried.check);
+  if (!tried.right) return;
+  const Case given{Kind::exact, std::min(options.n.value_or(most), most), 1, group, 0};
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, given.n, options.seed);
+  int tries = 0, wrong = 0;
+  double example = 0;
+  const auto enough = [&] { return tries >= 100 && wrong > 0; };
+  for (; tries < most_tries && !enough(); ++tries) {
+    const Tried next = try_case(rung, given, input);
+    if (!next.right) ++wrong, example = next.got;
+  }
+  Check check{.name = describe(given) + ", more work-groups", .message = "", .diagnosis = {}, .n = given.n};
+  if (wrong > 0) {
+    check.message =
+        fmt::format("wrong in {} of {} runs, as it must be now and then: {:.9g} instead of {:.9g}", wrong,
+                    tries, example, reduce(input, 0, given.n).value);
+  } else {
+    check.skipped = true;
+    check.message =
+        fmt::format("right in all {} runs: luck, which another device or a busier day takes away", tries);
+  }
+  result.checks.push_back(check);
+}
+
+class Program {
+public:
+  Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<lab::Rung> plain)
+      : options_(std::move(options)), heading_(std::move(heading)), rungs_(rungs), plain_(std::move(plain)),
+        regions_(read_regions(heading_.source)) {}
+
+  int run_all() {
+    if (options_.list) return print_list(heading_, plain_, regions_, options_.json), 0;
+    const bool any_filled = std::any_of(rungs_.begin(), rungs_.end(), [&](const Rung& rung) {
+      return asked(rung) && !next_todo(regions_, plain_, rung.what);
+    });
+    if (any_filled) open_and_compile();
+    for (const Rung& rung : rungs_) {
+      if (!asked(rung)) continue;
+      results_.push_back(result_of(rung));
+      if (!options_.json && !options_.tap) {
+        print_text(results_.back(), options_);
+        if (rung.wrong_on_purpose && results_.back().state == State::pass) {
+          fmt::print("    {}\n", results_.back().checks.back().message);
+        }
+      }
+    }
+    if (options_.json) print_json(heading_, results_, {});
+    if (options_.tap && results_.size() == 1) print_tap(results_[0], options_.solutions);
+    if (options_.tap && results_.size() != 1)
+      print_tap(std::span<const Result>(results_), options_.solutions);
+    return exit_code();
+  }
+
+private:
+  bool asked(const Rung& rung) const {
+    return options_.rungs.empty() ||
+           std::find(options_.rungs.begin(), options_.rungs.end(), rung.what.name) != options_.rungs.end();
+  }
+
+  void open_and_compile() {
+    device_ = open(options_.device);
+    fmt::print(stderr, "OpenCL device: {} ({}).\n", device_.name, device_.platform);
+    const std::optional<std::string> kernels = read_text(heading_.source);
+    if (!kernels) throw Error(fmt::format("cannot read the kernels: {}", heading_.source));
+    try {
+      compile(*kernels);
+    } catch (const BuildError& error) {
+      // The compiler saw a copy; its lines are those of the lab's file.
+      build_log_ =
+          std::regex_replace(error.what(), std::regex(R"([^ \n]*\.cl:(\d+))"), heading_.source + ":$1");
+    }
+  }
+
+  Result result_of(const Rung& rung) {
+    Result result;
+    result.rung = rung.what.name, result.file = heading_.source;
+    const unsigned group = block_for(rung.what, options_);
+    if (const Region* todo = next_todo(regions_, plain_, rung.what)) {
+      result.state = State::todo, result.reason = todo->todo, result.line = todo->todo_line;
+    } else if (!build_log_.empty()) {
+      result.state = State::wrong, result.reason = "the kernels do not compile";
+      result.checks.push_back(
+          {.name = "the kernels compile", .ok = false, .message = build_log_, .diagnosis = {}});
+    } else if (group > device_.largest_group) {
+      result.state = State::skip;
+      result.reason = fmt::format("this device's work-groups hold {} items at most", device_.largest_group);
+    } else {
+      check(rung, result);
+    }
+    return result;
+  }
+
+  void check(const Rung& rung, Result& result) {
+    try {
+      rung.wrong_on_purpose ? check_wrong(rung, options_, result)
+                            : check_right(rung, device_, options_, result);
+    } catch (const Error& error) {
+      result.checks.push_back(
+          {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
+    }
+    const auto failed =
+        std::find_if(result.checks.begin(), result.checks.end(), [](const Check& c) { return !c.ok; });
+    if (failed == result.checks.end()) return;
+    result.state = State::wrong;
+    result.reason = fmt::format("{}: {}", failed->name, failed->message);
+    if (const Check* telling = most_telling(result.checks)) result.diagnosis = telling->diagnosis;
+  }
+
+  int exit_code() const {
+    if (options_.tap) return 0;
+    bool all_ran = true;
+    for (const Result& result : results_) {
+      if (is_failure(result.state, options_.solutions)) return exit_failed;
+      all_ran = all_ran && result.state == State::pass;
+    }
+    return all_ran || options_.json ? 0 : exit_skipped;
+  }
+
+  Options options_;
+  Heading heading_;
+  std::span<const Rung> rungs_;
+  std::vector<lab::Rung> plain_;
+  std::vector<Region> regions_;
+  std::vector<Result> results_;
+  Device device_;
+  std::string build_log_;
+};
+
+} // namespace
+
+int main(int argc, char** argv, std::initializer_list<Rung> list, const char* source) {
+  const std::span<const Rung> rungs(list.begin(), list.size());
+  std::vector<lab::Rung> plain;
+  for (const Rung& rung : rungs) plain.push_back(rung.what);
+  std::string path = find_source(source);
+  const std::string lab = path.substr(0, path.find_last_of('/'));
+  path.replace(path.rfind(".cpp"), 4, ".cl");
+  bool tap = false;
+  try {
+    const std::optional<Options> options =
+        parse_command_line(argc, argv, lab.substr(lab.find_last_of('/') + 1), plain);
+    if (!options) return 0;
+    tap = options->tap;
+    return Program(*options, {lab.substr(lab.find_last_of('/') + 1), path}, rungs, plain).run_all();
+  } catch (const NoDevice& missing) {
+    if (tap) return print_tap_skip(missing.what()), 0;
+    fmt::print(stderr, "{}\n", missing.what());
+    return exit_skipped;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return exit_failed;
+  }
+}
+
+} // namespace lab::opencl

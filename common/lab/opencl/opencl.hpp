@@ -1,0 +1,60 @@
+// All that lab 10 sees of OpenCL's host side: one run of a rung, and the program around it.
+//
+// The checks, inputs and verdicts are those of every lab. What differs is the device: any that OpenCL offers,
+// a CPU through PoCL among them, and the kernels come from the lab's .cl file, compiled when the program
+// runs.
+#pragma once
+
+#include "lab.hpp"
+
+#include <initializer_list>
+#include <variant>
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+
+namespace lab::opencl {
+
+// Local memory for a work-group: so many floats.
+struct Local {
+  std::size_t floats;
+};
+using Argument = std::variant<cl_mem, cl_ulong, Local>;
+
+// What a rung's host function works with: n floats at `input`, one float at `result`.
+class Run {
+public:
+  Run(cl_mem run_input, cl_mem run_result, std::size_t elements, std::size_t items)
+      : input(run_input), result(run_result), n(elements), group(items) {}
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const cl_mem input, result;
+  const std::size_t n;
+  const std::size_t group; // work-items a work-group
+
+  // Memory for so many partial sums, given back after the run.
+  cl_mem scratch(std::size_t floats);
+  // Starts `groups` work-groups of a kernel of the .cl file; commands run in the order of the calls.
+  void launch(const char* kernel, std::size_t groups, std::initializer_list<Argument> arguments);
+
+private:
+  cl_mem scratch_[4] = {};
+  int scratch_count_ = 0;
+};
+
+struct Rung {
+  lab::Rung what;
+  void (*reduce)(Run& run);
+  bool in_place = false;
+  // Not a rung to get right: it cannot be. It is run until its result is wrong.
+  bool wrong_on_purpose = false;
+};
+
+// As lab::main. `source` is the lab's .cpp; its .cl lies beside it.
+int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source = __builtin_FILE());
+
+} // namespace lab::opencl

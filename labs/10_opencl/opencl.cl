@@ -1,0 +1,77 @@
+// Lab 10: the same ladder in OpenCL C, the kernels.
+//
+// get_local_id(0) is a work-item's number in its work-group, get_local_size(0) the items a group has,
+// get_group_id(0) the group's number, get_global_id(0) the item's number in the whole launch and
+// get_global_size(0) how many items that has. barrier(CLK_GLOBAL_MEM_FENCE) lets the items of one work-group
+// wait for each other and see what they wrote to global memory; CLK_LOCAL_MEM_FENCE is for local memory.
+
+// One work-group; n is at most twice its size. The stride doubles: item i is at home at element 2 * i, and
+// those work whose element is a multiple of 2 * stride.
+kernel void modulo_in_place(global float* data, global float* result, ulong n) {
+  const ulong at = 2 * get_local_id(0);
+  for (ulong stride = 1; stride < n; stride *= 2) {
+    // BEGIN modulo_in_place
+    // TODO: If this item's element `at` is a multiple of 2 * stride and has a partner `stride` further, below
+    // n, add the partner to it. Then wait for the group. (2 lines)
+    // END modulo_in_place
+  }
+  if (at == 0) *result = n > 0 ? data[0] : 0;
+}
+
+// The same additions by other items: the first ones, without gaps, so that whole groups of neighbours work and
+// the rest rest.
+kernel void dense_items(global float* data, global float* result, ulong n) {
+  const ulong item = get_local_id(0);
+  for (ulong stride = 1; stride < n; stride *= 2) {
+    // BEGIN dense_items
+    // TODO: Item i works at element 2 * stride * i. If that has a partner `stride` further, below n, add the
+    // partner to it. Then wait for the group. (3 lines)
+    // END dense_items
+  }
+  if (item == 0) *result = n > 0 ? data[0] : 0;
+}
+
+// The stride halves instead: the items that work are neighbours, and so are the elements that they add.
+kernel void halving_items(global float* data, global float* result, ulong n) {
+  const ulong item = get_local_id(0);
+  for (ulong stride = get_local_size(0); stride > 0; stride /= 2) {
+    // BEGIN halving_items
+    // TODO: The items below `stride` add the element `stride` further, if there is one below n, to their own.
+    // Then wait for the group. (2 lines)
+    // END halving_items
+  }
+  if (item == 0) *result = n > 0 ? data[0] : 0;
+}
+
+// Wrong, on purpose: halving_items with all items of the launch in place of those of one group. The barrier
+// does not wait for the other groups, so a group may read what another has not added up yet. You write it to
+// see that happen; there is no way to make it right but another launch.
+kernel void across_groups(global float* data, global float* result, ulong n) {
+  const ulong item = get_global_id(0);
+  ulong stride = 1;
+  while (2 * stride < n) stride *= 2;
+  for (; stride > 0; stride /= 2) {
+    // BEGIN across_groups
+    // TODO: The same two lines as in halving_items. (2 lines)
+    // END across_groups
+  }
+  if (item == 0) *result = n > 0 ? data[0] : 0;
+}
+
+// One sum a work-group, for any n: each item walks over the input, then the group adds up in local memory, of
+// which `partial` has a place for each item. Launched twice, see opencl.cpp.
+kernel void group_sums(global const float* input, global float* sums, ulong n, local float* partial) {
+  const ulong item = get_local_id(0);
+  float sum = 0;
+  // BEGIN two_stage
+  // TODO: Let this item walk over the input, from its number in the launch, in steps of the number of items
+  // in the launch, and add up what it finds in `sum`. (1 line)
+  // END two_stage
+  partial[item] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // BEGIN two_stage
+  // TODO: Halve the stride from half the group's size to 1: the items below it add what lies a stride further
+  // in `partial`. Wait after each step; local memory is what the group must see. (4 lines)
+  // END two_stage
+  if (item == 0) sums[get_group_id(0)] = partial[0];
+}

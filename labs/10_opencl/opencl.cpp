@@ -1,0 +1,58 @@
+// Lab 10: the same ladder in OpenCL, the host's side. The kernels, and all that is yours to write, are in
+// opencl.cl beside this file.
+//
+// OpenCL says work-item for a thread, work-group for a block, and local memory for shared memory. A kernel is
+// text that the driver compiles when the program runs, so the same program finds a GPU of any maker, or a
+// CPU.
+#include "opencl/opencl.hpp"
+
+using lab::Size;
+using lab::opencl::Local;
+using lab::opencl::Run;
+
+// One work-group, up to two elements an item, in place in global memory.
+void modulo_in_place(Run& run) {
+  run.launch("modulo_in_place", 1, {run.input, run.result, run.n});
+}
+
+void dense_items(Run& run) {
+  run.launch("dense_items", 1, {run.input, run.result, run.n});
+}
+
+void halving_items(Run& run) {
+  run.launch("halving_items", 1, {run.input, run.result, run.n});
+}
+
+// As halving_items, but with as many work-groups as n takes.
+void across_groups(Run& run) {
+  const std::size_t groups = lab::ceil_div(run.n, 2 * run.group);
+  run.launch("across_groups", groups > 0 ? groups : 1, {run.input, run.result, run.n});
+}
+
+// The first launch leaves one sum a work-group; the second, of one work-group, adds those up. Between two
+// launches all memory is settled: that is the barrier across groups.
+void two_stage(Run& run) {
+  constexpr std::size_t most_groups = 64;
+  std::size_t groups = lab::ceil_div(run.n, 2 * run.group);
+  if (groups > most_groups) groups = most_groups;
+  if (groups == 0) groups = 1;
+  const cl_mem sums = run.scratch(groups);
+  run.launch("group_sums", groups, {run.input, sums, run.n, Local{run.group}});
+  run.launch("group_sums", 1, {sums, run.result, groups, Local{run.group}});
+}
+
+int main(int argc, char** argv) {
+  const auto one_group = [](const Size& s) { return 2.0 * s.block; };
+  const auto tree = [](const Size& s) { return lab::log2(s.block) + 1; };
+  return lab::opencl::main(
+      argc, argv,
+      {{lab::Rung("modulo_in_place").up_to(one_group).depth(tree), modulo_in_place, true},
+       {lab::Rung("dense_items").up_to(one_group).depth(tree), dense_items, true},
+       {lab::Rung("halving_items").up_to(one_group).depth(tree), halving_items, true},
+       {lab::Rung("across_groups").up_to([](const Size& s) { return 4.0 * s.block; }), across_groups, true,
+        true},
+       {lab::Rung("two_stage").depth([](const Size& s) {
+          return double(lab::ceil_div(s.n, 64 * std::size_t{s.block})) + 2 * lab::log2(s.block) + 64;
+        }),
+        two_stage}});
+}
