@@ -41,6 +41,11 @@ LIBRARIES = [
     library("liblz4", "reads compressed PTX", "liblz4-dev", "lz4-devel", "lz4", "liblz4-devel"),
     library("libzstd", "reads compressed PTX", "libzstd-dev", "libzstd-devel", "zstd", "libzstd-devel"),
 ]
+# For lab 10. Without them the rest of the course is complete, so nothing waits for them but the tests.
+OPENCL = [
+    library("OpenCL", "lab 10: OpenCL", "ocl-icd-opencl-dev opencl-headers pocl-opencl-icd",
+            "ocl-icd-devel opencl-headers pocl", "ocl-icd opencl-headers pocl", "ocl-icd-devel opencl-headers pocl"),
+]  # fmt: skip
 TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
 
 INSTALL = {
@@ -96,7 +101,7 @@ def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
     if not shutil.which("pkg-config"):
         needs.append(PKG_CONFIG)
-    return needs + [need for need in LIBRARIES + (TEST_LIBRARIES if tests else []) if not has_library(need)]
+    return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OPENCL if tests else []) if not has_library(need)]
 
 
 def provide(needs: list[Need]) -> None:
@@ -110,6 +115,12 @@ def provide(needs: list[Need]) -> None:
         return
     if any(not need.pkg_config and need is not PKG_CONFIG for need in needs):
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
+    left_out = [need for need in needs if need in OPENCL]
+    if left_out:
+        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests say so")
+    needs = [need for need in needs if need not in OPENCL]
+    if not needs:
+        return
     say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
 
 
