@@ -19,6 +19,8 @@ COMMANDS = [
     ("watch", "watch", "check a lab again whenever its file is saved"),
     ("emulate", "emulate", "run any CUDA program linked to the shared runtime, without a GPU"),
     ("bench", "bench", "measure the emulator against a plain CPU loop"),
+    ("notebook", "notebook", "open the handouts in JupyterLab"),
+    ("docs", "docs", "build the course as a site, with every handout run"),
     ("setup", "setup", "install what the kit needs, and nothing else; the other commands do this by themselves"),
 ]
 

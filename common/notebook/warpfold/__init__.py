@@ -11,9 +11,10 @@
 from .figures import figure
 from .labs import Lab, open
 from .ladders import ladder
+from .measured import measured
 from .verdict import BuildFailed, CheckFailed, LabError
 
-__all__ = ["BuildFailed", "CheckFailed", "Lab", "LabError", "figure", "ladder", "load_ipython_extension", "open"]
+__all__ = ["BuildFailed", "CheckFailed", "Lab", "LabError", "figure", "ladder", "load_ipython_extension", "measured", "open"]
 
 
 def load_ipython_extension(shell) -> None:

@@ -1,0 +1,72 @@
+"""`kit notebook`: JupyterLab on the handouts."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from . import environment, toolchain
+from .build import Build
+from .console import say
+from .errors import USAGE, KitError
+from .paths import OWN, ROOT
+from .process import logged, relative
+
+HANDOUTS = ROOT / "docs" / "handouts"
+PACKAGE = ROOT / "common" / "notebook"
+SETTINGS = OWN / "jupyter"
+
+
+def arguments(parser) -> None:
+    parser.add_argument("handout", nargs="?", default="00_start", metavar="HANDOUT", help="which one to open, as 04_shuffle (00_start)")
+    parser.add_argument("--no-browser", action="store_true", help="only start the server, and print its address")
+    parser.add_argument("--port", type=int, metavar="P", help="the server's port")
+    parser.add_argument("--ipynb", type=Path, metavar="FOLDER", help="write the handouts as .ipynb files, and start nothing")
+
+
+def run(options) -> int:
+    chosen = handout(options.handout)
+    if options.ipynb and not options.ipynb.is_dir():
+        raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
+    environment.install("notebook", "the handouts open in JupyterLab")
+    if options.ipynb:
+        return export(options.ipynb)
+    Build(toolchain.prepare())
+    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
+    command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
+    command += ["--no-browser"] if options.no_browser else []
+    command += [f"--port={options.port}"] if options.port else []
+    if os.geteuid() == 0:
+        command.append("--allow-root")
+    say("starting JupyterLab; Ctrl-C ends it")
+    return subprocess.run(command, env=surroundings(), cwd=ROOT).returncode
+
+
+def handout(name: str) -> Path:
+    known = sorted(HANDOUTS.glob("*.md"))
+    found = [path for path in known if path.stem == name] or [path for path in known if name in path.stem]
+    if len(found) != 1:
+        what = "could be several handouts" if found else "no such handout"
+        raise KitError(f"{name}: {what}", "There are: " + ", ".join(path.stem for path in found or known), USAGE)
+    return found[0]
+
+
+def surroundings() -> dict[str, str]:
+    """The kernel finds the package; a handout opens as a notebook, without a word to the user's own settings."""
+    overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
+    overrides.parent.mkdir(parents=True, exist_ok=True)
+    overrides.write_text(json.dumps({"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}))
+    return os.environ | {"PYTHONPATH": before("PYTHONPATH", PACKAGE), "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", SETTINGS)}
+
+
+def before(variable: str, path: Path) -> str:
+    rest = os.environ.get(variable, "")
+    return f"{path}:{rest}" if rest else str(path)
+
+
+def export(folder: Path) -> int:
+    for path in sorted(HANDOUTS.glob("*.md")):
+        target = folder.resolve() / f"{path.stem}.ipynb"
+        logged([environment.python(), "-m", "jupytext", "--to", "ipynb", "--output", target, path], "jupytext.txt", f"writing {target.name}")
+        say(f"wrote {relative(target)}")
+    return 0

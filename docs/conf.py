@@ -1,0 +1,51 @@
+"""The site of the course: `./kit docs` builds it. `-t instructor` adds the answers."""
+
+project = "Warpfold"
+author = "the Warpfold authors"
+copyright = author  # noqa: A001 (Sphinx's own name for it)
+html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") else "")  # noqa: F821 (given by Sphinx)
+
+extensions = ["myst_nb"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+if not tags.has("instructor"):  # noqa: F821
+    exclude_patterns.append("instructor")
+
+INSTRUCTORS_PAGES = """
+```{toctree}
+:caption: For instructors
+:maxdepth: 1
+
+instructor/answers
+```
+"""
+
+
+def add_instructors_pages(app, name: str, source: list[str]) -> None:
+    if name == "index" and app.tags.has("instructor"):
+        source[0] += INSTRUCTORS_PAGES
+
+
+def setup(app) -> None:
+    app.connect("source-read", add_instructors_pages)
+
+
+# A handout is run from its first cell to its last; a cell that fails, where none is expected to, fails the build.
+nb_execution_mode = "force"
+# (as a warning, which -W makes an error: so all that fail are named)
+nb_execution_raise_on_error = False
+nb_execution_timeout = 600
+nb_execution_show_tb = True
+nb_merge_streams = True
+nb_render_markdown_format = "myst"
+
+html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+pygments_style = "default"
+pygments_dark_style = "github-dark"
+highlight_language = "c++"

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Draws the figures of the handouts that show no run of a kernel (those are stills of traces): `draw.py` writes them beside itself.
+
+Lines and letters are currentColor, fills are tints that read on light and on dark, and each has its text alternative.
+"""
+
+from html import escape
+from pathlib import Path
+
+BLUE, ORANGE, GREY = "#3b82c4", "#d2781e", "#8a8f98"
+FONT = 'font-family="system-ui, sans-serif"'
+
+
+class Drawing:
+    def __init__(self, width: int, height: int, title: str, description: str):
+        self.head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+                     f'style="max-width: {width}px; width: 100%" {FONT} font-size="12" fill="currentColor">\n'
+                     f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n")  # fmt: skip
+        self.parts: list[str] = []
+
+    def text(self, x: float, y: float, words: str, size: int = 12, anchor: str = "start", bold: bool = False) -> None:
+        weight = ' font-weight="600"' if bold else ""
+        self.parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}"{weight}>{escape(words)}</text>')
+
+    def box(self, x: float, y: float, width: float, height: float, fill: str = "", opacity: float = 0.25, dashed: bool = False) -> None:
+        colour = f'fill="{fill}" fill-opacity="{opacity:g}"' if fill else 'fill="none"'
+        dash = ' stroke-dasharray="4 3"' if dashed else ""
+        self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="2" {colour} stroke="currentColor"{dash}/>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "currentColor") -> None:
+        self.parts.append(f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" stroke="{colour}"/>')
+
+    def svg(self) -> str:
+        return self.head + "\n".join(self.parts) + "\n</svg>\n"
+
+
+def threads() -> Drawing:
+    d = Drawing(700, 250, "Grid, blocks, warps, threads",
+                "A launch starts a grid. The grid is many blocks of equal size. A block of 256 threads is cut into 8 warps. "
+                "A warp is 32 lanes, one thread in each, and all lanes go through the program together.")  # fmt: skip
+    d.text(0, 14, "A grid: all blocks of one launch", bold=True)
+    for i in range(8):
+        d.box(i * 84, 22, 76, 30, BLUE, 0.5 if i == 2 else 0.15)
+        d.text(i * 84 + 38, 42, f"block {i}" if i < 7 else "...", anchor="middle")
+    d.line(168, 52, 0, 76), d.line(244, 52, 664, 76)
+    d.text(0, 90, "A block of 256 threads: 8 warps, which can wait for each other", bold=True)
+    for i in range(8):
+        d.box(i * 84, 98, 76, 30, ORANGE, 0.5 if i == 3 else 0.15)
+        d.text(i * 84 + 38, 118, f"warp {i}", anchor="middle")
+    d.line(252, 128, 0, 152), d.line(328, 128, 664, 152)
+    d.text(0, 166, "A warp: 32 lanes, which take each step together", bold=True)
+    for i in range(32):
+        d.box(i * 20.75, 174, 18, 26, BLUE, 0.3)
+        d.text(i * 20.75 + 9, 191, str(i), size=9, anchor="middle")
+    d.text(0, 222, "Lane 0 of warp 3 in block 2 is threadIdx.x = 96. In the whole grid it is number")
+    d.text(0, 240, "blockIdx.x * blockDim.x + threadIdx.x = 2 * 256 + 96 = 608.")
+    return d
+
+
+def memory() -> Drawing:
+    d = Drawing(700, 210, "Three kinds of memory",
+                "Registers belong to one thread and take no time to reach. Shared memory belongs to one block, lies on the chip, and "
+                "takes tens of cycles. Global memory belongs to all, lies beside the chip, and takes hundreds of cycles.")  # fmt: skip
+    rows = [("registers", "one thread's own", "at once", 150, BLUE), ("shared memory", "one block's, on the chip", "tens of cycles", 280, ORANGE),
+            ("global memory", "everyone's, beside the chip", "hundreds of cycles", 470, GREY)]  # fmt: skip
+    for i, (name, whose, how_long, width, colour) in enumerate(rows):
+        y = 10 + i * 66
+        d.box(0, y, width, 48, colour, 0.35)
+        d.text(10, y + 21, name, bold=True)
+        d.text(10, y + 38, how_long)
+        d.text(width + 14, y + 29, whose)
+    return d
+
+
+def sectors() -> Drawing:
+    d = Drawing(700, 176, "What a warp's request touches",
+                "Above: 32 lanes read 32 neighbouring floats, which fill 4 sectors of 32 bytes. Below: lanes read every eighth float, "
+                "so each lane touches a sector of its own, 32 in all, and an eighth of each is used.")  # fmt: skip
+    d.text(0, 14, "Neighbours: 32 floats in 4 sectors. All that is fetched is used.", bold=True)
+    for i in range(32):
+        d.box(4 + i * 21.5, 24, 16, 20, BLUE, 0.55)
+    for s in range(4):
+        d.box(1 + s * 172, 20, 169.5, 28)
+        d.text(85 + s * 172, 64, f"sector {s}", size=11, anchor="middle")
+    d.text(0, 100, "Eight apart: one float in each of 32 sectors (4 of them drawn). An eighth is used.", bold=True)
+    for i in range(32):
+        d.box(4 + i * 21.5, 110, 16, 20, BLUE if i % 8 == 0 else GREY, 0.55 if i % 8 == 0 else 0.12)
+    for s in range(4):
+        d.box(1 + s * 172, 106, 169.5, 28)
+        d.text(85 + s * 172, 150, f"sector {s}, for lane {s}", size=11, anchor="middle")
+    return d
+
+
+def banks() -> Drawing:
+    d = Drawing(700, 196, "Banks of shared memory",
+                "Shared memory has 32 banks; word i lies in bank i modulo 32. When lanes read words 0, 2, 4 and so on to 62, lane 0 and "
+                "lane 16 meet in bank 0, lane 1 and lane 17 in bank 2, and so on: two passes. Half the banks stand idle.")  # fmt: skip
+    d.text(0, 14, "32 banks. Word i lies in bank i % 32.", bold=True)
+    for i in range(32):
+        d.box(i * 21.5, 24, 18.5, 20, GREY, 0.15)
+        d.text(i * 21.5 + 9, 38, str(i), size=9, anchor="middle")
+    d.text(0, 74, "A stride of 2: lanes 0 to 15 ...", bold=True)
+    d.text(0, 128, "... and lanes 16 to 31 meet in the same 16 banks. The request takes two passes.", bold=True)
+    for lane in range(32):
+        bank, y = 2 * lane % 32, 82 if lane < 16 else 136
+        d.box(bank * 21.5, y, 18.5, 20, ORANGE, 0.5)
+        d.text(bank * 21.5 + 9, y + 14, str(lane), size=9, anchor="middle")
+    d.text(0, 180, "The second pass is a bank conflict.")
+    return d
+
+
+FIGURES = {"threads": threads, "memory": memory, "sectors": sectors, "banks": banks}
+
+
+def main() -> None:
+    for name, draw in FIGURES.items():
+        Path(__file__).with_name(f"{name}.svg").write_text(draw().svg())
+
+
+if __name__ == "__main__":
+    main()
