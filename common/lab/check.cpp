@@ -222,7 +222,9 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
-  if (rung.stalling) cases.push_back({Kind::stalling, std::min<std::size_t>(65537, most), 1, block, 0});
+  if (rung.stalling) {
+    cases.push_back({Kind::stalling, std::min(std::size_t{1} << 20, most), 1, block, 0});
+  }
   if (!options.block) { // another number of threads a block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;

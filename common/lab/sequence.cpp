@@ -81,10 +81,9 @@ double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   return type == Type::float32 ? static_cast<float>(sign * value) : sign * value;
 }
 
-// A sum so close to 2^24 that half of the ones after it fit below; from there on a float cannot count by
-// ones.
-double stalling_value(std::size_t i, std::size_t n) {
-  return i == 0 ? 0x1p24 - static_cast<double>(n / 2) : 1;
+// From 2^24 on a float cannot count by ones.
+double stalling_value(std::size_t i) {
+  return i == 0 ? 0x1p24 : 1;
 }
 
 // Two sums whose total is known to about twice a double's precision (Neumaier).
@@ -135,7 +134,7 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24 - n/2"};
+  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24"};
   return names[static_cast<int>(kind)];
 }
 
@@ -190,7 +189,7 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
     if (sequence.kind == Kind::rounding) {
       value = spread_value(type, op, i, seed);
     } else if (sequence.kind == Kind::stalling) {
-      value = stalling_value(i, n);
+      value = stalling_value(i);
     } else if (op == Operator::add) {
       value = sums.next(i);
     } else if (op == Operator::product) {

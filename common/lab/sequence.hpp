@@ -5,7 +5,7 @@
 // bit. Neighbours differ as long as that budget allows it, so that a lost, doubled or swapped element shows.
 // Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
 // explains.
-// Stalling inputs: 2^24 - n / 2 and then ones, n <= 2^22. One float that adds them up in order stops at 2^24.
+// Stalling inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at 2^24.
 #pragma once
 
 #include "lab.hpp"

@@ -7,9 +7,9 @@
 //     d * u * (|x1| + |x2| + ... + |xn|).
 //
 // That d is what an algorithm can change. Each rung below is checked against the bound of its own d, on
-// numbers of many magnitudes and on one input made for trouble: 2^24 - n/2 and then ones. From 2^24 on floats
-// lie 2 apart, and 2^24 + 1 rounds back to 2^24: one float that adds up ones stops there, however many are to
-// come. (That is within its bound, too. A bound promises no more than it says.)
+// numbers of many magnitudes and on one input made for trouble: 2^24 and then ones. From 2^24 on floats lie 2
+// apart, and 2^24 + 1 rounds back to 2^24: one float that adds up ones stops there, however many are to come.
+// (That is within its bound, too. A bound promises no more than it says.)
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------

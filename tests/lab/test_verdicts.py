@@ -102,6 +102,41 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]],
                          ["the same bits on each run"])
 
+    def test_an_identity_that_only_looks_like_the_least_value_is_named(self):
+        made = program("06_operators", "least", (
+            "T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();", "T least = Limits::min();"))
+        rung = rungs(made, "--rung=max")["max"]
+        self.assertEqual(rung["state"], "wrong")
+        self.assertEqual(rung["diagnosis"]["kind"], "wrong-identity")
+        self.assertIn("numeric_limits<float>::min()", rung["diagnosis"]["text"])
+
+    def test_ones_upon_a_large_sum_show_that_nothing_is_compensated(self):
+        made = program("07_precision", "plain", ("const float wanted = x - excess;", "const float wanted = x;"),
+                       ("excess = (rounded - sum) - wanted;", "excess = 0;"))
+        rung = rungs(made, "--rung=kahan")["kahan"]
+        self.assertEqual(rung["state"], "wrong")
+        failed = [check["name"] for check in rung["checks"] if not check["ok"]]
+        self.assertEqual(failed, ["n = 1048576, ones upon 2^24"])
+
+    def test_the_same_bits_on_each_run_are_not_yet_the_same_with_any_block(self):
+        made = program("07_precision", "blocks", (
+            "for (std::size_t i = chain; i < n; i += chains) sum += input[i];",
+            "const std::size_t last = (n - chain + chains - 1) / chains;  // so many elements has the chain\n"
+            "  for (std::size_t k = 0; chain < n && k < last; ++k)"
+            " sum += input[chain + (blockDim.x > 512 ? last - 1 - k : k) * chains];"))
+        rung = rungs(made, "--rung=fixed_order")["fixed_order"]
+        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]],
+                         ["the same bits with any block size"], rung)
+
+    def test_right_rows_by_scattered_reads_are_off_technique(self):
+        made = program("11_row_sums", "scattered", (
+            "for (std::size_t column = lane; column < columns; column += 32)",
+            "const std::size_t each = (columns + 31) / 32;\n"
+            "  for (std::size_t column = lane * each; column < columns && column < (lane + 1) * each; ++column)"))
+        rung = rungs(made, "--rung=warp_per_row")["warp_per_row"]
+        self.assertEqual(rung["state"], "off-technique", rung)
+        self.assertIn("sectors a load request, 4 expected", rung["reason"])
+
     def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
         made = program("01_naive_atomic", "asis")
         said = run(made, "--n", "2^50")
