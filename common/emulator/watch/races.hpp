@@ -18,8 +18,8 @@ struct SharedShadow {
   void reset(std::size_t words) {
     constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
     wrote.assign(words + slack, 0);
-    read.assign(words + slack, 0);
-    read_too.assign(words + slack, 0);
+    read.resize(words + slack); // what a block before has left there is older than any floor to come
+    read_too.resize(words + slack);
     count = words;
   }
   std::size_t count = 0; // words
