@@ -15,6 +15,7 @@ COMMANDS = [
     ("test", "suite", "run every test: solutions, stubs, and the kit's own"),
     ("status", "status", "show each lab's rungs, their state, and the next TODO"),
     ("profile", "profile", "show a lab's source with counts beside each line, and what is hazardous in it"),
+    ("device", "device", "say what the GPU is, and measure what it reads"),
     ("trace", "trace", "follow one block through memory, step by step: a page, a still, or words"),
     ("watch", "watch", "check a lab again whenever its file is saved"),
     ("emulate", "emulate", "run any CUDA program linked to the shared runtime, without a GPU"),

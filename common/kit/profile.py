@@ -16,10 +16,16 @@ def arguments(parser) -> None:
     rung_runs.arguments(parser)
     parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
     parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
+                        help="gpu: count with Nsight Compute as well, and show the two side by side")  # fmt: skip
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing beside itself")
 
 
 def run(options) -> int:
+    if options.device == "gpu":
+        from . import profile_gpu
+
+        return profile_gpu.run(options)
     if options.html:
         require_writable(options.html, "--html")
     lab = rung_runs.find(options)
