@@ -1,9 +1,10 @@
 """`kit demo`: the ladder of all solved rungs, from the naive one up."""
 
 import json
+import os
 from pathlib import Path
 
-from . import labs, ladder, picture, toolchain
+from . import device, labs, ladder, peers, picture, predict, toolchain
 from .build import Build
 from .console import say
 from .errors import USAGE, KitError
@@ -13,10 +14,17 @@ def arguments(parser) -> None:
     parser.add_argument("--json", action="store_true", help="the same for a program")
     parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder to FILE, as SVG")
     parser.add_argument("--lab", metavar="LAB", help="only this lab")
+    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the one whose times are predicted (H200)")
+    parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
 
 
 def run(options) -> int:
-    build = Build(toolchain.prepare())
+    predicted_for = predict.named(options.gpu)
+    if options.peers:
+        peers.require_gpu()
+    # On the emulator, grids that fit the machine are those of the GPU that the prediction is for.
+    os.environ.update(on_emulator(predicted_for))
+    build = Build(toolchain.prepare(tests=options.peers), tests=options.peers)
     chosen = labs.find(build, solved=True)
     if options.lab:
         chosen = [labs.named(chosen, options.lab)]
@@ -25,6 +33,9 @@ def run(options) -> int:
     for lab in chosen:
         say(f"running {lab.name}")
         answers.append(labs.ask(lab, "--solutions", "--time"))
+    predict.add_to(answers, predicted_for)
+    if options.peers:
+        answers.append(peers.ask(build))
     if options.picture:
         write(options.picture, picture.draw(answers))
     if options.json:
@@ -32,6 +43,14 @@ def run(options) -> int:
     else:
         ladder.show(answers)
     return 0 if all(rung["state"] in ("pass", "skip") for answer in answers for rung in answer["rungs"]) else 1
+
+
+def on_emulator(gpu: predict.Gpu) -> dict[str, str]:
+    try:
+        device.find()
+    except device.NoGpu:
+        return {"WARPFOLD_GRID_FOR": os.environ.get("WARPFOLD_GRID_FOR") or gpu.grid_for}
+    return {}
 
 
 def write(path: Path, text: str) -> None:

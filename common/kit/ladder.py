@@ -60,10 +60,19 @@ COUNTS = [
     Column("instructions", count("warp_instructions")),
 ]
 
+def predicted(rung: dict) -> str:
+    return f"{rung['predicted']['us']:,.1f}" if "predicted" in rung else ""
+
+
 LEGEND_OF_COUNTS = (
     "loads: a warp's requests to global memory; sectors: of 32 bytes, read by them;\n"
     "shared: wavefronts; atomics: operations; SIMT: lanes at work of 32;\n"
     "instructions: of a warp, in PTX. No times: the emulator is not a GPU."
+)
+
+LEGEND_OF_PREDICTION = (
+    "predicted: microseconds on a {gpu}, worked out from the counts, not measured\n"
+    "(docs/results/model.md says how, and how far off it is)."
 )
 
 
@@ -104,7 +113,8 @@ def show(labs: list[dict]) -> None:
     """`labs`: what each lab's program answered with --json."""
     device = next((lab["device"] for lab in labs if lab.get("device")), None)
     timed_run = any("time" in rung for lab in labs for rung in lab["rungs"])
-    columns = TIMES if timed_run else COUNTS
+    gpu = next((rung["predicted"]["gpu"] for lab in labs for rung in lab["rungs"] if "predicted" in rung), None)
+    columns = TIMES if timed_run else COUNTS + ([Column(f"predicted us on {gpu}", predicted)] if gpu else [])
     if device:
         print(f"{paint('The ladder', 'bold')} on {device['name']}\n")
     table = Table(["rung", "verdict", *(column.heading for column in columns)], left=2, drop_first=LEAST_NEEDED)
@@ -114,6 +124,8 @@ def show(labs: list[dict]) -> None:
             table.add(["  " + rung["name"], verdict(rung), *(column.of(rung) for column in columns)])
     print(table.text())
     print(paint("\n" + (LEGEND_OF_TIMES if timed_run else LEGEND_OF_COUNTS), "grey"))
+    if gpu and not timed_run:
+        print(paint(LEGEND_OF_PREDICTION.format(gpu=gpu), "grey"))
     show_failures(labs)
 
 

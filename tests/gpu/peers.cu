@@ -1,6 +1,6 @@
 // Times the rungs of lab 09 beside the libraries' sums, all in one run on one GPU:
 //
-//   peers [--json] [--largest EXPONENT]
+//   peers [--json] [--smallest EXPONENT] [--largest EXPONENT]
 //
 // Each figure is the median of 48 calls in microseconds, by CUDA events around the whole call (a memset
 // counts), with the quartiles. No input is found in L2: consecutive calls read different places of 512 MB or
@@ -219,16 +219,23 @@ void report_json(std::size_t exponent, const char* method,
 
 int main(int argc, char** argv) {
   bool json = false;
-  long largest = 32;
-  for (int i = 1; i < argc; ++i) {
+  long smallest = 10, largest = 32;
+  const auto is_exponent = [](const char* text, long& value) {
     char* end = nullptr;
+    value = std::strtol(text, &end, 10);
+    return end != text && *end == '\0' && value >= 10 && value <= 34;
+  };
+  for (int i = 1; i < argc; ++i) {
+    const bool more = i + 1 < argc;
     if (std::strcmp(argv[i], "--json") == 0) {
       json = true;
-    } else if (std::strcmp(argv[i], "--largest") == 0 && i + 1 < argc &&
-               (largest = std::strtol(argv[++i], &end, 10), *end == '\0' && largest >= 10 && largest <= 34)) {
-      continue;
+    } else if (more && std::strcmp(argv[i], "--smallest") == 0 && is_exponent(argv[i + 1], smallest)) {
+      ++i;
+    } else if (more && std::strcmp(argv[i], "--largest") == 0 && is_exponent(argv[i + 1], largest)) {
+      ++i;
     } else {
-      std::fprintf(stderr, "usage: peers [--json] [--largest EXPONENT], the exponent of 2 from 10 to 34\n");
+      std::fprintf(stderr,
+                   "usage: peers [--json] [--smallest EXPONENT] [--largest EXPONENT], of 2, from 10 to 34\n");
       return 2;
     }
   }
@@ -247,6 +254,7 @@ int main(int argc, char** argv) {
   REQUIRE(cudaMalloc(&result, 256));
   if (json) std::printf("[\n");
   for (const long exponent : {10, 12, 14, 16, 18, 20, 22, 23, 24, 26, 28, 29, 30, 32, 33, 34}) {
+    if (exponent < smallest) continue;
     if (exponent > largest) break;
     const std::size_t n = std::size_t{1} << exponent;
     for (const bool queued : {false, true}) {
