@@ -52,7 +52,7 @@ void Checker::block_begin(const machine::Block& block) {
     mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
   }
   mine.order.begin(block.warps.size(), mine.next_origin);
-  mine.recent.assign(block.warps.size() * Notes::recent_count, {});
+  mine.recent.resize(block.warps.size() * Notes::recent_count); // older ones are of a phase that is over
 }
 
 void Checker::block_end(const machine::Block&) {}
@@ -138,7 +138,11 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   unsigned warp = warp_state.index;
   bool global = access.space == ptx::Space::global;
   bool strong = detail::is_atomic(access) || (global && access.order == MemoryOrder::unordered);
-  if (strong && access.kind != AccessKind::store) order.acquire(warp, histories_->now());
+  // An access is told before it happens. What a strong read finds may have been published between the two, so
+  // the time up to which this block has seen the others is taken only when it goes on.
+  if (order.acquiring) order.acquired = histories_->now();
+  order.acquiring = strong && access.kind != AccessKind::store;
+  if (order.acquiring) order.acquire(warp, histories_->now());
   std::uint32_t origin = origin_for(mine, {warp_state, access.operation.index, access.width,
                                            access.kind == AccessKind::atomic, strong, narrow_place(access)});
   if (origin == 0) return;

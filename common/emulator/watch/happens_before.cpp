@@ -34,8 +34,12 @@ void BlockOrder::begin(std::size_t warp_count, std::uint32_t next_origin) {
   floor = next_origin;
   fences = publications = 0;
   acquired = 0;
-  warps.assign(warp_count, WarpOrder{});
-  for (WarpOrder& warp : warps) warp.phase = next_origin;
+  acquiring = false;
+  warps.resize(warp_count); // numbers from a block before are older than the floor, and say nothing
+  for (WarpOrder& warp : warps) {
+    warp.fences = 0;
+    warp.phase = next_origin;
+  }
 }
 
 void BlockOrder::barrier(std::uint32_t next_origin) {

@@ -59,6 +59,7 @@ struct BlockOrder {
   std::uint32_t floor = 0; // older origins of the block are ordered before all of it
   std::uint32_t fences = 0, publications = 0;
   std::uint32_t acquired = 0; // time of its last strong read
+  bool acquiring = false;     // it reads strongly just now, and `acquired` is set at what it does next
   std::vector<WarpOrder> warps;
 
   void begin(std::size_t warp_count, std::uint32_t next_origin);
