@@ -98,7 +98,6 @@ private:
                              "but not set to 0 first.",
                              left_over());
         });
-    if (n_ < 2) return; // of one element, many mistakes make the same number
     add(
         "twice", [](const View& v) { return 2 * v.observation.expected; },
         [] {
@@ -130,7 +129,7 @@ private:
     const std::size_t grid = std::size_t{symptom_.resident_blocks} * block_;
     for (const std::size_t part :
          {std::size_t{block_}, 2 * std::size_t{block_}, 4 * std::size_t{block_}, 8 * std::size_t{block_},
-          16 * std::size_t{block_}, grid, std::size_t{32}, std::size_t{4}}) {
+          16 * std::size_t{block_}, grid, 2 * grid, 4 * grid, std::size_t{32}, std::size_t{4}}) {
       const std::size_t count = n_ / part * part;
       if (n_ / part < 2) continue; // else it is one part alone, below
       add_prefix("lost-tail", count, [this, count, part] {
@@ -291,7 +290,16 @@ private:
   // Threads that walk over the array at the wrong stride, or start in the wrong place.
   void add_walks() {
     const std::size_t blocks = symptom_.resident_blocks, grid = blocks * block_, block = block_;
-    if (n_ > block) {
+    if (n_ > 2 * block) {
+      add(
+          "overlap",
+          [=](const View& v) { return v.weighed([=](std::size_t i) { return i < block ? 1.0 : 2.0; }); },
+          [block] {
+            return fmt::format(
+                "The result is right but that all elements from {} on were added twice: each block takes two "
+                "elements a thread, but starts only {} after the block before it.",
+                block, block);
+          });
       add(
           "wrong-stride",
           [=](const View& v) {
@@ -333,6 +341,19 @@ private:
                                "of a grid that fits the "
                                "device: the stride is {} times as long as the grid.",
                                each, grid, each);
+          });
+    }
+    for (const std::size_t part : {2 * block, 4 * block, 8 * block}) {
+      if (n_ <= part) continue;
+      add(
+          "lost-part",
+          [=](const View& v) {
+            return v.weighed([=](std::size_t i) { return i / part % 2 == 0 ? 1.0 : 0.0; });
+          },
+          [part] {
+            return fmt::format("The result lacks exactly the second half of every {} elements: each block "
+                               "takes half of its part only.",
+                               2 * part);
           });
     }
     for (std::size_t lost = 0; lost < blocks && n_ > grid; lost += std::max<std::size_t>(blocks - 1, 1)) {
@@ -556,7 +577,9 @@ Diagnosis diagnose(const Symptom& symptom) {
   for (const Hypothesis& hypothesis : hypotheses.all()) {
     const bool fits = std::all_of(views.begin(), views.end(), [&](const View& view) {
       const double predicted = hypothesis.predict(view);
-      return predicted == view.observation.got && predicted != view.observation.expected;
+      // That nothing is left says little: any mistake that loses these few elements gives 0.
+      const bool tells = predicted != 0 || !hypothesis.specific;
+      return tells && predicted == view.observation.got && predicted != view.observation.expected;
     });
     if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
     if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
@@ -568,9 +591,13 @@ Diagnosis diagnose(const Symptom& symptom) {
 }
 
 const Check* most_telling(std::span<const Check> checks) {
-  const auto rank = [](const Check& check) {
+  const auto votes = [checks](const Check& check) {
+    return std::count_if(checks.begin(), checks.end(),
+                         [&](const Check& other) { return other.diagnosis.kind == check.diagnosis.kind; });
+  };
+  const auto rank = [votes](const Check& check) {
     const double size = std::abs(std::log((static_cast<double>(check.n) + 1) / 1001));
-    return std::tuple(!check.diagnosis.specific, !check.usual, size);
+    return std::tuple(!check.diagnosis.specific, -votes(check), !check.usual, size);
   };
   const Check* best = nullptr;
   for (const Check& check : checks) {

@@ -29,7 +29,8 @@ struct Symptom {
 // With an empty kind where nothing fits.
 Diagnosis diagnose(const Symptom& symptom);
 
-// The check whose diagnosis says most, or null: the specific before the vague, the usual case before others,
+// The check whose diagnosis says most, or null: the specific before the vague, the mistake that explains the
+// most checks before others, the usual case before others,
 // then the one whose n is closest to 1000: some blocks and a part of one, and numbers that can be worked out
 // by hand.
 const Check* most_telling(std::span<const Check> checks);
