@@ -7,7 +7,7 @@ from pathlib import Path
 MARK = re.compile(r"\s*// MUTANT (\w+): state=(\S+) kind=(\S+) diagnosis=(\S+)\s*$")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Mutant:
     family: str     # the program, without its prefix
     name: str       # the rung

@@ -20,14 +20,14 @@ void lost_tail(const float* input, float* result, std::size_t n, unsigned block)
 
 void no_blocks_at_all(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
-  // MUTANT no_blocks_at_all: state=wrong kind=launch diagnosis=none
+  // MUTANT no_blocks_at_all: state=wrong kind=none diagnosis=none
   // For n = 0 this is a grid of 0 blocks, which no launch accepts.
   sequential<<<lab::ceil_div(n, block), block, block * sizeof(float)>>>(input, result, n);
 }
 
 __global__ void first_add_overlaps(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
-  // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=twice
+  // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=overlap
   // Each block takes two elements a thread, but starts only one block size after the block before it.
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
@@ -48,7 +48,7 @@ __global__ void second_element_lost(const float* input, float* result, std::size
 __global__ void first_add_tail_unguarded(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
-  // MUTANT first_add_tail_unguarded: state=wrong kind=out-of-bounds diagnosis=any
+  // MUTANT first_add_tail_unguarded: state=wrong kind=out-of-bounds|use-after-free diagnosis=any
   // The question is asked for the first element only; the second may lie beyond the end.
   float sum = i < n ? input[i] + input[i + blockDim.x] : 0;
   sum = tree_sum(sum, partial);
@@ -82,7 +82,7 @@ __global__ void same_part(const float* input, float* result, std::size_t n) {
 }
 
 __global__ void grid_dim_for_block_dim(const float* input, float* result, std::size_t n) {
-  // MUTANT grid_dim_for_block_dim: state=wrong kind=none diagnosis=any-named
+  // MUTANT grid_dim_for_block_dim: state=wrong kind=none diagnosis=wrong-index
   // gridDim in place of blockDim in the index: some elements are taken twice, others not at all.
   const std::size_t i = std::size_t{blockIdx.x} * gridDim.x + threadIdx.x;
   if (i < n) atomicAdd(result, input[i]);
@@ -99,7 +99,7 @@ __global__ void no_walk(const float* input, float* result, std::size_t n) {
 __global__ void stride_of_a_block(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // MUTANT stride_of_a_block: state=wrong kind=none diagnosis=overlapping-walks
+  // MUTANT stride_of_a_block: state=wrong kind=none diagnosis=wrong-stride
   // A stride of blockDim.x in a grid of many blocks: each block takes all that follows its first element.
   for (std::size_t i = first; i < n; i += blockDim.x) sum += input[i];
   sum = shuffle_sum(sum);
@@ -109,7 +109,7 @@ __global__ void stride_of_a_block(const float* input, float* result, std::size_t
 __global__ void stride_of_two_grids(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  // MUTANT stride_of_two_grids: state=wrong kind=none diagnosis=lost-passes
+  // MUTANT stride_of_two_grids: state=wrong kind=none diagnosis=wrong-stride
   // Each thread takes one element and steps over two grids.
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += 2 * threads)
     sum += input[i];
@@ -187,7 +187,7 @@ constexpr unsigned coarsening = 2;
 __global__ void half_a_tile(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t tile = std::size_t{blockIdx.x} * 2 * coarsening * blockDim.x;
-  // MUTANT half_a_tile: state=wrong kind=none diagnosis=lost-step
+  // MUTANT half_a_tile: state=wrong kind=none diagnosis=lost-part
   // Each thread takes `coarsening` elements of a tile that has twice as many for it.
   for (unsigned k = 0; k < coarsening; ++k) {
     const std::size_t i = tile + k * blockDim.x + threadIdx.x;

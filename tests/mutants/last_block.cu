@@ -78,7 +78,7 @@ __global__ void ticket_told_too_soon(const float* input, float* result, std::siz
     last = atomicAdd(ticket, 1) == gridDim.x - 1;
     __threadfence();
   }
-  // MUTANT ticket_told_too_soon: state=wrong kind=race-shared diagnosis=any
+  // MUTANT ticket_told_too_soon: state=wrong|hazard kind=race-shared diagnosis=any
   // No barrier between thread 0's answer and the others' reading of it.
   if (last) finish(sums, result);
 }
@@ -90,7 +90,7 @@ __global__ void plain_ticket(const float* input, float* result, std::size_t n, f
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = sum;
     __threadfence();
-    // MUTANT plain_ticket: state=wrong kind=race-global diagnosis=any
+    // MUTANT plain_ticket: state=wrong|hazard kind=race-global diagnosis=any
     // The ticket is counted without an atomic.
     last = (*ticket)++ == gridDim.x - 1;
     __threadfence();
@@ -144,9 +144,13 @@ __global__ void first_block_finishes(const float* input, float* result, std::siz
     __threadfence();
   }
   __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  float total = 0;
   // MUTANT first_block_finishes: state=wrong kind=uninitialised diagnosis=any
   // The block with the first ticket finishes, when the others have not left their sums yet.
-  if (last) finish(sums, result);
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += 32) total += __ldcg(sums + i);
+  total = warp_sum(total);
+  if (threadIdx.x == 0) *result = total;
 }
 
 // A lock around a plain addition.
@@ -160,7 +164,7 @@ __global__ void lock_without_fence(const float* input, float* result, std::size_
   const float sum = shuffle_sum(walk(input, n));
   if (threadIdx.x == 0) {
     lock(taken);
-    // MUTANT lock_without_fence: state=wrong kind=fence diagnosis=any
+    // MUTANT lock_without_fence: state=wrong|hazard kind=fence diagnosis=any
     // No fence before the lock is given back: the next one to take it need not see the new sum.
     *result = (blockIdx.x == 0 ? 0 : *result) + sum;
     atomicExch(taken, 0);

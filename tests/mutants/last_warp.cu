@@ -12,6 +12,9 @@ __global__ void unrolled(const float* input, float* result, std::size_t n) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
   }
+  // MUTANT syncwarp_forgotten_once: state=hazard kind=race-shared diagnosis=none
+  // One __syncwarp() of a device function is missing. Inlined code is charged to the line of the kernel that
+  // calls it.
   if (t < 32) last_warp(partial, t);
   if (t == 0) atomicAdd(result, partial[0]);
 }
@@ -24,27 +27,63 @@ __device__ inline void step(float* partial, unsigned t, unsigned stride) {
   __syncwarp();
 }
 
-__device__ inline void volatile_steps(volatile float* partial, unsigned t) {
-  // MUTANT volatile_tail: state=hazard kind=race-shared diagnosis=none
-  // The old tail: volatile keeps the compiler from holding values back, but no lane waits for another.
-  partial[t] += partial[t + 32];
-  partial[t] += partial[t + 16];
-  partial[t] += partial[t + 8];
-  partial[t] += partial[t + 4];
-  partial[t] += partial[t + 2];
-  partial[t] += partial[t + 1];
-}
-__device__ inline void volatile_tail(float* partial, unsigned t) {
-  volatile_steps(partial, t);
+// The tree down to 64 values.
+__device__ inline void tree_to_64(float* partial, const float* input, std::size_t n) {
+  const unsigned t = threadIdx.x;
+  partial[t] = two_elements(input, n);
+  __syncthreads();
+  for (unsigned stride = blockDim.x / 2; stride > 32; stride /= 2) {
+    if (t < stride) partial[t] += partial[t + stride];
+    __syncthreads();
+  }
 }
 
-__device__ inline void one_syncwarp_a_step(float* partial, unsigned t) {
-  for (unsigned stride = 32; stride > 0; stride /= 2) {
-    // MUTANT one_syncwarp_a_step: state=wrong kind=race-shared diagnosis=any
+__global__ void volatile_tail(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  tree_to_64(partial, input, n);
+  if (t < 32) {
+    volatile float* v = partial;
+    v[t] += v[t + 32];
+    // MUTANT volatile_tail: state=hazard kind=race-shared diagnosis=none
+    // The old tail: volatile keeps the compiler from holding values back, but no lane waits for another.
+    v[t] += v[t + 16];
+    v[t] += v[t + 8];
+    v[t] += v[t + 4];
+    v[t] += v[t + 2];
+    v[t] += v[t + 1];
+  }
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+__global__ void one_syncwarp_a_step(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  tree_to_64(partial, input, n);
+  for (unsigned stride = 32; t < 32 && stride > 0; stride /= 2) {
+    // MUTANT one_syncwarp_a_step: state=hazard kind=race-shared diagnosis=any
     // One __syncwarp() a step: a lane writes its place while another is still to read it.
     partial[t] += partial[t + stride];
     __syncwarp();
   }
+  if (t == 0) atomicAdd(result, partial[0]);
+}
+
+__global__ void syncwarp_of_half(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  const unsigned t = threadIdx.x;
+  tree_to_64(partial, input, n);
+  if (t < 32) {
+    step(partial, t, 32);
+    const float sum = partial[t] + partial[t + 16];
+    // MUTANT syncwarp_of_half: state=hazard kind=warp-mask diagnosis=none
+    // A mask of 16 lanes at a __syncwarp() that all 32 execute.
+    __syncwarp(0x0000ffff);
+    partial[t] = sum;
+    __syncwarp();
+    for (unsigned stride = 8; stride > 0; stride /= 2) step(partial, t, stride);
+  }
+  if (t == 0) atomicAdd(result, partial[0]);
 }
 
 __device__ inline void syncwarp_forgotten_once(float* partial, unsigned t) {
@@ -53,23 +92,8 @@ __device__ inline void syncwarp_forgotten_once(float* partial, unsigned t) {
   step(partial, t, 8);
   const float sum = partial[t] + partial[t + 4];
   __syncwarp();
-  // MUTANT syncwarp_forgotten_once: state=hazard kind=race-shared diagnosis=none
-  // The __syncwarp() after this write is missing: the next step reads it.
+  // No __syncwarp() after this write.
   partial[t] = sum;
-  step(partial, t, 2);
-  step(partial, t, 1);
-}
-
-__device__ inline void syncwarp_of_half(float* partial, unsigned t) {
-  step(partial, t, 32);
-  const float sum = partial[t] + partial[t + 16];
-  // MUTANT syncwarp_of_half: state=hazard kind=warp-mask diagnosis=none
-  // A mask of 16 lanes at a __syncwarp() that all 32 execute.
-  __syncwarp(0x0000ffff);
-  partial[t] = sum;
-  __syncwarp();
-  step(partial, t, 8);
-  step(partial, t, 4);
   step(partial, t, 2);
   step(partial, t, 1);
 }
@@ -87,8 +111,9 @@ __device__ inline void tail_starts_at_16(float* partial, unsigned t) {
 __device__ inline void block_barrier_in_tail(float* partial, unsigned t) {
   for (unsigned stride = 32; stride > 0; stride /= 2) {
     const float sum = partial[t] + partial[t + stride];
-    // MUTANT block_barrier_in_tail: state=hazard kind=barrier diagnosis=none
-    // __syncthreads() where only the first warp comes by.
+    // MUTANT block_barrier_in_tail: state=off-technique kind=none diagnosis=none
+    // __syncthreads() in the last warp's steps: right, since the other warps have left, but a barrier of the
+    // block.
     __syncthreads();
     partial[t] = sum;
     __syncwarp();
@@ -169,10 +194,10 @@ int main(int argc, char** argv) {
     return Rung(name).on(reduce).block_sizes(64, 1024).promise(few_barriers()).promise(one_atomic_a_block());
   };
   return lab::main(argc, argv,
-                   {of("volatile_tail", in_blocks<unrolled<volatile_tail>, 2>),
-                    of("one_syncwarp_a_step", in_blocks<unrolled<one_syncwarp_a_step>, 2>),
+                   {of("volatile_tail", in_blocks<volatile_tail, 2>),
+                    of("one_syncwarp_a_step", in_blocks<one_syncwarp_a_step, 2>),
                     of("syncwarp_forgotten_once", in_blocks<unrolled<syncwarp_forgotten_once>, 2>),
-                    of("syncwarp_of_half", in_blocks<unrolled<syncwarp_of_half>, 2>),
+                    of("syncwarp_of_half", in_blocks<syncwarp_of_half, 2>),
                     of("tail_starts_at_16", in_blocks<unrolled<tail_starts_at_16>, 2>),
                     of("block_barrier_in_tail", in_blocks<unrolled<block_barrier_in_tail>, 2>),
                     of("tail_before_barrier", in_blocks<tail_before_barrier, 2>),

@@ -6,8 +6,9 @@
 //   // What the mistake is, in a sentence or two.
 //   the line that a report has to name (for a race: one of its two)
 //
-// The line counts only where a hazard is expected: a number that is wrong has no place. run.py reads the
-// marks.
+// diagnosis=any: the number depends on who was first; diagnosis=X?: X would be right, and nothing is said
+// today. The line counts only where a hazard is expected: a number that is wrong has no place. run.py reads
+// the marks.
 #pragma once
 
 #include "lab.hpp"

@@ -56,14 +56,14 @@ __global__ void result_stored(const float* input, float* result, std::size_t n) 
 __global__ void plain_addition(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT plain_addition: state=wrong kind=race-global diagnosis=any
+  // MUTANT plain_addition: state=wrong|hazard kind=race-global diagnosis=any
   // Added, but not by an atomic: blocks read the same old sum.
   if (threadIdx.x == 0) *result += sum;
 }
 
 __global__ void naive_plain(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // MUTANT naive_plain: state=wrong kind=race-global diagnosis=any
+  // MUTANT naive_plain: state=wrong|hazard kind=race-global diagnosis=any
   // Every thread adds to the one result, and no addition is atomic.
   if (i < n) *result += input[i];
 }
@@ -152,7 +152,7 @@ __global__ void sums_of_other_blocks_kernel(const float* input, float* result, s
   __syncthreads();
   if (blockIdx.x != gridDim.x - 1) return;
   float total = 0;
-  // MUTANT sums_of_other_blocks: state=hazard kind=race-global diagnosis=any
+  // MUTANT sums_of_other_blocks: state=wrong|hazard kind=race-global diagnosis=any
   // The last block reads what other blocks write; __syncthreads() waits for its own block only.
   for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) total += sums[i];
   total = tree_sum(total, partial);
@@ -169,7 +169,7 @@ void sums_of_other_blocks(const float* input, float* result, std::size_t n, unsi
 __global__ void neighbours_in_place_kernel(float* data, std::size_t n, std::size_t stride) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   for (; stride > 0; stride /= 2) {
-    // MUTANT neighbours_in_place: state=wrong kind=race-global diagnosis=any
+    // MUTANT neighbours_in_place: state=wrong|hazard kind=race-global diagnosis=any
     // A tree over the whole array in one launch: a barrier waits for a block, not for the grid.
     if (i < stride && i + stride < n) data[i] += data[i + stride];
     __syncthreads();
@@ -204,7 +204,7 @@ void sums_nobody_wrote(const float* input, float* result, std::size_t n, unsigne
 }
 
 void sums_all_but_one(const float* input, float* result, std::size_t n, unsigned block) {
-  const unsigned blocks = 16, shared_bytes = block * sizeof(float);
+  const unsigned blocks = lab::resident_blocks(block), shared_bytes = block * sizeof(float);
   float* sums = lab::scratch<float>(blocks);
   block_sums<<<blocks, block, shared_bytes>>>(input, sums, n);
   // MUTANT sums_all_but_one: state=wrong kind=none diagnosis=lost-block
@@ -246,7 +246,7 @@ void host_pointer(const float* input, float* result, std::size_t n, unsigned blo
 void too_many_threads(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   if (n == 0) return;
-  // MUTANT too_many_threads: state=wrong kind=launch diagnosis=none
+  // MUTANT too_many_threads: state=wrong kind=none diagnosis=none
   // Eight times the threads asked for: more than a block can have.
   sequential<<<lab::ceil_div(n, 8 * block), 8 * block, 8 * block * sizeof(float)>>>(input, result, n);
 }
@@ -254,9 +254,9 @@ void too_many_threads(const float* input, float* result, std::size_t n, unsigned
 void too_much_shared_memory(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   if (n == 0) return;
-  // MUTANT too_much_shared_memory: state=wrong kind=launch diagnosis=none
-  // Shared memory for every element of the input, not for every thread of the block.
-  sequential<<<lab::ceil_div(n, block), block, n * sizeof(float)>>>(input, result, n);
+  // MUTANT too_much_shared_memory: state=wrong kind=none diagnosis=none
+  // Shared memory as if every thread kept the whole input.
+  sequential<<<lab::ceil_div(n, block), block, n * block * sizeof(float)>>>(input, result, n);
 }
 
 // MUTANT cpu_adds_up: state=off-technique kind=none diagnosis=none

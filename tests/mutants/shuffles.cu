@@ -71,7 +71,7 @@ __global__ void second_stage_rereads(const float* input, float* result, std::siz
   if (at.warp == 0) {
     sum = warp_sums[at.lane];
     for (unsigned distance = 16; distance > 0; distance /= 2) {
-      // MUTANT second_stage_rereads: state=wrong kind=none diagnosis=lost-warps
+      // MUTANT second_stage_rereads: state=wrong kind=none diagnosis=stale-second-stage
       // Each step shuffles the warp sum as it stands in shared memory, not the sum so far.
       sum += __shfl_down_sync(lab::all_lanes, warp_sums[at.lane], distance);
     }
@@ -101,6 +101,11 @@ __global__ void warp_sums_too_few(const float* input, float* result, std::size_t
   __syncthreads();
   if (at.warp == 0) sum = warp_sum(at.lane < blockDim.x / 32 ? warp_sums[at.lane] : 0);
   if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
+void without_dynamic_memory(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  if (n > 0) warp_sums_too_few<<<lab::ceil_div(n, 2 * std::size_t{block}), block>>>(input, result, n);
 }
 
 __global__ void no_barrier_between_stages(const float* input, float* result, std::size_t n) {
@@ -157,7 +162,7 @@ __global__ void first_distance_8(const float* input, float* result, std::size_t 
 __global__ void up_for_down(const float* input, float* result, std::size_t n) {
   float sum = two_elements(input, n);
   for (unsigned distance = 16; distance > 0; distance /= 2) {
-    // MUTANT up_for_down: state=wrong kind=none diagnosis=only-first-lanes
+    // MUTANT up_for_down: state=wrong kind=none diagnosis=wrong-lane
     // Shuffled upwards, the warp's sum is in lane 31; lane 0 has doubled its own value five times.
     sum += __shfl_up_sync(lab::all_lanes, sum, distance);
   }
@@ -166,7 +171,7 @@ __global__ void up_for_down(const float* input, float* result, std::size_t n) {
 
 __global__ void result_of_lane_31(const float* input, float* result, std::size_t n) {
   const float sum = warp_sum(two_elements(input, n));
-  // MUTANT result_of_lane_31: state=wrong kind=none diagnosis=any-named
+  // MUTANT result_of_lane_31: state=wrong kind=none diagnosis=wrong-lane
   // After shuffling down the sum is in lane 0, not in the last lane.
   if (threadIdx.x % 32 == 31) atomicAdd(result, sum);
 }
@@ -203,7 +208,7 @@ int main(int argc, char** argv) {
        Rung("warps_that_are_not_there")
            .on(in_blocks<warps_that_are_not_there, 2>)
            .promise(one_store_a_warp()),
-       Rung("warp_sums_too_few").on(in_blocks<warp_sums_too_few, 2>).promise(one_store_a_warp()),
+       Rung("warp_sums_too_few").on(without_dynamic_memory).promise(one_store_a_warp()),
        Rung("no_barrier_between_stages").on(in_blocks<no_barrier_between_stages, 2>),
        Rung("atomic_of_each_warp").on(in_blocks<atomic_of_each_warp, 2>).promise(one_store_a_warp()),
        Rung("only_first_warp").on(in_blocks<only_first_warp, 2>).promise(one_store_a_warp()),
