@@ -49,7 +49,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         label = escape(self.text.heading, quote=True)
-        figure = f'<figure style="margin: 0.5em 0">{self.svg.replace("<svg ", f"<svg role=img aria-label={chr(34)}{label}{chr(34)} ", 1)}'
+        figure = f'<figure style="margin: 0.5em 0; overflow-x: auto">{self.svg.replace("<svg ", f"<svg role=img aria-label={chr(34)}{label}{chr(34)} ", 1)}'
         details = f"<details><summary>The same in figures</summary>{self.text.html()}</details></figure>"
         return {"text/plain": str(self), "text/html": figure + details}
 
@@ -71,7 +71,6 @@ def plain(panel) -> None:
     for name, spine in panel.spines.items():
         spine.set_color(INK)
         spine.set_visible(name in ("left", "bottom"))
-    panel.title.set_color(INK)
 
 
 def to_svg(figure) -> str:
@@ -90,7 +89,7 @@ def to_svg(figure) -> str:
 
 def flexible(found: re.Match) -> str:
     start, width = (found[1], found[2]) if found[1] else (found[3] + found[4], found[5])
-    return f'{start} style="max-width: {width}pt; width: 100%; height: auto"'
+    return f'{start} style="max-width: {width}pt; min-width: min({width}pt, 26rem); width: 100%; height: auto"'
 
 
 def number(value: float) -> str:
@@ -126,7 +125,7 @@ def draw_bars(panel, counter: str, values: list[float]) -> None:
     if logarithmic:
         panel.set_xscale("log")
         panel.set_xlim(left=min(positive) / 3)
-    panel.set_title(counter.replace("_", " ") + (" (log)" if logarithmic else ""), fontsize=8, loc="left")
+    panel.set_title(counter.replace("_", " ") + (" (log)" if logarithmic else ""), fontsize=8, loc="left", color=INK)
     panel.set_xlim(right=max(positive) * (12 if logarithmic else 1.45))
     for row, value in enumerate(values):
         at = max(value, min(positive) / 3) if logarithmic else value

@@ -6,6 +6,12 @@ from html import escape
 from .theme import themed
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
+# Where a handout tells of a kind of hazard.
+SECTIONS = {
+    "race-shared": "00_start.md#races", "race-global": "00_start.md#races", "barrier": "00_start.md#barriers",
+    "fence": "09_speed_of_light.md", "warp-mask": "04_shuffle.md", "uninitialised": "08_hazards.md", "out-of-bounds": "08_hazards.md",
+    "misaligned": "09_speed_of_light.md",
+}  # fmt: skip
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
 
 STYLE = (
@@ -71,6 +77,10 @@ class Rung:
             found.append(f"and {len(failures) - MOST_CHECKS} checks more")
         return found or [self.answer.get("reason", "")]
 
+    def sections(self) -> list[str]:
+        kinds = [hazard["kind"] for hazard in self.answer.get("hazards", [])]
+        return list(dict.fromkeys(SECTIONS[kind] for kind in kinds if kind in SECTIONS))
+
     def summary(self) -> str:
         if self.state in GOOD:
             return f"{len(self.answer.get('checks', []))} checks"
@@ -111,6 +121,7 @@ class Verdict:
         for rung in self.rungs:
             lines.append(f"{rung.state:<14} {rung.name}  {rung.summary()}".rstrip())
             lines += [f"    {finding}" for finding in rung.findings()]
+            lines += [f"    Read more: docs/handouts/{section}" for section in rung.sections()]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
@@ -123,6 +134,8 @@ class Verdict:
                          f' <span class="faint">{escape(rung.summary())}</span></div>')  # fmt: skip
             if findings := rung.findings():
                 parts.append("<ul>" + "".join(f"<li>{escape(finding)}</li>" for finding in findings) + "</ul>")
+            if sections := rung.sections():
+                parts.append("<div>Read more: " + ", ".join(f"<code>docs/handouts/{section}</code>" for section in sections) + "</div>")
         if self.device:
             parts.append(f'<div class="faint">on: {escape(self.device)}</div>')
         return "".join([*parts, "</div>"])
