@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MARK = re.compile(r"\s*// MUTANT (\w+): state=(\S+) kind=(\S+) diagnosis=(\S+)\s*$")
+MARK = re.compile(r"\s*// MUTANT (\w+): state=(\S+) kind=(\S+) diagnosis=(\S+)(?: alone=(\S+))?\s*$")
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class Mutant:
     state: str
     kind: str       # of the hazard; "none"
     diagnosis: str  # of the wrong number; "none", or "any" where the number depends on who was first
+    alone: str      # the option with which it shows where it runs alone; None: any
     line: int       # that a hazard has to name
     mistake: str
     source: Path

@@ -143,7 +143,7 @@ __global__ void wrap_of_nothing_kernel(const float* input, float* result, unsign
   float sum = 0;
   const unsigned last = n - 1;
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i <= last; i += gridDim.x * blockDim.x) {
-    // MUTANT wrap_of_nothing: state=wrong kind=out-of-bounds diagnosis=none
+    // MUTANT wrap_of_nothing: state=wrong kind=out-of-bounds diagnosis=none alone=--n=0
     // With n = 0 the last index, n - 1, wraps round to the largest number that there is.
     sum += input[i];
   }
@@ -170,7 +170,7 @@ void count_overflow(const float* input, float* result, std::size_t n, unsigned b
 __global__ void index_overflow(const float* input, float* result, std::size_t n) {
   // The index that overflows is the one from which the thread walks on.
   const auto i = static_cast<std::int16_t>(blockIdx.x * blockDim.x + threadIdx.x);
-  // MUTANT index_overflow: state=wrong kind=out-of-bounds diagnosis=none
+  // MUTANT index_overflow: state=wrong kind=out-of-bounds diagnosis=none alone=--n=100003
   // A signed index with too few bits: beyond its largest number it is negative.
   if (i < static_cast<long long>(n)) atomicAdd(result, input[i]);
 }

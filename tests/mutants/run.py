@@ -126,7 +126,7 @@ def run_family(family: str, program: Path, mutants: list) -> list[Finding]:
                 for mutant in mutants]
     findings = [judge(mutant, rungs.pop(mutant.name, None)) for mutant in mutants]
     for name in rungs:
-        findings.append(Finding(corpus.Mutant(family, name, "?", "?", "?", 0, "", program), problems=["has no mark"]))
+        findings.append(Finding(corpus.Mutant(family, name, "?", "?", "?", None, 0, "", program), problems=["has no mark"]))
     return findings
 
 

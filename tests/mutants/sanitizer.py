@@ -50,7 +50,8 @@ def output_of(command: list, environment: dict, timeout: float) -> tuple[int | N
 
 
 def lab_words(mutant: corpus.Mutant, options: argparse.Namespace) -> list[str]:
-    return [f"--rung={mutant.name}", f"--n={options.n}", "--json"]
+    size = [] if (mutant.alone or "").startswith("--n=") else [f"--n={options.n}"]
+    return [f"--rung={mutant.name}", *size, *([mutant.alone] if mutant.alone else []), "--json"]
 
 
 def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace) -> Answer:
@@ -93,7 +94,8 @@ def markdown(answers: dict, options: argparse.Namespace) -> str:
     text = ["# Who finds what", "",
             f"Each mutant (tests/mutants) run alone on n = {options.n} elements, with the four tools of NVIDIA's",
             f"compute-sanitizer ({options.version}) on {options.gpu}, and on the emulator with all checks on. Made by",
-            "`tests/mutants/sanitizer.py`. What only shows at another n (a launch of no blocks, say) shows to neither.",
+            "`tests/mutants/sanitizer.py`. A mutant that shows at another n or block",
+            "size only (alone=... in its mark) runs with that.",
             "",
             f"Of {len(with_hazard)} mutants with a hazard, the four tools together find {len(any_tool)} ("
             + ", ".join(f"{tool} {len(found[tool])}" for tool in TOOLS)

@@ -95,7 +95,7 @@ __global__ void warp_sums_too_few(const float* input, float* result, std::size_t
   __shared__ float warp_sums[8];
   const Stage at;
   float sum = warp_sum(two_elements(input, n));
-  // MUTANT warp_sums_too_few: state=wrong kind=out-of-bounds diagnosis=none
+  // MUTANT warp_sums_too_few: state=wrong kind=out-of-bounds diagnosis=none alone=--block=1024
   // Room for the sums of 8 warps; a block of 1024 threads has 32.
   if (at.lane == 0) warp_sums[at.warp] = sum;
   __syncthreads();

@@ -173,7 +173,7 @@ __global__ void block_of_256(const float* input, float* result, std::size_t n) {
   partial[t] = own_element(input, n);
   __syncthreads();
   for (unsigned stride = 128; stride > 0; stride /= 2) {
-    // MUTANT block_of_256: state=wrong kind=out-of-bounds diagnosis=any
+    // MUTANT block_of_256: state=wrong kind=out-of-bounds diagnosis=any alone=--block=64
     // Takes every block for one of 256 threads.
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
