@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import PROGRAM, SETUP, KitError
@@ -133,30 +134,54 @@ def opcode(sass: str) -> str:
 
 def lines_of(source: str) -> list[list[dict]]:
     """The page "source" as the lines of each launch: {"file", "line", counters}. A launch begins where the function changes
-    or a file comes again."""
-    launches: list[list[dict]] = []
+    or a file comes again. An instruction of an inlined function stands under the function's line and under the line of the
+    call; it is counted once, where the emulator counts it: at the call."""
+    launches: list[dict[str, Instruction]] = []  # by address
     seen: set[str] = set()
     function = file = None
+    line = 0
     columns: dict[str, int] = {}
-    line: dict | None = None
     for row in rows(source):
         if row[0] in ("File Path", "File Name"):
             file = row[1]
         elif row[0] == "Function Name":
             if row[1] != function or file in seen or not launches:
-                launches.append([])
+                launches.append({})
                 seen = set()
             function = row[1]
             seen.add(file)
         elif row[0] == "Line No":
-            columns = {name: at for at, name in reversed(list(enumerate(row)))}
-            text_at = len(row) - 1 - row[::-1].index("Source")
+            columns = {name: at for at, name in enumerate(row)}  # of the two called "Source" the second, the instruction
         elif row[0].isdigit():
-            line = {"file": file, "line": int(row[0]), **dict.fromkeys(LINE_KEYS, 0)}
-            launches[-1].append(line)
-        elif line is not None and len(row) > text_at and row[text_at] != "...":
-            add_instruction(line, row[text_at], lambda name, row=row: number(row[columns[name]]) if name in columns else 0.0)
-    return [[line for line in each if line["warp_instructions"]] for each in launches]
+            line = int(row[0])
+        elif columns and len(row) > columns["Source"] and row[columns["Address"]].startswith("0x"):
+            cells = {name: row[at] for name, at in columns.items() if at < len(row)}
+            found = Instruction(file, line, cells)
+            known = launches[-1].setdefault(cells["Address"], found)
+            if found.place > known.place:
+                launches[-1][cells["Address"]] = found
+    return [summed(each.values()) for each in launches]
+
+
+@dataclass
+class Instruction:
+    file: str
+    line: int
+    cells: dict[str, str]
+
+    @property
+    def place(self) -> tuple[bool, int]:
+        """Greater for the call than for what it calls: a program's own file before headers, and in it the later line, for
+        functions stand above those that call them."""
+        return "include" not in Path(self.file).parts, self.line
+
+
+def summed(instructions) -> list[dict]:
+    lines: dict[tuple[str, int], dict] = {}
+    for each in instructions:
+        line = lines.setdefault((each.file, each.line), {"file": each.file, "line": each.line, **dict.fromkeys(LINE_KEYS, 0)})
+        add_instruction(line, each.cells["Source"], lambda name, each=each: number(each.cells.get(name)))
+    return [line for _, line in sorted(lines.items()) if line["warp_instructions"]]
 
 
 def add_instruction(line: dict, sass: str, cell) -> None:
