@@ -39,8 +39,6 @@ class Stubs(unittest.TestCase):
 
     def test_meson_sees_a_skip_that_names_the_todo(self):
         for lab, program, rung in self.rungs():
-            if lab in BROKEN:
-                continue
             with self.subTest(lab=lab, rung=rung["name"]):
                 result = ask(program, "--tap", "--rung", rung["name"])
                 self.assertEqual(result.returncode, 0, result.stderr)
@@ -48,13 +46,15 @@ class Stubs(unittest.TestCase):
                 self.assertEqual(len(plan), 1, result.stdout)
                 self.assertRegex(plan[0], rf"^1\.\.0 # SKIP TODO .*{Path(rung['file']).name}:{rung['line']}\b")
                 self.assertNotRegex(result.stdout, r"(?m)^(not )?ok\b")
+                if lab in BROKEN:
+                    self.assertRegex(plan[0], r"broken as handed out: (wrong|hazard)")
 
     def test_a_run_of_the_whole_lab_neither_passes_nor_fails(self):
         for lab, program in PROGRAMS.items():
-            if lab in BROKEN:
-                continue
             with self.subTest(lab=lab):
                 self.assertEqual(ask(program).returncode, 77, "77 is how a program tells Meson that it was skipped")
+                if lab in BROKEN:
+                    continue
                 states = {rung["state"] for rung in json.loads(ask(program, "--json").stdout)["rungs"]}
                 self.assertEqual(states, {"todo"})
 
