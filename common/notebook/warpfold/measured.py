@@ -5,22 +5,48 @@ import json
 from . import clone, plots
 from .verdict import LabError
 
+RESULTS = clone.ROOT / "docs" / "results"
+DEVICE = "NVIDIA H200"
+SIZES = (1 << 14, 1 << 20, 1 << 23, 1 << 26, 1 << 29)
+NOTHING = "empty launch"
+PEERS = (NOTHING, "cub::DeviceReduce::Sum")
+
 
 def measured(*rungs: str) -> plots.Table:
     """Microseconds for each n, and what the largest n makes of the device's bandwidth; all rungs without a name."""
-    kept = json.loads((clone.ROOT / "docs" / "results" / "ladder_h200.json").read_text())
-    known = kept["us"]
-    chosen = [name for name in known if not rungs or any(name == rung or name.startswith(rung + ",") for rung in rungs)]
-    if not chosen:
-        raise LabError(f"nothing measured of {', '.join(rungs)}. There are: {'; '.join(known)}")
-    largest = kept["n"][-1]
-    heading = f"{kept['device']}, {kept['date']}: {kept['what']}"
-    columns = ["", *(f"2^{n.bit_length() - 1}" for n in kept["n"]), f"GB/s at 2^{largest.bit_length() - 1}", "% of best read"]
-    return plots.Table(heading, columns, [row(name, known[name], largest, kept["best_read_gb_per_s"]) for name in chosen])
+    known = times()
+    unknown = [name for name in rungs if name not in known]
+    if unknown:
+        raise LabError(f"nothing measured of {', '.join(unknown)}. There are: {', '.join(known)}")
+    best = max(speed(SIZES[-1], found[SIZES[-1]]) for name, found in known.items() if SIZES[-1] in found and name != NOTHING)
+    largest = f"2^{SIZES[-1].bit_length() - 1}"
+    columns = ["", *(f"2^{n.bit_length() - 1}" for n in SIZES), f"GB/s at {largest}", "% of the best"]
+    heading = f"Measured on one {DEVICE}: microseconds for n floats, medians of many runs with a cold cache (docs/results)"
+    return plots.Table(heading, columns, [row(name, known[name], best) for name in rungs or known])
 
 
-def row(name: str, times: list[float], largest: int, best: float) -> list[str]:
-    if name == "an empty launch":
-        return [name, *(f"{time:,.1f}" for time in times), "", ""]
-    speed = 4 * largest / times[-1] / 1e3
-    return [name, *(f"{time:,.1f}" for time in times), f"{speed:,.0f}", f"{100 * speed / best:.1f}"]
+def times() -> dict[str, dict[int, float]]:
+    """{rung: {n: microseconds}}; the library and the launch of nothing come from the run that measured them."""
+    found: dict[str, dict[int, float]] = {}
+    for entry in json.loads((RESULTS / "peers_h200.json").read_text()):
+        if entry["name"] == NOTHING and entry["method"] == "idle":
+            found.setdefault(NOTHING, {})[entry["n"]] = entry["us"]
+    for entry in json.loads((RESULTS / "ladder_h200.json").read_text()):
+        found.setdefault(entry["rung"], {})[entry["n"]] = entry["median_us"]
+    for entry in json.loads((RESULTS / "peers_h200.json").read_text()):
+        if entry["name"] in PEERS[1:] and entry["method"] == "idle":
+            found.setdefault(entry["name"], {})[entry["n"]] = entry["us"]
+    return found
+
+
+def speed(n: int, microseconds: float) -> float:
+    """GB/s, for floats."""
+    return 4 * n / microseconds / 1e3
+
+
+def row(name: str, found: dict[int, float], best: float) -> list[str]:
+    cells = [f"{found[n]:,.1f}" if n in found else "" for n in SIZES]
+    if name == NOTHING or SIZES[-1] not in found:
+        return [name, *cells, "", ""]
+    reached = speed(SIZES[-1], found[SIZES[-1]])
+    return [name, *cells, f"{reached:,.0f}", f"{100 * reached / best:.1f}"]

@@ -1,0 +1,86 @@
+"""Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import support
+
+support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
+
+from kit import links  # noqa: E402
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def build(folder: Path) -> Path:
+    out = folder / "site"
+    environment = os.environ | {"PYTHONPATH": str(support.PACKAGE), "WARPFOLD_SOLVED": "1", "WARPFOLD_BUILD": sys.argv[1]}
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-t", "instructor", "-b", "html"]
+    command += ["-d", str(folder / "trees"), str(support.ROOT / "docs"), str(out)]
+    result = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if result.returncode != 0:
+        sys.exit(f"FAILED: Sphinx\n{result.stdout}")
+    return out
+
+
+def look(site: Path, browser) -> list[str]:
+    """Every page in light and dark, wide and at 390 pixels: no error on the console, nothing wider than the page."""
+    problems = []
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = context.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        for path in sorted(site.rglob("*.html")):
+            said.clear()
+            page.goto(path.as_uri())
+            name = f"{path.relative_to(site)} at {width}"
+            problems += [f"{name}: {text}" for text in said]
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                problems.append(f"{name}: wider than the window")
+        context.close()
+    return problems
+
+
+def step(site: Path, browser) -> list[str]:
+    """The plot is there, and the trace moves by button and by key."""
+    page = browser.new_page()
+    page.goto((site / "handouts" / "02_tree.html").as_uri())
+    problems = [] if page.locator("figure svg[aria-label*='what the rungs cost']").count() else ["02_tree: no plot"]
+    frame = page.frame_locator("iframe").first
+    frame.get_by_role("button", name="Forward").click()
+    if "Step 2" not in frame.locator("body").inner_text():
+        problems.append("02_tree: the button does not step forward")
+    frame.locator("body").press("ArrowLeft")
+    if "Step 1" not in frame.locator("body").inner_text():
+        problems.append("02_tree: the left arrow does not step back")
+    return problems
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        site = build(Path(folder))
+        problems = links.check(site)
+        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        try:
+            from playwright.sync_api import sync_playwright
+        except ImportError:
+            program = None
+        if program:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+                problems += look(site, browser) + step(site, browser)
+                browser.close()
+        else:
+            print("no browser, or no Playwright for Python: the pages were not looked at")
+    print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
