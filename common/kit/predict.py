@@ -60,7 +60,7 @@ class Constants:
     sharpness: float  # of the maximum: the power of the sum
 
 
-FITTED = Constants(0.956, 380, 0.58, 3.37, 7.0, 1.6, 2.9)
+FITTED = Constants(0.956, 380, 0.576, 3.37, 7.04, 1.57, 2.95)
 
 
 def named(name: str) -> Gpu:

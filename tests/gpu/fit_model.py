@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fits the constants of common/kit/predict.py, and says how well they do.
 
-    fit_model.py COUNTS.json TIMES.json [--fit]
+    fit_model.py [--fit]                            on docs/results/model_h200.json
+    fit_model.py --gather COUNTS.json TIMES.json    makes that file out of two of tests/gpu/ladder.py's
 
-Both files are tests/gpu/ladder.py's, of one GPU; without --fit the constants stay as they are. Least squares of the
-logarithm of predicted over measured, by coordinate descent.
+Without --fit the constants stay as they are. Least squares of the logarithm of predicted over measured, by coordinate
+descent.
 """
 
 import argparse
@@ -20,12 +21,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 from kit import predict  # noqa: E402
 
 
-def cases(counts, times):
+FILE = Path(__file__).resolve().parents[2] / "docs" / "results" / "model_h200.json"
+USED = ["warp_instructions", "global_load_requests", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
+        "shared_store_wavefronts", "atomic_operations", "barriers", "blocks"]  # fmt: skip
+
+
+def gather(counts, times):
     measured = {(time["rung"], time["exponent"]): time["median_us"] for time in json.loads(Path(times).read_text())}
+    lines = []
     for rung in json.loads(Path(counts).read_text()):
         key = rung["rung"], rung["exponent"]
         if rung["launches"] and key in measured:
-            yield *key, rung["launches"], measured[key]
+            launches = [{"grid": launch["grid"], "block": launch["block"], "counters": {name: launch["counters"][name] for name in USED}}
+                        for launch in rung["launches"]]  # fmt: skip
+            lines.append(json.dumps({"rung": key[0], "n": 1 << key[1], "measured_us": round(measured[key], 2), "launches": launches}))
+    FILE.write_text('{"gpu": "H200", "cases": [\n' + ",\n".join(lines) + "\n]}\n")
+
+
+def cases(known):
+    for case in known["cases"]:
+        yield case["rung"], case["n"].bit_length() - 1, case["launches"], case["measured_us"]
 
 
 def loss(found, gpu, constants):
@@ -49,13 +64,14 @@ def fit(found, gpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("counts")
-    parser.add_argument("times")
     parser.add_argument("--fit", action="store_true")
-    parser.add_argument("--gpu", default="H200")
+    parser.add_argument("--gather", nargs=2, metavar=("COUNTS", "TIMES"))
     options = parser.parse_args()
-    gpu = predict.named(options.gpu)
-    found = list(cases(options.counts, options.times))
+    if options.gather:
+        gather(*options.gather)
+    known = json.loads(FILE.read_text())
+    gpu = predict.named(known["gpu"])
+    found = list(cases(known))
     constants = fit(found, gpu) if options.fit else predict.FITTED
     print(constants, "\n")
     report(found, gpu, constants)
