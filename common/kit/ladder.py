@@ -71,7 +71,7 @@ LEGEND_OF_COUNTS = (
 )
 
 LEGEND_OF_PREDICTION = (
-    "predicted: microseconds on a {gpu}, worked out from the counts, not measured\n"
+    "predicted: microseconds on the {gpu}, worked out from the counts, not measured\n"
     "(docs/results/model.md says how, and how far off it is)."
 )
 
