@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace lab {
@@ -20,11 +21,16 @@ Function* look_up(const char* name) {
 Hazard hazard_from(const nlohmann::ordered_json& json) {
   Hazard hazard;
   hazard.kind = json.value("kind", "");
-  hazard.file = json.value("file", "");
+  const auto path_of = [&json](const char* key) {
+    return std::filesystem::path(json.value(key, "")).lexically_normal().string();
+  };
+  hazard.file = path_of("file");
   hazard.line = json.value("line", 0);
-  hazard.other_file = json.value("other_file", "");
+  hazard.other_file = path_of("other_file");
   hazard.other_line = json.value("other_line", 0);
   hazard.message = json.value("message", "");
+  hazard.why = json.value("why", "");
+  hazard.advice = json.value("advice", "");
   return hazard;
 }
 

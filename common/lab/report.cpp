@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <fmt/format.h>
+#include <fstream>
+#include <utility>
 
 namespace lab {
 
@@ -59,15 +61,51 @@ std::string tap_text(std::string text) {
   return text;
 }
 
-void print_comment(std::string_view text) {
+void print_lines(std::string_view before, std::string_view text) {
   while (!text.empty()) {
     const auto end = text.find('\n');
-    fmt::print("#   {}\n", text.substr(0, end));
+    fmt::print("{}{}\n", before, text.substr(0, end));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
 }
 
+void print_comment(std::string_view text) {
+  print_lines("#   ", text);
+}
+
+// "tree.cu:49: partial[t] += partial[t + stride];", as far as the file can be read.
+std::string quoted(const std::string& file, int line) {
+  std::ifstream source(file);
+  std::string text;
+  for (int i = 0; i < line && std::getline(source, text); ++i) {
+  }
+  const auto begin = source ? text.find_first_not_of(" \t") : text.npos;
+  return fmt::format("{}:{}:{}", file, line, begin == text.npos ? "" : " " + text.substr(begin));
+}
+
+// What happened, both lines, why it is wrong, what to try, where to read about it.
+std::string in_words(const Hazard& hazard) {
+  std::string text = fmt::format("{}: {}", hazard.kind, hazard.message);
+  if (hazard.line != 0) text += "\n  " + quoted(hazard.file, hazard.line);
+  const bool elsewhere = hazard.other_line != hazard.line || hazard.other_file != hazard.file;
+  if (hazard.other_line != 0 && elsewhere) text += "\n  " + quoted(hazard.other_file, hazard.other_line);
+  if (!hazard.why.empty()) text += "\n  why:  " + hazard.why;
+  if (!hazard.advice.empty()) text += "\n  try:  " + hazard.advice;
+  return text + "\n  read: " + section_about(hazard);
+}
+
 } // namespace
+
+std::string section_about(const Hazard& hazard) {
+  constexpr std::pair<std::string_view, std::string_view> sections[] = {
+      {"race", "#races"},           {"fence", "#races"},
+      {"barrier", "#barriers"},     {"warp-mask", "#one-instruction-32-lanes"},
+      {"out-of-bounds", "#memory"}, {"use-after-free", "#memory"},
+      {"misaligned", "#memory"},    {"uninitialised", "#memory"}};
+  for (const auto& [kind, section] : sections)
+    if (hazard.kind.starts_with(kind)) return fmt::format("docs/handouts/00_start.md{}", section);
+  return "docs/handouts/00_start.md#how-a-lab-goes";
+}
 
 void print_text(const Result& result, const Options& options) {
   fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,
@@ -76,7 +114,7 @@ void print_text(const Result& result, const Options& options) {
     fmt::print("    at {}\n", place);
   }
   if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
-  for (const Hazard& hazard : result.hazards) fmt::print("    {}: {}\n", hazard.kind, hazard.message);
+  for (const Hazard& hazard : result.hazards) print_lines("    ", in_words(hazard));
   if (result.profile && options.profile) print_profile(*result.profile);
   if (result.timing) print_timing(*result.timing);
   std::fflush(stdout);
@@ -113,7 +151,7 @@ void print_tap(const Result& result, bool todo_fails) {
   }
   for (const Hazard& hazard : result.hazards) {
     fmt::print("not ok {} - {}: {}:{}\n", ++number, hazard.kind, hazard.file, hazard.line);
-    print_comment(hazard.message);
+    print_comment(in_words(hazard));
   }
   if (result.state == State::pass || number == 0) {
     fmt::print("{} {} - {}\n", is_failure(result.state, todo_fails) ? "not ok" : "ok", number + 1,

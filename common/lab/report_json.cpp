@@ -29,7 +29,10 @@ ordered_json to_json(const Hazard& hazard) {
           {"line", hazard.line},
           {"other_file", hazard.other_file},
           {"other_line", hazard.other_line},
-          {"message", hazard.message}};
+          {"message", hazard.message},
+          {"why", hazard.why},
+          {"advice", hazard.advice},
+          {"read", section_about(hazard)}};
 }
 
 ordered_json to_json(const Profile& profile) {

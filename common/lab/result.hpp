@@ -33,6 +33,7 @@ struct Check {
 
 struct Hazard {
   std::string kind, file, other_file, message;
+  std::string why, advice; // a sentence each, from the emulator
   int line = 0, other_line = 0;
 };
 
