@@ -15,14 +15,19 @@ using machine::warp_lanes;
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
 struct Checker::Notes {
   struct Recent {
-    std::uint32_t operation = ~0u, origin = 0;
+    std::uint32_t operation = ~0u;
+    bool in_global = false;
+    std::uint32_t moment = 0, number = 0;
   };
   static constexpr std::size_t recent_count = 32;
 
   SharedShadow shared;
   BlockOrder order;
-  std::uint32_t next_origin = 0, chunk_end = 0; // 0: none to be had any more
+  BlockOrigins origins;
+  std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none to be had any more
   std::vector<Recent> recent;                   // by warp and operation: origins that may be used again
+
+  std::uint32_t now() const { return origins.next(); }
 };
 
 Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
@@ -46,12 +51,10 @@ Checker::Notes& Checker::notes(const machine::Block& block) {
 void Checker::block_begin(const machine::Block& block) {
   if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
   Notes& mine = notes(block);
-  mine.shared.reset((grid_->shared_bytes() + 3) / 4);
-  if (mine.next_origin == mine.chunk_end) {
-    mine.next_origin = origins_.take_chunk();
-    mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
-  }
-  mine.order.begin(block.warps.size(), mine.next_origin);
+  const bool clock_began_anew = mine.origins.begin_block();
+  mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
+  if (clock_began_anew) mine.order = {}, mine.recent.clear();
+  mine.order.begin(block.warps.size(), mine.now());
   mine.recent.resize(block.warps.size() * Notes::recent_count); // older ones are of a phase that is over
 }
 
@@ -75,46 +78,56 @@ std::uint8_t narrow_place(const machine::Access& access) {
 struct Checker::Actor {
   const machine::Warp& warp;
   std::uint32_t operation;
+  bool in_global = false;
   std::uint32_t width;
   bool is_atomic = false, is_strong = false;
   std::uint8_t place = 0; // Origin::place
 };
 
+// The number of the origin of what the actor does now; 0 where no more are to be had.
 std::uint32_t Checker::origin_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
   Notes::Recent& recent =
       mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
-  if (recent.operation == actor.operation && recent.origin >= mine.order.warps[warp.index].phase) {
-    Origin& again = origins_.at(recent.origin);
+  if (recent.operation == actor.operation && recent.in_global == actor.in_global &&
+      recent.moment >= mine.order.warps[warp.index].phase) {
+    Origin& again = actor.in_global ? origins_.at(recent.number) : mine.origins[recent.number];
     if (again.place != actor.place) again.place = Origin::many_places;
-    return recent.origin;
+    return recent.number;
   }
-  if (mine.next_origin == mine.chunk_end) {
-    mine.next_origin = origins_.take_chunk();
-    mine.chunk_end = mine.next_origin ? mine.next_origin + Origins::chunk_size : 0;
-    if (!mine.next_origin) return 0;
-  }
-  std::uint32_t number = mine.next_origin++;
-  origins_.at(number) = {.block = static_cast<std::uint32_t>(warp.block->linear_id),
-                         .operation = actor.operation,
-                         .fences = mine.order.fences,
-                         .publications = mine.order.publications,
-                         .warp = static_cast<std::uint8_t>(warp.index),
-                         .is_atomic = actor.is_atomic,
-                         .is_strong = actor.is_strong,
-                         .width = static_cast<std::uint8_t>(actor.width),
-                         .place = actor.place};
-  recent = {actor.operation, number};
+  const std::uint32_t moment = mine.origins.next(), number = actor.in_global ? take_number(mine) : moment;
+  if (!number) return 0;
+  mine.origins.add({.block = static_cast<std::uint32_t>(warp.block->linear_id),
+                    .operation = actor.operation,
+                    .fences = mine.order.fences,
+                    .publications = mine.order.publications,
+                    .warp = static_cast<std::uint8_t>(warp.index),
+                    .is_atomic = actor.is_atomic,
+                    .is_strong = actor.is_strong,
+                    .width = static_cast<std::uint8_t>(actor.width),
+                    .place = actor.place});
+  if (actor.in_global) origins_.at(number) = mine.origins[moment];
+  recent = {actor.operation, actor.in_global, moment, number};
   return number;
+}
+
+std::uint32_t Checker::take_number(Notes& mine) {
+  if (mine.next_number == mine.chunk_end) {
+    mine.next_number = origins_.take_chunk();
+    mine.chunk_end = mine.next_number ? mine.next_number + Origins::chunk_size : 0;
+    if (!mine.next_number) return 0;
+  }
+  return mine.next_number++;
 }
 
 bool Checker::row(const machine::RowAccess& access) {
   Notes& mine = notes(*access.warp.block);
   const bool stores = access.kind == AccessKind::store;
-  std::uint32_t origin = origin_for(mine, {access.warp, access.operation.index, access.width});
+  const bool in_global = access.space == ptx::Space::global;
+  std::uint32_t origin = origin_for(mine, {access.warp, access.operation.index, in_global, access.width});
   if (origin == 0) return false;
   Cell me = cell(origin, 0);
-  if (access.space == ptx::Space::shared)
+  if (!in_global)
     return access.width == 4 && detail::enter_shared_row(mine.shared, access.first / 4, stores, me,
                                                          cell(mine.order.floor, 0), access.warp.lanes);
   if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(origins_.first(), 0)))
@@ -137,16 +150,16 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const machine::Warp& warp_state = access.warp;
   unsigned warp = warp_state.index;
   bool global = access.space == ptx::Space::global;
-  bool strong = detail::is_atomic(access) || (global && access.order == MemoryOrder::unordered);
+  const bool strong = detail::is_strong(access);
   // An access is told before it happens. What a strong read finds may have been published between the two, so
   // the time up to which this block has seen the others is taken only when it goes on.
   if (order.acquiring) order.acquired = histories_->now();
   order.acquiring = strong && access.kind != AccessKind::store;
   if (order.acquiring) order.acquire(warp, histories_->now());
-  std::uint32_t origin = origin_for(mine, {warp_state, access.operation.index, access.width,
+  std::uint32_t origin = origin_for(mine, {warp_state, access.operation.index, global, access.width,
                                            access.kind == AccessKind::atomic, strong, narrow_place(access)});
   if (origin == 0) return;
-  Accessor accessor{access, origins_, *histories_, order, origin};
+  Accessor accessor{access, *histories_, order, origin};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };
@@ -154,29 +167,29 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
     if (checks_.initialisation) report_uninitialised(access, lane, address);
   };
   if (global)
-    check_global(shadow_, accessor, report);
+    check_global(shadow_, origins_, accessor, report);
   else
-    check_shared(mine.shared, accessor, report, unwritten);
+    check_shared(mine.shared, mine.origins, accessor, report, unwritten);
   if (!strong || access.kind == AccessKind::load) return;
-  if (access.order >= MemoryOrder::release)
-    order.fence(warp, mine.next_origin, access.scope != MemoryScope::block);
-  order.publish(warp, mine.next_origin);
+  if (access.order >= MemoryOrder::release) order.fence(warp, mine.now(), access.scope != MemoryScope::block);
+  order.publish(warp, mine.now());
   if (global) histories_->publish(access.warp.block->linear_id, order.warps[warp].fences);
 }
 
 void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
-  mine.order.fence(warp.index, mine.next_origin, scope != MemoryScope::block);
+  mine.order.fence(warp.index, mine.now(), scope != MemoryScope::block);
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
   Notes& mine = notes(block);
-  mine.order.barrier(mine.next_origin);
+  mine.order.barrier(mine.now());
+  mine.origins.forget();
 }
 
 void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {
   Notes& mine = notes(*warp.block);
-  mine.order.warp_barrier(warp.index, members, mine.next_origin);
+  mine.order.warp_barrier(warp.index, members, mine.now());
 }
 
 void Checker::check_written(const machine::Access& access) {
@@ -208,7 +221,7 @@ bool Checker::is_new(const char* kind, const machine::Operation& operation, std:
 }
 
 void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
-  const Origin& earlier = origins_[origin_of(conflict.earlier)];
+  const Origin& earlier = conflict.earlier;
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
   const char* kind = shared ? "race-shared" : conflict.unfenced ? "fence" : "race-global";
@@ -223,7 +236,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .place = shared ? shared_name(grid_->code, conflict.address, access.width)
                             : global_name(memory_, conflict.address, access.width),
             .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),
-            .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, lane_of(conflict.earlier))};
+            .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, conflict.earlier_lane)};
   Hazard hazard = describe(race);
   hazard.kind = kind;
   hazard.where = grid_->code.line_of(access.operation);

@@ -48,6 +48,7 @@ private:
   Notes& notes(const machine::Block& block);
   struct Actor; // who accesses, and how
   std::uint32_t origin_for(Notes& notes, const Actor& actor);
+  std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
   void report_race(const machine::Access& access, const Conflict& conflict);

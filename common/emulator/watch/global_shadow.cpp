@@ -2,36 +2,34 @@
 
 namespace warpfold::watch {
 
+namespace {
+
+// A row's cell that says only that its words have cells of their own. No whole row begins with this lane.
+constexpr unsigned split_lane = 31;
+
+} // namespace
+
 void GlobalShadow::clear() {
-  for (LazyArray<Cell>* cells : {&row_wrote_, &row_read_, &row_split_, &wrote_, &read_}) cells->clear();
+  for (LazyArray<Cell>* cells : {&row_last_, &last_, &reader_}) cells->clear();
 }
 
 bool GlobalShadow::enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest) {
-  std::uint64_t row = word / row_words;
-  Cell &wrote = row_wrote_[row], &read = row_read_[row];
-  if (row_split_[row] >= oldest || wrote >= oldest) return false;
-  if (!store) {
-    if (read < oldest) read = cell;
+  Cell& last = row_last_[word / row_words];
+  if (last < oldest) {
+    last = cell | (store ? wrote : 0);
     return true;
   }
-  if (read >= oldest) return false;
-  wrote = cell;
-  return true;
+  return !store && !(last & wrote) && lane_of(last) != split_lane;
 }
 
 void GlobalShadow::split(std::uint64_t word, const Origins& origins, Cell oldest) {
   std::uint64_t row = word / row_words, first = row * row_words;
-  if (row_split_[row] >= oldest) return;
-  row_split_[row] = oldest;
-  auto spread = [&](Cell whole, Cell* words) {
-    if (whole < oldest) return;
-    unsigned words_a_lane = origins[origin_of(whole)].width / word_bytes;
-    for (unsigned i = 0; i < row_words; ++i)
-      words[i] = cell(origin_of(whole), lane_of(whole) + i / words_a_lane);
-  };
-  spread(row_wrote_[row], &wrote_[first]);
-  spread(row_read_[row], &read_[first]);
-  row_wrote_[row] = row_read_[row] = 0;
+  const Cell whole = row_last_[row];
+  if (whole >= oldest && lane_of(whole) == split_lane) return;
+  row_last_[row] = oldest | split_lane;
+  if (whole < oldest) return;
+  unsigned words_a_lane = origins[number_of(whole)].width / word_bytes;
+  for (unsigned i = 0; i < row_words; ++i) last_[first + i] = whole + i / words_a_lane;
 }
 
 } // namespace warpfold::watch

@@ -5,79 +5,78 @@
 
 namespace warpfold::watch {
 
-std::uint32_t BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
-  std::uint32_t time = ++clock_;
-  if (block >= histories_.size()) return time;
+void BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
+  if (block >= histories_.size()) return;
   History& history = histories_[block];
-  ++history.publications;
-  if (fences == 0) return time;
+  // Only this block's worker writes it: no need of an atomic addition.
+  history.publications.store(history.publications.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_release);
+  if (fences == 0) return;
   std::lock_guard lock(locks_[block % lock_count]);
   std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
-  if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, time});
-  return time;
+  if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
 }
 
-BlockHistories::Order BlockHistories::order(std::uint64_t block, std::uint32_t fences,
-                                            std::uint32_t publications, std::uint32_t acquired) const {
-  if (block >= histories_.size()) return Order::ordered;
-  std::lock_guard lock(locks_[block % lock_count]);
-  const History& history = histories_[block];
+BlockHistories::Order BlockHistories::order(const Origin& earlier, std::uint32_t acquired) const {
+  if (earlier.block >= histories_.size()) return Order::ordered;
+  std::lock_guard lock(locks_[earlier.block % lock_count]);
+  const History& history = histories_[earlier.block];
+  const std::uint32_t needed = earlier.fences + (earlier.is_strong ? 0 : 1);
   auto release = std::find_if(history.releases.begin(), history.releases.end(),
-                              [&](const Release& r) { return r.fences > fences; });
-  if (release != history.releases.end() && release->time <= acquired) return Order::ordered;
+                              [=](const Release& r) { return r.fences >= needed; });
+  if (release != history.releases.end() && release->time < acquired) return Order::ordered;
   if (history.releases.size() == longest) return Order::ordered; // no longer followed
-  bool published = history.publications > publications && acquired > 0;
+  bool published = history.publications > earlier.publications && acquired > 0;
   return published ? Order::unfenced : Order::unordered;
 }
 
-void BlockOrder::begin(std::size_t warp_count, std::uint32_t next_origin) {
-  floor = next_origin;
+void BlockOrder::begin(std::size_t warp_count, std::uint32_t next) {
+  floor = next;
   fences = publications = 0;
   acquired = 0;
   acquiring = false;
-  warps.resize(warp_count); // numbers from a block before are older than the floor, and say nothing
+  warps.resize(warp_count); // moments of a block before are older than the floor, and say nothing
   for (WarpOrder& warp : warps) {
     warp.fences = 0;
-    warp.phase = next_origin;
+    warp.phase = next;
   }
 }
 
-void BlockOrder::barrier(std::uint32_t next_origin) {
-  floor = next_origin;
-  for (WarpOrder& warp : warps) warp.phase = next_origin;
+void BlockOrder::barrier(std::uint32_t next) {
+  floor = next;
+  for (WarpOrder& warp : warps) warp.phase = next;
 }
 
-void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members, std::uint32_t next_origin) {
-  warps[warp].phase = next_origin;
-  for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = next_origin;
+void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members, std::uint32_t next) {
+  warps[warp].phase = next;
+  for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = next;
 }
 
-void BlockOrder::fence(unsigned warp, std::uint32_t next_origin, bool beyond_block) {
+void BlockOrder::fence(unsigned warp, std::uint32_t next, bool beyond_block) {
   WarpOrder& self = warps[warp];
-  self.fenced = self.phase = next_origin;
+  self.fenced = self.phase = next;
   if (beyond_block) self.fences = ++fences;
 }
 
-void BlockOrder::acquire(unsigned warp, std::uint32_t now) {
-  acquired = now;
+void BlockOrder::acquire(unsigned warp, std::uint32_t time) {
+  acquired = time;
   for (std::size_t other = 0; other < warps.size(); ++other)
     warps[warp].seen[other] = std::max(warps[warp].seen[other], warps[other].released);
 }
 
-void BlockOrder::publish(unsigned warp, std::uint32_t next_origin) {
+void BlockOrder::publish(unsigned warp, std::uint32_t next) {
   WarpOrder& self = warps[warp];
   self.released = self.fenced;
-  self.phase = next_origin;
+  self.phase = next;
   ++publications;
 }
 
-bool BlockOrder::ordered(Cell earlier, const Origin& origin, unsigned warp, unsigned lane) const {
-  std::uint32_t number = origin_of(earlier);
-  if (number < floor) return true;
+bool BlockOrder::ordered(const Origin& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const {
+  const std::uint32_t moment = earlier.moment;
+  if (moment < floor) return true;
   const WarpOrder& self = warps[warp];
-  if (origin.warp != warp) return number < self.seen[origin.warp];
-  unsigned other_lane = lane_of(earlier);
-  return other_lane == lane || (number < self.lane_floor[lane] && number < self.lane_floor[other_lane]);
+  if (earlier.warp != warp) return moment < self.seen[earlier.warp];
+  return earlier_lane == lane || (moment < self.lane_floor[lane] && moment < self.lane_floor[earlier_lane]);
 }
 
 } // namespace warpfold::watch

@@ -26,7 +26,9 @@ bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
 
 void WrittenBits::set(std::uint64_t first, std::uint64_t count) {
   each_word(first, count, [&](std::uint64_t word, std::uint64_t mask) {
-    if ((words_[word] & mask) != mask)
+    if (mask == ~0ull)
+      words_[word] = mask; // all of its bytes are of one allocation, and no other thread's
+    else if ((words_[word] & mask) != mask)
       std::atomic_ref(words_[word]).fetch_or(mask, std::memory_order_relaxed);
     return true;
   });

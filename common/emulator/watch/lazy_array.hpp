@@ -22,6 +22,7 @@ public:
 
   T* data() { return data_; }
   T& operator[](std::size_t index) { return data_[index]; }
+  const T& operator[](std::size_t index) const { return data_[index]; } // touches nothing
   void clear() { madvise(data_, bytes_, MADV_DONTNEED); } // zeros again, and the memory is the system's
 
 private:

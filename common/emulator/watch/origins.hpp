@@ -1,8 +1,9 @@
 // Who accessed a word, and when: what the shadow of memory remembers.
 //
-// An origin is one operation of one warp between two synchronisations. Its number grows with time on each
-// worker, so "before the last barrier" is a comparison of numbers. A shadow cell holds an origin's number and
-// a lane.
+// An origin is one operation of one warp between two synchronisations. Its moment tells when, by the clock of
+// the worker that runs the block, so "before the last barrier" is a comparison of moments. A shadow cell
+// holds an origin's number and a lane. Origins in shared memory are forgotten with their block, and their
+// number is their moment; those in global memory are kept for the launch, and are numbered through it.
 #pragma once
 
 #include "machine/code.hpp"
@@ -11,16 +12,18 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace warpfold::watch {
 
-using Cell = std::uint32_t; // number << 5 | lane; 0: nobody
-inline constexpr unsigned lane_bits = 5;
-inline Cell cell(std::uint32_t origin, unsigned lane) {
-  return origin << lane_bits | lane;
+using Cell = std::uint32_t; // number, two flags that are the shadow's own, lane; 0: nobody
+inline constexpr unsigned lane_bits = 5, flag_bits = 2, number_bits = 32 - lane_bits - flag_bits;
+inline constexpr Cell first_flag = 1u << lane_bits, second_flag = 2u << lane_bits;
+inline Cell cell(std::uint32_t number, unsigned lane) {
+  return number << (lane_bits + flag_bits) | lane;
 }
-inline std::uint32_t origin_of(Cell cell) {
-  return cell >> lane_bits;
+inline std::uint32_t number_of(Cell cell) {
+  return cell >> (lane_bits + flag_bits);
 }
 inline unsigned lane_of(Cell cell) {
   return cell & 31;
@@ -30,6 +33,7 @@ struct Origin {
   std::uint32_t block = 0;                    // linear index
   std::uint32_t operation = 0;                // index in Code::operations
   std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistory
+  std::uint32_t moment = 0;                   // when, by the clock of the block
   std::uint8_t warp = 0;
   bool is_atomic = false, is_strong = false; // strong: at least relaxed, so that two of them are no race
   std::uint8_t width = 0;                    // bytes a lane
@@ -38,10 +42,38 @@ struct Origin {
   std::uint8_t place = 0;
 };
 
-// All origins of a launch. Workers take numbers by the chunk and fill them without a lock.
+// The origins of one block since its last barrier; none before it matters in shared memory.
+class BlockOrigins {
+public:
+  std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(origins_.size()); } // moment
+  Origin& operator[](std::uint32_t moment) { return origins_[moment - first_]; }
+  const Origin& operator[](std::uint32_t moment) const { return origins_[moment - first_]; }
+  // Enters the origin and sets its moment.
+  void add(Origin origin) {
+    origin.moment = next();
+    origins_.push_back(origin);
+  }
+  void forget() {
+    first_ = next();
+    origins_.clear();
+  }
+  // True if the clock began anew, because its end came near: what the shadow holds means nothing any more.
+  bool begin_block() {
+    forget();
+    bool anew = first_ >= 1u << (number_bits - 1);
+    if (anew) first_ = 1;
+    return anew;
+  }
+
+private:
+  std::uint32_t first_ = 1;
+  std::vector<Origin> origins_;
+};
+
+// All origins of a launch in global memory. Workers take numbers by the chunk and fill them without a lock.
 class Origins {
 public:
-  static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (32 - lane_bits - 12);
+  static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (number_bits - 12);
   Origins() : chunks_(new std::unique_ptr<Origin[]>[chunk_count]) {}
 
   // Begins a launch: every number given before is older than first(). True if the numbers began anew, so that

@@ -15,9 +15,10 @@ namespace warpfold::watch {
 // written is 0.
 struct SharedShadow {
   std::vector<Cell> wrote, read, read_too;
-  void reset(std::size_t words) {
+  void reset(std::size_t words, bool forget_readers) {
     constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
     wrote.assign(words + slack, 0);
+    if (forget_readers) read.clear(), read_too.clear();
     read.resize(words + slack); // what a block before has left there is older than any floor to come
     read_too.resize(words + slack);
     count = words;
@@ -25,19 +26,23 @@ struct SharedShadow {
   std::size_t count = 0; // words
 };
 
-// The last write and one reader since, of each word of the device's memory: 2 bytes a byte, where it was
-// touched.
+// The last access of each word of the device's memory, a write if there was one, and one reader since that
+// write, where it was touched.
 //
 // Most accesses are by a whole warp to whole rows of 32 words. A row that knows no other kind has one cell
 // for all of its words: the origin, and the lane of its first word (the origin's width tells the others').
-// Another access makes cells of its words first.
+// Another access makes cells of its words first. Readers after a write share a cell between two words: of two
+// the first is kept. So a byte takes 1/32 byte of shadow, in rows that are split 1 more, and 1/2 where words
+// are written and then read by other threads.
 class GlobalShadow {
 public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
+  static constexpr unsigned reader_words = 2;
+  static constexpr Cell wrote = first_flag, strong = second_flag; // strong: what Origin::is_strong says
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
-      : base_(memory.base()), bytes_(memory.reserved()), row_wrote_(rows()), row_read_(rows()),
-        row_split_(rows()), wrote_(rows() * row_words), read_(rows() * row_words) {}
+      : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), last_(rows() * row_words),
+        reader_(rows() * row_words / reader_words) {}
   bool holds(std::uint64_t address, std::uint64_t size) const {
     return address >= base_ && address + size <= base_ + bytes_;
   }
@@ -46,24 +51,37 @@ public:
   void clear();
 
   // Enters an access to the whole row if nothing before it in this launch can conflict with it. `oldest`:
-  // what is older is of an earlier launch; `cell`: origin and lane of the first word.
+  // what is less is of an earlier launch; `cell`: origin and lane of the first word.
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest);
   // Splits the row into words, if it is not yet. `width` of an origin, in bytes: from `origins`.
   void split(std::uint64_t word, const Origins& origins, Cell oldest);
-  Cell& wrote(std::uint64_t word) { return wrote_[word]; }
-  Cell& read(std::uint64_t word) { return read_[word]; }
+  Cell& last(std::uint64_t word) { return last_[word]; }
+  // The reader since the last write; 0 where that is not known. A write forgets it.
+  Cell reader(std::uint64_t word) const {
+    Cell kept = reader_[word / reader_words];
+    return static_cast<bool>(kept & of_second) == is_second(word) ? kept & ~of_second : 0;
+  }
+  // The cell is kept for this word or its neighbour.
+  Cell kept_reader(std::uint64_t word) const { return reader_[word / reader_words] & ~of_second; }
+  void keep_reader(std::uint64_t word, Cell cell) {
+    reader_[word / reader_words] = cell | (is_second(word) ? of_second : 0);
+  }
+  void forget_reader(std::uint64_t word) {
+    if (reader(word)) reader_[word / reader_words] = 0;
+  }
 
 private:
   std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
+  static bool is_second(std::uint64_t word) { return word % reader_words; }
   std::uint64_t base_, bytes_;
-  LazyArray<Cell> row_wrote_, row_read_, row_split_; // split: in which launch, as its oldest cell
-  LazyArray<Cell> wrote_, read_;
+  static constexpr Cell of_second = first_flag; // of a reader: it is the second word's
+  LazyArray<Cell> row_last_, last_, reader_;
 };
 
 // Two accesses that nothing orders.
 struct Conflict {
-  Cell earlier = 0;
-  unsigned lane = 0;         // of the later one
+  const Origin& earlier;
+  unsigned earlier_lane = 0, lane = 0;
   std::uint64_t address = 0; // of the word
   bool earlier_wrote = false;
   bool unfenced = false; // published without a fence
@@ -72,18 +90,18 @@ struct Conflict {
 // What is known of the block that accesses.
 struct Accessor {
   const machine::Access& access;
-  const Origins& origins;
   const BlockHistories& histories;
   const BlockOrder& order;
-  std::uint32_t origin; // of this access
+  std::uint32_t number; // of this access's origin
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load
 // from shared memory that nobody has written, unwritten(lane, address).
 template <typename Report, typename Unwritten>
-void check_shared(SharedShadow& shadow, const Accessor& accessor, Report report, Unwritten unwritten);
+void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Accessor& accessor, Report report,
+                  Unwritten unwritten);
 template <typename Report>
-void check_global(GlobalShadow& shadow, const Accessor& accessor, Report report);
+void check_global(GlobalShadow& shadow, const Origins& origins, const Accessor& accessor, Report report);
 
 } // namespace warpfold::watch
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -26,8 +27,9 @@ inline bool changes_nothing(const Accessor& a, unsigned lane, const std::byte* m
   return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
 }
 
-inline bool is_atomic(const machine::Access& access) {
-  return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed;
+inline bool is_strong(const machine::Access& access) {
+  return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed ||
+         (access.space == ptx::Space::global && access.order == machine::MemoryOrder::unordered);
 }
 
 // Shadow cells are words, and bytes of one word belong to whom they belong. False where the earlier access is
@@ -40,28 +42,23 @@ inline bool share_bytes(const machine::Access& access, unsigned lane, const Orig
   return place < earlier.place + earlier.width && earlier.place < place + access.width;
 }
 
-// May `earlier` and this lane's access happen at the same time, to a bad effect?
-inline bool races(const Accessor& a, unsigned lane, Cell earlier, bool both_write, const std::byte* memory,
-                  bool& unfenced) {
-  if (origin_of(earlier) < a.origins.first()) return false;
-  const Origin& origin = a.origins[origin_of(earlier)];
+// May what `earlier` tells of and this lane's access happen at the same time, to a bad effect?
+inline bool races(const Accessor& a, unsigned lane, Cell earlier, const Origin& origin, bool both_write,
+                  const std::byte* memory, bool& unfenced) {
   const machine::Access& access = a.access;
   const machine::Block& block = *access.warp.block;
-  if (origin.block == block.linear_id) {
-    if (a.order.ordered(earlier, origin, access.warp.index, lane)) return false;
-  }
-  bool global = access.space == ptx::Space::global;
-  bool strong = is_atomic(access) || (global && access.order == machine::MemoryOrder::unordered);
-  if (strong && origin.is_strong) return false;
+  if (origin.block == block.linear_id && a.order.ordered(origin, lane_of(earlier), access.warp.index, lane))
+    return false;
+  if (is_strong(access) && origin.is_strong) return false;
   if (!share_bytes(access, lane, origin)) return false;
   if (origin.block != block.linear_id) {
-    auto order = a.histories.order(origin.block, origin.fences, origin.publications, a.order.acquired);
+    auto order = a.histories.order(origin, a.order.acquired);
     if (order == BlockHistories::Order::ordered) return false;
     unfenced = order == BlockHistories::Order::unfenced;
   }
   if (both_write && access.kind == AccessKind::store) {
-    if (origin_of(earlier) == a.origin && same_value(a, lane, lane_of(earlier))) return false;
-    if (origin_of(earlier) != a.origin && changes_nothing(a, lane, memory)) return false;
+    const bool same_access = number_of(earlier) == a.number;
+    if (same_access ? same_value(a, lane, lane_of(earlier)) : changes_nothing(a, lane, memory)) return false;
   }
   return true;
 }
@@ -137,11 +134,12 @@ inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigne
 } // namespace detail
 
 template <typename Report, typename Unwritten>
-void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwritten unwritten) {
+void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Accessor& a, Report report,
+                  Unwritten unwritten) {
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
-  const Cell floor = cell(a.order.floor, 0), mine = cell(a.origin, 0);
+  const Cell floor = cell(a.order.floor, 0), mine = cell(a.number, 0);
   std::uint64_t first_word = access.first / word_bytes;
   if (whole_words_in_a_row(access) &&
       enter_shared_row(shadow, first_word, stores, mine, floor, access.warp.lanes))
@@ -153,9 +151,10 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
     Cell &wrote = shadow.wrote[word], &read = shadow.read[word], &too = shadow.read_too[word];
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier >= floor &&
-          races(a, lane, earlier, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
-        report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
+      if (earlier < floor) return;
+      const Origin& origin = origins[number_of(earlier)];
+      if (races(a, lane, earlier, origin, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
+        report(Conflict{origin, lane_of(earlier), lane, address, earlier_wrote, unfenced});
     };
     check(wrote, true);
     if (stores) {
@@ -177,34 +176,54 @@ void check_shared(SharedShadow& shadow, const Accessor& a, Report report, Unwrit
 }
 
 template <typename Report>
-void check_global(GlobalShadow& shadow, const Accessor& a, Report report) {
+void check_global(GlobalShadow& shadow, const Origins& origins, const Accessor& a, Report report) {
   using namespace detail;
   const machine::Access& access = a.access;
+  const machine::Warp& warp = access.warp;
   const bool stores = access.kind != AccessKind::load;
-  const Cell oldest = cell(a.origins.first(), 0), mine = cell(a.origin, 0);
+  const Cell oldest = cell(origins.first(), 0),
+             mine = cell(a.number, 0) | (is_strong(access) ? GlobalShadow::strong : 0);
+  const Origin& self = origins[a.number];
   if (access.contiguous && access.mask == machine::all_lanes &&
       enter_global_rows(shadow, access.first, access.width, stores, mine, oldest))
     return;
+  auto of_this_block = [&](Cell cell) { return origins[number_of(cell)].block == self.block; };
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
     std::uint64_t word = shadow.word_of(address);
-    shadow.split(word, a.origins, oldest);
-    Cell &wrote = shadow.wrote(word), &read = shadow.read(word);
-    if (wrote < oldest) wrote = 0; // of an earlier launch
-    if (read < oldest) read = 0;
+    shadow.split(word, origins, oldest);
+    Cell& place = shadow.last(word);
+    const Cell wrote = mine | lane | GlobalShadow::wrote;
+    // Atomics of many blocks meet in one word: its cell goes from core to core once for each, not twice.
+    const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote) : place;
+    const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (races(a, lane, earlier, stores && earlier_wrote,
+      if (earlier & mine & GlobalShadow::strong) return; // and another core's origin need not be fetched
+      const Origin& origin = origins[number_of(earlier)];
+      if (races(a, lane, earlier, origin, stores && earlier_wrote,
                 reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
-        report(Conflict{earlier, lane, address, earlier_wrote, unfenced});
+        report(Conflict{origin, lane_of(earlier), lane, address, earlier_wrote, unfenced});
     };
-    check(wrote, true);
     if (stores) {
-      check(read, false);
-      wrote = mine | lane;
-      read = 0;
-    } else if (!read || a.origins[origin_of(read)].block == access.warp.block->linear_id) {
-      read = mine | lane; // else keep one that a later writer would race with
+      if (known) check(last, written);
+      if (Cell reader = shadow.reader(word); written && reader >= oldest) check(reader, false);
+      if (access.kind == AccessKind::store) place = wrote;
+      shadow.forget_reader(word);
+    } else if (!written) {
+      if (!known || of_this_block(last))
+        place = mine | lane; // else keep one that a later writer would race with
+    } else {
+      check(last, true);
+      // What the thread has written itself since the warp last synchronised: who conflicts with the read,
+      // conflicts with the write.
+      const Origin& writer = origins[number_of(last)];
+      if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
+          writer.moment >= a.order.warps[warp.index].phase && writer.is_strong == self.is_strong)
+        return;
+      Cell kept = shadow.kept_reader(word);
+      if (kept < oldest || (shadow.reader(word) && of_this_block(kept)))
+        shadow.keep_reader(word, mine | lane);
     }
   });
 }
