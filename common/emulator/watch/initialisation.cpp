@@ -7,61 +7,82 @@ namespace warpfold::watch {
 
 namespace {
 
-constexpr unsigned word_bits = 64;
+constexpr unsigned row_bytes = 128;
 
-// Calls visit(word, mask) for the words that [first, first + count) reaches into.
+// Calls visit(unit, first, count) for each unit of `size` that [first, first + count) reaches into, with the
+// part inside, counted from the unit's begin. Stops where visit returns false, and then returns false.
 template <typename Visit>
-bool each_word(std::uint64_t first, std::uint64_t count, Visit visit) {
+bool each_part(std::uint64_t first, std::uint64_t count, unsigned size, Visit visit) {
   while (count) {
-    std::uint64_t bit = first % word_bits, here = std::min<std::uint64_t>(count, word_bits - bit);
-    std::uint64_t mask = (here == word_bits ? ~0ull : (1ull << here) - 1) << bit;
-    if (!visit(first / word_bits, mask)) return false;
+    std::uint64_t begin = first % size, here = std::min<std::uint64_t>(count, size - begin);
+    if (!visit(first / size, begin, here)) return false;
     first += here;
     count -= here;
   }
   return true;
 }
 
+std::uint64_t mask(std::uint64_t begin, std::uint64_t count) {
+  return (count == 64 ? ~0ull : (1ull << count) - 1) << begin;
+}
+
 } // namespace
 
-void WrittenBits::set(std::uint64_t first, std::uint64_t count) {
-  each_word(first, count, [&](std::uint64_t word, std::uint64_t mask) {
-    if (mask == ~0ull)
-      words_[word] = mask; // all of its bytes are of one allocation, and no other thread's
-    else if ((words_[word] & mask) != mask)
-      std::atomic_ref(words_[word]).fetch_or(mask, std::memory_order_relaxed);
+void LazyBits::set(std::uint64_t first, std::uint64_t count) {
+  each_part(first, count, 64, [&](std::uint64_t word, std::uint64_t begin, std::uint64_t bits) {
+    const std::uint64_t wanted = mask(begin, bits);
+    if ((words_[word] & wanted) != wanted)
+      std::atomic_ref(words_[word]).fetch_or(wanted, std::memory_order_relaxed);
     return true;
   });
 }
 
-void WrittenBits::clear(std::uint64_t first, std::uint64_t count) {
-  each_word(first, count, [&](std::uint64_t word, std::uint64_t mask) {
-    if (words_[word] & mask) std::atomic_ref(words_[word]).fetch_and(~mask, std::memory_order_relaxed);
+void LazyBits::clear(std::uint64_t first, std::uint64_t count) {
+  each_part(first, count, 64, [&](std::uint64_t word, std::uint64_t begin, std::uint64_t bits) {
+    const std::uint64_t unwanted = mask(begin, bits);
+    if (words_[word] & unwanted)
+      std::atomic_ref(words_[word]).fetch_and(~unwanted, std::memory_order_relaxed);
     return true;
   });
 }
 
-bool WrittenBits::all(std::uint64_t first, std::uint64_t count) const {
-  return each_word(first, count,
-                   [&](std::uint64_t word, std::uint64_t mask) { return (words_[word] & mask) == mask; });
+bool LazyBits::all(std::uint64_t first, std::uint64_t count) const {
+  return each_part(first, count, 64, [&](std::uint64_t word, std::uint64_t begin, std::uint64_t bits) {
+    const std::uint64_t wanted = mask(begin, bits);
+    return (words_[word] & wanted) == wanted;
+  });
 }
 
 WrittenMemory::WrittenMemory(const machine::AddressSpace& memory)
-    : base_(memory.base()), reserved_(memory.reserved()), unwritten_(memory.reserved() / word_bits + 1) {}
+    : base_(memory.base()), reserved_(memory.reserved()), fresh_(memory.reserved() / row_bytes + 1),
+      bytes_(memory.reserved()) {}
 
 void WrittenMemory::allocated(std::uint64_t begin, std::uint64_t size) {
-  if (inside(begin, size)) WrittenBits(unwritten_.data()).set(begin - base_, size);
+  if (!inside(begin, size) || size == 0) return;
+  const std::uint64_t first = begin - base_, row = first / row_bytes;
+  bytes_.clear(first, size);
+  fresh_.set(row, (first + size - 1) / row_bytes - row + 1);
 }
 
 void WrittenMemory::written(std::uint64_t begin, std::uint64_t size) {
-  if (inside(begin, size)) WrittenBits(unwritten_.data()).clear(begin - base_, size);
+  if (!inside(begin, size)) return;
+  const std::uint64_t first = begin - base_, end = first + size;
+  const std::uint64_t rows = std::min(end, (first + row_bytes - 1) / row_bytes * row_bytes),
+                      rows_end = std::max(rows, end / row_bytes * row_bytes);
+  auto part_of_row = [&](std::uint64_t from, std::uint64_t to) {
+    if (from < to && fresh_[from / row_bytes]) bytes_.set(from, to - from);
+  };
+  part_of_row(first, rows);
+  fresh_.clear(rows / row_bytes, (rows_end - rows) / row_bytes);
+  part_of_row(rows_end, end);
 }
 
-bool WrittenMemory::is_written(std::uint64_t begin, std::uint64_t size) {
+bool WrittenMemory::is_written(std::uint64_t begin, std::uint64_t size) const {
   if (!inside(begin, size)) return true;
-  const std::uint64_t* words = unwritten_.data();
-  return each_word(begin - base_, size,
-                   [&](std::uint64_t word, std::uint64_t mask) { return (words[word] & mask) == 0; });
+  return each_part(begin - base_, size, row_bytes,
+                   [&](std::uint64_t row, std::uint64_t offset, std::uint64_t count) {
+                     return !fresh_[row] || bytes_.all(row * row_bytes + offset, count);
+                   });
 }
 
 } // namespace warpfold::watch

@@ -1,4 +1,4 @@
-// Which bytes of device memory have been written since they were allocated: one bit a byte.
+// Which bytes of device memory have been written since they were allocated.
 #pragma once
 
 #include "lazy_array.hpp"
@@ -8,31 +8,35 @@
 
 namespace warpfold::watch {
 
-// A row of bits, one for each byte of some memory.
-class WrittenBits {
+// Bits, set and cleared by several threads at once; memory is taken where one was set.
+class LazyBits {
 public:
-  explicit WrittenBits(std::uint64_t* words) : words_(words) {}
-  // Ranges in bytes. Bits of one 64-byte group may be set by several threads at once.
+  explicit LazyBits(std::uint64_t count) : words_(count / 64 + 1) {}
   void set(std::uint64_t first, std::uint64_t count);
   void clear(std::uint64_t first, std::uint64_t count);
   bool all(std::uint64_t first, std::uint64_t count) const;
+  bool operator[](std::uint64_t bit) const { return words_[bit / 64] >> bit % 64 & 1; }
 
 private:
-  std::uint64_t* words_;
+  LazyArray<std::uint64_t> words_;
 };
 
 // For cudaMalloc's memory. Everything else (variables, managed and pinned memory, which the host writes
 // unseen) counts as written.
+//
+// Most memory is written by whole rows of 128 bytes: one bit says of each row that it was allocated and never
+// written as a whole. Only in such rows is a bit kept for each byte that was.
 class WrittenMemory {
 public:
   explicit WrittenMemory(const machine::AddressSpace& memory);
   void allocated(std::uint64_t begin, std::uint64_t size); // by cudaMalloc: nothing in it yet
   void written(std::uint64_t begin, std::uint64_t size);
-  bool is_written(std::uint64_t begin, std::uint64_t size);
+  bool is_written(std::uint64_t begin, std::uint64_t size) const;
 
 private:
   std::uint64_t base_, reserved_;
-  LazyArray<std::uint64_t> unwritten_; // inverted, so that untouched means written
+  LazyBits fresh_; // by row
+  LazyBits bytes_; // in fresh rows: written all the same
   bool inside(std::uint64_t begin, std::uint64_t size) const {
     return begin >= base_ && begin + size <= base_ + reserved_;
   }

@@ -34,13 +34,15 @@ struct Origin {
   std::uint32_t operation = 0;                // index in Code::operations
   std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistory
   std::uint32_t moment = 0;                   // when, by the clock of the block
-  std::uint8_t warp = 0;
-  bool is_atomic = false, is_strong = false; // strong: at least relaxed, so that two of them are no race
-  std::uint8_t width = 0;                    // bytes a lane
+  std::uint8_t warp : 6 = 0;
+  bool is_atomic : 1 = false,
+                   is_strong : 1 = false; // strong: at least relaxed, so that two of them are no race
+  std::uint8_t width = 0;                 // bytes a lane
   // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
   static constexpr std::uint8_t many_places = 255;
   std::uint8_t place = 0;
 };
+static_assert(sizeof(Origin) == 24); // a launch may make many millions of them
 
 // The origins of one block since its last barrier; none before it matters in shared memory.
 class BlockOrigins {
