@@ -1,5 +1,7 @@
 #include "profile.hpp"
 
+#include "device.hpp"
+
 #include "runtime/warpfold_emulator.h"
 
 #include <algorithm>
@@ -80,6 +82,10 @@ void limit_steps(std::size_t warp_instructions) {
   if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
   const std::string value = std::to_string(warp_instructions);
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
+}
+
+void protect_input(const void* begin, std::size_t bytes) {
+  if (on_emulator()) look_up<decltype(warpfold_emulator_input)>("warpfold_emulator_input")(begin, bytes);
 }
 
 double Profile::total(std::string_view key) const {

@@ -24,6 +24,10 @@ void check_all_hazards();
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
 
+// From now on, kernels may not write to these bytes of device memory; 0 bytes: to none. Nothing where this is
+// no emulator.
+void protect_input(const void* begin, std::size_t bytes);
+
 // The value of a counter, as counters.def says.
 double value_of(Counter counter, const Profile& profile, Type type);
 std::string_view name_of(Counter counter);

@@ -101,7 +101,8 @@ std::string section_about(const Hazard& hazard) {
       {"race", "#races"},           {"fence", "#races"},
       {"barrier", "#barriers"},     {"warp-mask", "#one-instruction-32-lanes"},
       {"out-of-bounds", "#memory"}, {"use-after-free", "#memory"},
-      {"misaligned", "#memory"},    {"uninitialised", "#memory"}};
+      {"misaligned", "#memory"},    {"uninitialised", "#memory"},
+      {"input-written", "#memory"}};
   for (const auto& [kind, section] : sections)
     if (hazard.kind.starts_with(kind)) return fmt::format("docs/handouts/00_start.md{}", section);
   return "docs/handouts/00_start.md#how-a-lab-goes";

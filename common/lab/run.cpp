@@ -1,5 +1,7 @@
 #include "run.hpp"
 
+#include "profile.hpp"
+
 #include <fmt/format.h>
 
 #include <cuda_runtime_api.h>
@@ -57,8 +59,10 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   upload(input, data.data());
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
+  if (!variant.in_place) protect_input(data.data(), given.n * width);
   variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
   collect_errors(outcome);
+  protect_input(nullptr, 0);
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);
   if (!variant.in_place) {

@@ -137,7 +137,7 @@ void sum_overflow(const int* input, int* result, std::size_t n, unsigned block) 
 __global__ void input_as_workspace(const float* input, float* result, std::size_t n) {
   float* data = const_cast<float*>(input);
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
-  // MUTANT input_as_workspace: state=wrong kind=none diagnosis=none
+  // MUTANT input_as_workspace: state=wrong kind=input-written diagnosis=none
   // The first addition is left in the input, which is not this rung's to change.
   if (i + blockDim.x < n) data[i] += data[i + blockDim.x];
   const float sum = shuffle_sum(i < n ? data[i] : 0);

@@ -1,7 +1,9 @@
-/* What the emulator tells a program that asks. A program looks these functions up with dlsym(RTLD_DEFAULT, ...)
- * and links to nothing: on a GPU, with NVIDIA's runtime, the look-up finds null. */
+/* What the emulator tells a program that asks. A program looks these functions up with dlsym(RTLD_DEFAULT,
+ * ...) and links to nothing: on a GPU, with NVIDIA's runtime, the look-up finds null. */
 #ifndef WARPFOLD_EMULATOR_H
 #define WARPFOLD_EMULATOR_H
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +24,11 @@ const char* warpfold_emulator_report(void);
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
  *   "step-limit"  warp instructions after which a block that has made no progress is called endless */
 int warpfold_emulator_option(const char* name, const char* value);
+
+/* The `size` bytes of device memory at `begin` are an input, which kernels may only read: with checks, a
+ * kernel's store or atomic there is a hazard ("input-written"). It replaces the input named before; size 0
+ * names none. */
+void warpfold_emulator_input(const void* begin, size_t size);
 
 #ifdef __cplusplus
 }

@@ -124,6 +124,8 @@ bool Checker::row(const machine::RowAccess& access) {
   Notes& mine = notes(*access.warp.block);
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
+  if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
+    return false;
   std::uint32_t origin = origin_for(mine, {access.warp, access.operation.index, in_global, access.width});
   if (origin == 0) return false;
   Cell me = cell(origin, 0);
@@ -142,6 +144,7 @@ void Checker::access(const machine::Access& access) {
   if (access.space == ptx::Space::local) return;
   Notes& mine = notes(*access.warp.block);
   check_races(mine, access);
+  if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
 }
 
@@ -212,6 +215,20 @@ void Checker::check_written(const machine::Access& access) {
     }
     report_uninitialised(access, lane, address);
     written_.written(address, access.width); // once a place
+  }
+}
+
+void Checker::check_input(const machine::Access& access) {
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t address = access.addresses[lane];
+    if (!reaches_input(address, access.width)) continue;
+    if (!is_new("input-written", access.operation, ~0u)) return;
+    Hazard hazard =
+        describe_input_written(thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
+                               global_name(memory_, address, access.width), access.kind);
+    hazard.where = grid_->code.line_of(access.operation);
+    return recorder_.add(std::move(hazard));
   }
 }
 

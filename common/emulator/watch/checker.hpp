@@ -29,6 +29,10 @@ public:
   void written(const void* begin, std::uint64_t size) {
     written_.written(reinterpret_cast<std::uint64_t>(begin), size);
   }
+  // From the next launch on, no kernel may write here.
+  void name_input(const void* begin, std::uint64_t size) {
+    input_begin_ = reinterpret_cast<std::uint64_t>(begin), input_end_ = input_begin_ + size;
+  }
 
   void launch_begin(const machine::Grid&) override;
   void launch_end(const machine::Grid&) override;
@@ -51,6 +55,10 @@ private:
   std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
+  bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
+    return begin < input_end_ && begin + size > input_begin_;
+  }
+  void check_input(const machine::Access& access); // a store or an atomic in global memory
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if these two operations were reported before.
@@ -64,6 +72,7 @@ private:
   Origins origins_;
   std::unique_ptr<BlockHistories> histories_;
   const machine::Grid* grid_ = nullptr;
+  std::uint64_t input_begin_ = 0, input_end_ = 0;
   std::mutex mutex_;                                                              // of what follows
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, int>> reported_; // in this launch
 };

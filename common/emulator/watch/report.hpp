@@ -11,7 +11,7 @@ namespace warpfold::watch {
 
 struct Hazard {
   std::string kind; // race-shared, race-global, fence, out-of-bounds, use-after-free, misaligned,
-                    // uninitialised, barrier, warp-mask, endless, leak, launch
+                    // uninitialised, input-written, barrier, warp-mask, endless, leak, launch
   machine::SourceLine where, other; // other.line 0: there is no second place
   std::string message;              // what happened: who, where, at which address
   std::string why, advice;          // a sentence each: why it is wrong, what to try

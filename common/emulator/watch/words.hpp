@@ -21,5 +21,6 @@ struct Race {
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
 Hazard describe_uninitialised(const std::string& thread, const std::string& place, bool shared);
+Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);
 
 } // namespace warpfold::watch

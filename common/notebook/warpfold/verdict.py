@@ -6,12 +6,6 @@ from html import escape
 from .theme import themed
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
-# Where a handout tells of a kind of hazard.
-SECTIONS = {
-    "race-shared": "00_start.md#races", "race-global": "00_start.md#races", "barrier": "00_start.md#barriers",
-    "fence": "09_speed_of_light.md", "warp-mask": "04_shuffle.md", "uninitialised": "08_hazards.md", "out-of-bounds": "08_hazards.md",
-    "misaligned": "09_speed_of_light.md",
-}  # fmt: skip
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
 
 STYLE = (
@@ -78,8 +72,9 @@ class Rung:
         return found or [self.answer.get("reason", "")]
 
     def sections(self) -> list[str]:
-        kinds = [hazard["kind"] for hazard in self.answer.get("hazards", [])]
-        return list(dict.fromkeys(SECTIONS[kind] for kind in kinds if kind in SECTIONS))
+        """Where the handouts tell of the hazards found, as links from one handout to another."""
+        found = [hazard["read"].removeprefix("docs/handouts/") for hazard in self.answer.get("hazards", [])]
+        return list(dict.fromkeys(found))
 
     def summary(self) -> str:
         if self.state in GOOD:
