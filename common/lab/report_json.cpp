@@ -8,7 +8,6 @@
 namespace lab {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 ordered_json to_json(const Diagnosis& diagnosis) {
@@ -139,7 +138,7 @@ void print_json(const Heading& heading, std::span<const Result> results, std::sp
 
 std::vector<Result> results_from_json(std::string_view text) {
   std::vector<Result> results;
-  const json all = json::parse(text);
+  const ordered_json all = ordered_json::parse(text);
   for (const auto& rung : all.at("rungs")) {
     Result result;
     result.rung = rung.at("name");

@@ -1,16 +1,25 @@
 // cvt: between integers, floats and halves (PTX ISA 9.7.9.21).
+//
+// A conversion is a chain of small steps: an 8-bit source is cut out of its register, a half becomes a
+// double, a float becomes a whole number, and so on, until the value is what the instruction says. Any two
+// types need few steps, and each step is one handler.
 #include "half.hpp"
 #include "lanes.hpp"
 
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace warpfold::machine {
 
 namespace {
 
 enum class Rounding : std::uint8_t { none, nearest, zero, down, up };
+
+bool is_directed(Rounding rounding) {
+  return rounding != Rounding::none && rounding != Rounding::nearest;
+}
 
 int host_mode(Rounding rounding) {
   switch (rounding) {
@@ -25,176 +34,113 @@ int host_mode(Rounding rounding) {
   }
 }
 
-template <Rounding How, typename F>
-F to_whole(F x) {
+// How a register holds the type: 8-bit values take 16 bits.
+template <typename T>
+using Held = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, s16, u16>, T>;
+
+// The steps.
+
+constexpr auto same = [](auto a) { return a; };
+
+template <typename Byte>
+constexpr auto lowest_byte = [](Held<Byte> x) { return static_cast<Byte>(x); };
+
+// Between the widths of registers, in bytes.
+Handler resized(unsigned from, unsigned to, bool sign) {
+  if (from == to)
+    return from == 2 ? unary<same, u16, u16> : from == 4 ? unary<same, u32, u32> : unary<same, u64, u64>;
+  if (from == 8) return to == 4 ? unary<same, u32, u64> : unary<same, u16, u64>;
+  if (from == 4)
+    return to == 2 ? unary<same, u16, u32> : sign ? unary<same, s64, s32> : unary<same, u64, u32>;
+  if (to == 4) return sign ? unary<same, s32, s16> : unary<same, u32, u16>;
+  return sign ? unary<same, s64, s16> : unary<same, u64, u16>;
+}
+
+// A 64-bit integer to the nearest that I has.
+template <typename I, typename Wide>
+constexpr auto fitted = [](Wide x) {
+  using Limits = std::numeric_limits<I>;
+  return std::in_range<I>(x) ? static_cast<I>(x) : std::cmp_less(x, 0) ? Limits::min() : Limits::max();
+};
+
+template <Rounding How>
+constexpr auto whole = [](auto x) {
   if constexpr (How == Rounding::zero) return std::trunc(x);
   if constexpr (How == Rounding::down) return std::floor(x);
   if constexpr (How == Rounding::up) return std::ceil(x);
   return std::nearbyint(x);
+};
+
+template <typename F>
+Handler to_whole(Rounding rounding) {
+  switch (rounding) {
+  case Rounding::zero:
+    return unary<whole<Rounding::zero>, F, F>;
+  case Rounding::down:
+    return unary<whole<Rounding::down>, F, F>;
+  case Rounding::up:
+    return unary<whole<Rounding::up>, F, F>;
+  default:
+    return unary<whole<Rounding::nearest>, F, F>;
+  }
 }
 
-// Out of range clamps, NaN becomes 0 (for s64/u64 and the narrow types alike, as the ISA's table says for
-// NVIDIA's hardware since sm_20: NaN to 0 in 32 bits and below, and 0x8000... in 64).
-template <typename I, typename F>
-I clamp_to(F x) {
+// Towards zero. Out of range clamps, NaN becomes 0 (for s64/u64 and the narrow types alike, as the ISA's
+// table says for NVIDIA's hardware since sm_20: NaN to 0 in 32 bits and below, and 0x8000... in 64).
+template <typename I>
+constexpr auto clamped = [](auto x) -> I {
+  using F = decltype(x);
   constexpr F low = static_cast<F>(std::numeric_limits<I>::min());
   constexpr F high = static_cast<F>(std::numeric_limits<I>::max()); // may round up to a power of two
   if (x != x) return sizeof(I) == 8 ? static_cast<I>(1ull << 63) : I{0};
   if (x <= low) return std::numeric_limits<I>::min();
   if (x >= high) return std::numeric_limits<I>::max();
   return static_cast<I>(x);
-}
+};
 
-// Directed rounding of a value that needs more bits than the target has.
-template <typename To, typename From>
-To narrow(From x, Rounding rounding) {
-  if (rounding == Rounding::nearest || rounding == Rounding::none) return static_cast<To>(x);
-  int before = std::fegetround();
-  std::fesetround(host_mode(rounding));
-  volatile From input = x;
-  volatile To result = static_cast<To>(input);
+// Into a floating-point type with fewer bits than the value may need; Operation::immediate: the rounding.
+template <typename D, typename S>
+const Operation* rounded(Warp& warp, const Operation* op) {
+  const S* a = warp.row<S>(op->a);
+  const int before = std::fegetround();
+  std::fesetround(host_mode(static_cast<Rounding>(op->immediate)));
+  write_lanes(warp, warp.row<D>(op->d), [=](unsigned lane) {
+    volatile S input = a[lane]; // keeps the conversion between the two changes of mode
+    volatile D result = static_cast<D>(input);
+    return static_cast<D>(result);
+  });
   std::fesetround(before);
-  return result;
-}
-
-template <typename D, typename S, Rounding How, bool Saturate>
-D convert(S x) {
-  constexpr bool from_float = std::is_floating_point_v<S>, to_float = std::is_floating_point_v<D>;
-  if constexpr (!from_float && !to_float) {
-    if constexpr (Saturate) {
-      auto wide = static_cast<__int128>(x);
-      wide = std::max<__int128>(wide, std::numeric_limits<D>::min());
-      return static_cast<D>(std::min<__int128>(wide, std::numeric_limits<D>::max()));
-    } else {
-      return static_cast<D>(x);
-    }
-  } else if constexpr (from_float && !to_float) {
-    return clamp_to<D>(to_whole<How>(x));
-  } else {
-    D result = narrow<D>(x, How);
-    if constexpr (Saturate) result = result > 0 ? (result < 1 ? result : D{1}) : D{0};
-    return result;
-  }
-}
-
-// float to float of one width with .rni and its like: to a whole number, still a float.
-template <typename F, Rounding How, bool Saturate>
-F whole(F x) {
-  F result = to_whole<How>(x);
-  if constexpr (Saturate) result = result > 0 ? (result < 1 ? result : F{1}) : F{0};
-  return result;
-}
-
-// How a register holds the type: 8-bit values take 16 bits.
-template <typename T>
-using Held = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, s16, u16>, T>;
-
-template <typename D, typename S, auto F>
-const Operation* convert_row(Warp& warp, const Operation* op) {
-  const Held<S>* a = warp.row<Held<S>>(op->a);
-  write_lanes(warp, warp.row<Held<D>>(op->d),
-              [=](unsigned lane) { return static_cast<Held<D>>(F(static_cast<S>(a[lane]))); });
   return op + 1;
 }
 
 template <typename D, typename S>
-constexpr auto plain = [](S x) { return convert<D, S, Rounding::none, false>(x); };
-template <typename D, typename S>
-constexpr auto saturated = [](S x) { return convert<D, S, Rounding::none, true>(x); };
-template <typename D, typename S, Rounding How>
-constexpr auto rounded = [](S x) { return convert<D, S, How, false>(x); };
-template <typename F, Rounding How>
-constexpr auto kept_whole = [](F x) { return whole<F, How, false>(x); };
+Handler to_float(Rounding rounding) {
+  return is_directed(rounding) ? rounded<D, S> : unary<same, D, S>;
+}
 
-struct Form {
-  Rounding rounding = Rounding::none;
-  bool saturate = false, integer_rounding = false;
+constexpr auto flush = [](float x) {
+  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
 };
 
-template <typename D, typename S>
-Handler pick_rounding(const Form& form) {
-  switch (form.rounding) {
-  case Rounding::zero:
-    return convert_row<D, S, rounded<D, S, Rounding::zero>>;
-  case Rounding::down:
-    return convert_row<D, S, rounded<D, S, Rounding::down>>;
-  case Rounding::up:
-    return convert_row<D, S, rounded<D, S, Rounding::up>>;
-  default:
-    return convert_row<D, S, rounded<D, S, Rounding::nearest>>;
-  }
-}
+// .sat of a floating-point type: to [0, 1], NaN to 0.
+constexpr auto unit = [](auto x) { return x > 0 ? (x < 1 ? x : decltype(x){1}) : decltype(x){0}; };
 
-template <typename F>
-Handler pick_whole(const Form& form) {
-  switch (form.rounding) {
-  case Rounding::zero:
-    return unary<kept_whole<F, Rounding::zero>, F, F>;
-  case Rounding::down:
-    return unary<kept_whole<F, Rounding::down>, F, F>;
-  case Rounding::up:
-    return unary<kept_whole<F, Rounding::up>, F, F>;
-  default:
-    return unary<kept_whole<F, Rounding::nearest>, F, F>;
-  }
-}
-
-template <typename D, typename S>
-Handler pick_form(const Form& form) {
-  constexpr bool from_float = std::is_floating_point_v<S>, to_float = std::is_floating_point_v<D>;
-  if constexpr (!from_float && !to_float)
-    return form.saturate ? convert_row<D, S, saturated<D, S>> : convert_row<D, S, plain<D, S>>;
-  else if constexpr (std::is_same_v<D, S>) {
-    if (form.integer_rounding) return form.saturate ? nullptr : pick_whole<D>(form);
-    return form.saturate ? convert_row<D, S, saturated<D, S>> : convert_row<D, S, plain<D, S>>;
-  } else {
-    if (form.saturate && to_float) return convert_row<D, S, saturated<D, S>>;
-    return pick_rounding<D, S>(form); // float to integer saturates by itself
-  }
-}
-
-template <typename S>
-Handler pick_destination(ptx::Type to, const Form& form) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
-      to, [&]<typename D>(std::type_identity<D>) -> Handler { return pick_form<D, S>(form); });
-}
-
-Handler pick_conversion(ptx::Type to, ptx::Type from, const Form& form) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
-      from, [&]<typename S>(std::type_identity<S>) -> Handler { return pick_destination<S>(to, form); });
-}
-
-// Halves: through double, which holds every half exactly. Of a 64-bit integer the bits that double has no
+// Halves come from doubles, which hold every half exactly. Of a 64-bit integer the bits that double has no
 // room for go into its last one, where they still show that something was there.
-template <typename S>
-double with_sticky_bit(S x) {
-  if constexpr (std::is_integral_v<S> && sizeof(S) == 8) {
-    bool negative = x < 0;
-    u64 magnitude = negative ? -static_cast<u64>(x) : static_cast<u64>(x);
-    constexpr u64 below = 0x7ff;
-    if (magnitude >> 53) magnitude = (magnitude & ~below) | (magnitude & below ? below + 1 : 0);
-    return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
-  } else {
-    return static_cast<double>(x);
-  }
-}
-template <typename H, typename S>
-constexpr auto to_half = [](S x) { return H(with_sticky_bit(x)); };
-template <typename H, typename D>
-constexpr auto from_half = [](H x) { return static_cast<D>(x); };
-template <typename H>
-constexpr auto half_whole_nearest = [](H x) { return H(std::nearbyint(double(x))); };
-template <typename H>
-constexpr auto half_whole_down = [](H x) { return H(std::floor(double(x))); };
-template <typename H>
-constexpr auto half_whole_up = [](H x) { return H(std::ceil(double(x))); };
-template <typename H>
-constexpr auto half_whole_zero = [](H x) { return H(std::trunc(double(x))); };
+constexpr auto with_sticky_bit = [](auto x) {
+  bool negative = x < 0;
+  u64 magnitude = negative ? -static_cast<u64>(x) : static_cast<u64>(x);
+  constexpr u64 below = 0x7ff;
+  if (magnitude >> 53) magnitude = (magnitude & ~below) | (magnitude & below ? below + 1 : 0);
+  return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
+};
 
-// A half rounded towards zero, down or up, from the nearest one.
+template <typename H>
+constexpr auto to_half = [](double x) { return H(x); };
+
+// Rounded towards zero, down or up, from the nearest half.
 template <typename H, Rounding How>
-constexpr auto to_half_directed = [](auto x) {
-  double exact = with_sticky_bit(x);
+constexpr auto to_half_directed = [](double exact) {
   H nearest{exact};
   double back = double(nearest);
   auto bits = std::bit_cast<std::uint16_t>(nearest);
@@ -208,57 +154,165 @@ constexpr auto to_half_directed = [](auto x) {
 };
 
 template <typename H>
-Handler pick_to_half(ptx::Type from, Rounding rounding) {
-  return pick<u8, s8, u16, s16, u32, s32, u64, s64, float, double>(
-      from, [=]<typename S>(std::type_identity<S>) -> Handler {
-        using R = std::conditional_t<sizeof(S) == 1, std::conditional_t<std::is_signed_v<S>, s16, u16>, S>;
-        switch (rounding) {
-        case Rounding::zero:
-          return unary<to_half_directed<H, Rounding::zero>, H, R>;
-        case Rounding::down:
-          return unary<to_half_directed<H, Rounding::down>, H, R>;
-        case Rounding::up:
-          return unary<to_half_directed<H, Rounding::up>, H, R>;
-        default:
-          return unary<to_half<H, R>, H, R>;
-        }
-      });
-}
-
-template <typename H, typename D, Rounding How>
-constexpr auto half_to_integer = [](H x) { return clamp_to<D>(to_whole<How>(double(x))); };
-
-template <typename H>
-Handler pick_from_half(ptx::Type to, Rounding rounding) {
-  if (to == ptx::Type::f32) return unary<from_half<H, float>, float, H>;
-  if (to == ptx::Type::f64) return unary<from_half<H, double>, double, H>;
-  return pick<u16, s16, u32, s32, u64, s64>(to, [=]<typename D>(std::type_identity<D>) -> Handler {
-    switch (rounding) {
-    case Rounding::zero:
-      return unary<half_to_integer<H, D, Rounding::zero>, D, H>;
-    case Rounding::down:
-      return unary<half_to_integer<H, D, Rounding::down>, D, H>;
-    case Rounding::up:
-      return unary<half_to_integer<H, D, Rounding::up>, D, H>;
-    default:
-      return unary<half_to_integer<H, D, Rounding::nearest>, D, H>;
-    }
-  });
-}
-
-template <typename H>
-Handler pick_half_whole(Rounding rounding) {
+Handler half_from_double(Rounding rounding) {
   switch (rounding) {
   case Rounding::zero:
-    return unary<half_whole_zero<H>, H, H>;
+    return unary<to_half_directed<H, Rounding::zero>, H, double>;
   case Rounding::down:
-    return unary<half_whole_down<H>, H, H>;
+    return unary<to_half_directed<H, Rounding::down>, H, double>;
   case Rounding::up:
-    return unary<half_whole_up<H>, H, H>;
+    return unary<to_half_directed<H, Rounding::up>, H, double>;
   default:
-    return unary<half_whole_nearest<H>, H, H>;
+    return unary<to_half<H>, H, double>;
   }
 }
+
+// The chain.
+
+bool is_half(ptx::Type type) {
+  return type == ptx::Type::f16 || type == ptx::Type::bf16;
+}
+bool is_float(ptx::Type type) {
+  return type == ptx::Type::f32 || type == ptx::Type::f64;
+}
+bool is_signed(ptx::Type type) {
+  return type == ptx::Type::s8 || type == ptx::Type::s16 || type == ptx::Type::s32 || type == ptx::Type::s64;
+}
+unsigned bytes_of(ptx::Type type) {
+  return static_cast<unsigned>(ptx::size_of(type));
+}
+unsigned held_bytes(ptx::Type type) {
+  return std::max(2u, bytes_of(type));
+}
+
+struct Form {
+  Rounding rounding = Rounding::none;
+  bool integer_rounding = false, saturate = false, flush = false;
+};
+
+// What leads from a value of one type to a value of another.
+class Chain {
+public:
+  Chain(const ptx::Instruction& in, const Form& form) : in_(in), form_(form) {}
+
+  void resize(unsigned from, unsigned to, bool sign) {
+    if (from != to) add(resized(from, to, sign), to);
+  }
+
+  void convert(ptx::Type from, ptx::Type to) {
+    if (form_.flush && from == ptx::Type::f32) add(unary<flush, float, float>, 4);
+    if (is_half(from))
+      from_half(from, to);
+    else if (is_float(from))
+      from_float(from, to);
+    else
+      from_integer(from, to);
+    if (form_.saturate && is_float(to)) saturate(to);
+    if (form_.flush && to == ptx::Type::f32) add(unary<flush, float, float>, 4);
+  }
+
+  void emit(Decoder& decoder, std::uint32_t source, std::uint32_t destination, unsigned width) {
+    if (steps_.empty()) add(resized(width, width, false), width);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      std::uint32_t target = i + 1 == steps_.size() ? destination : decoder.scratch(steps_[i].width);
+      decoder.emit(steps_[i].run, target, source).immediate = static_cast<std::int64_t>(form_.rounding);
+      source = target;
+    }
+  }
+
+private:
+  struct Step {
+    Handler run = nullptr;
+    unsigned width = 0; // bytes a lane of what it gives
+  };
+  const ptx::Instruction& in_;
+  const Form form_;
+  std::vector<Step> steps_;
+
+  void add(Handler run, unsigned width) { steps_.push_back({need(run, in_), width}); }
+
+  void saturate(ptx::Type type) {
+    add(type == ptx::Type::f32 ? unary<unit, float, float> : unary<unit, double, double>, bytes_of(type));
+  }
+
+  void cut_byte(ptx::Type type) {
+    if (bytes_of(type) == 1)
+      add(is_signed(type) ? unary<lowest_byte<s8>, s16, s16> : unary<lowest_byte<u8>, u16, u16>, 2);
+  }
+
+  void from_integer(ptx::Type from, ptx::Type to) {
+    cut_byte(from);
+    if (!is_float(to) && !is_half(to)) {
+      resize(held_bytes(from), form_.saturate ? 8 : held_bytes(to), is_signed(from));
+      if (!form_.saturate) return cut_byte(to);
+      const bool sign = is_signed(from);
+      add(pick<u8, s8, u16, s16, u32, s32, u64, s64>(to,
+                                                     [=]<typename I>(std::type_identity<I>) -> Handler {
+                                                       return sign ? unary<fitted<I, s64>, Held<I>, s64>
+                                                                   : unary<fitted<I, u64>, Held<I>, u64>;
+                                                     }),
+          held_bytes(to));
+      return;
+    }
+    resize(held_bytes(from), std::max(4u, bytes_of(from)), is_signed(from));
+    const bool wide = bytes_of(from) == 8, sign = is_signed(from);
+    if (is_half(to)) {
+      add(wide ? (sign ? unary<with_sticky_bit, double, s64> : unary<with_sticky_bit, double, u64>)
+               : (sign ? unary<same, double, s32> : unary<same, double, u32>),
+          8);
+      return to_half_type(to);
+    }
+    auto make = [=, rounding = form_.rounding]<typename D>(std::type_identity<D>) -> Handler {
+      if (wide) return sign ? to_float<D, s64>(rounding) : to_float<D, u64>(rounding);
+      return sign ? to_float<D, s32>(rounding) : to_float<D, u32>(rounding);
+    };
+    add(pick<float, double>(to, make), bytes_of(to));
+  }
+
+  void from_float(ptx::Type from, ptx::Type to) {
+    const bool single = from == ptx::Type::f32;
+    if (from == to) {
+      if (form_.integer_rounding) round_to_whole(single);
+    } else if (is_half(to)) {
+      if (single) add(unary<same, double, float>, 8);
+      to_half_type(to);
+    } else if (is_float(to)) {
+      add(single ? unary<same, double, float> : to_float<float, double>(form_.rounding), bytes_of(to));
+    } else {
+      if (form_.rounding != Rounding::zero) round_to_whole(single);
+      add(pick<u8, s8, u16, s16, u32, s32, u64, s64>(to,
+                                                     [=]<typename I>(std::type_identity<I>) -> Handler {
+                                                       return single ? unary<clamped<I>, Held<I>, float>
+                                                                     : unary<clamped<I>, Held<I>, double>;
+                                                     }),
+          held_bytes(to));
+    }
+  }
+
+  void from_half(ptx::Type from, ptx::Type to) {
+    if (is_half(to) && (from != to || !form_.integer_rounding)) refuse(in_);
+    const bool f16 = from == ptx::Type::f16;
+    if (to == ptx::Type::f32) return add(f16 ? unary<same, float, Half> : unary<same, float, BFloat>, 4);
+    add(f16 ? unary<same, double, Half> : unary<same, double, BFloat>, 8);
+    if (is_half(to)) {
+      round_to_whole(false);
+      to_half_type(to);
+    } else if (to != ptx::Type::f64) {
+      from_float(ptx::Type::f64, to);
+    }
+  }
+
+  void round_to_whole(bool single) {
+    add(single ? to_whole<float>(form_.rounding) : to_whole<double>(form_.rounding), single ? 4 : 8);
+  }
+
+  void to_half_type(ptx::Type to) {
+    if (form_.saturate) saturate(ptx::Type::f64); // 0 and 1 are halves: to clamp first is the same
+    add(to == ptx::Type::f16 ? half_from_double<Half>(form_.rounding)
+                             : half_from_double<BFloat>(form_.rounding),
+        2);
+  }
+};
 
 // cvt.rn.f16x2.f32 d, a, b: a in the upper half.
 template <typename H>
@@ -279,25 +333,6 @@ Rounding rounding_of(const ptx::Instruction& in) {
   return Rounding::none;
 }
 
-bool is_half(ptx::Type type) {
-  return type == ptx::Type::f16 || type == ptx::Type::bf16;
-}
-
-Handler pick_half_form(ptx::Type to, ptx::Type from, const Form& form) {
-  if (form.saturate) return nullptr;
-  if (is_half(to) && is_half(from)) {
-    if (to == from && form.integer_rounding)
-      return to == ptx::Type::f16 ? pick_half_whole<Half>(form.rounding)
-                                  : pick_half_whole<BFloat>(form.rounding);
-    return nullptr;
-  }
-  if (is_half(to))
-    return to == ptx::Type::f16 ? pick_to_half<Half>(from, form.rounding)
-                                : pick_to_half<BFloat>(from, form.rounding);
-  return from == ptx::Type::f16 ? pick_from_half<Half>(to, form.rounding)
-                                : pick_from_half<BFloat>(to, form.rounding);
-}
-
 void decode_pack(Decoder& decoder, const ptx::Instruction& in, ptx::Type to) {
   bool relu = in.has("relu");
   if (!in.has("rn") || type_modifier(in) != ptx::Type::f32) refuse(in);
@@ -309,63 +344,24 @@ void decode_pack(Decoder& decoder, const ptx::Instruction& in, ptx::Type to) {
                decoder.source(in.operands[2], ptx::Type::f32));
 }
 
-constexpr auto flush = [](float x) {
-  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
-};
-
-constexpr auto same = [](auto a) { return a; };
-
-// Between the widths of registers, in bytes; 8-bit values are held in 16.
-Handler pick_resize(unsigned from, unsigned to, bool sign) {
-  from = std::max(from, 2u);
-  to = std::max(to, 2u);
-  if (from == to)
-    return from == 2 ? unary<same, u16, u16> : from == 4 ? unary<same, u32, u32> : unary<same, u64, u64>;
-  if (from == 8) return to == 4 ? unary<same, u32, u64> : unary<same, u16, u64>;
-  if (from == 4)
-    return to == 2 ? unary<same, u16, u32> : sign ? unary<same, s64, s32> : unary<same, u64, u32>;
-  if (to == 4) return sign ? unary<same, s32, s16> : unary<same, u32, u16>;
-  return sign ? unary<same, s64, s16> : unary<same, u64, u16>;
-}
-
-bool is_signed(ptx::Type type) {
-  return type == ptx::Type::s8 || type == ptx::Type::s16 || type == ptx::Type::s32 || type == ptx::Type::s64;
-}
-
 void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "sat", "ftz", "relu"});
   ptx::Type to = type_modifier(in, 1), from = type_modifier(in);
   if (in.operands.size() == 3) return decode_pack(decoder, in, to);
   need_operands(in, 2);
   if (in.has("relu")) refuse(in);
-  auto from_width = static_cast<unsigned>(ptx::size_of(from)),
-       to_width = static_cast<unsigned>(ptx::size_of(to));
-  Form form{.rounding = rounding_of(in),
-            .saturate = in.has("sat"),
-            .integer_rounding = in.has("rni") || in.has("rzi") || in.has("rmi") || in.has("rpi")};
+  Chain chain(in, {.rounding = rounding_of(in),
+                   .integer_rounding = in.has("rni") || in.has("rzi") || in.has("rmi") || in.has("rpi"),
+                   .saturate = in.has("sat"),
+                   .flush = in.has("ftz")});
   std::uint32_t source = decoder.source(in.operands[1], from);
-  std::uint32_t destination = decoder.destination(in.operands[0], to_width);
+  std::uint32_t destination = decoder.destination(in.operands[0], bytes_of(to));
   // Registers may be wider than the types: cut the source first, spread the result last.
-  if (unsigned held = decoder.width_of(in.operands[1]); held > std::max(2u, from_width)) {
-    std::uint32_t cut = decoder.scratch(from_width);
-    decoder.emit(need(pick_resize(held, from_width, false), in), cut, source);
-    source = cut;
-  }
-  std::uint32_t final_row = destination;
-  unsigned final_width = decoder.width_of(in.operands[0]);
-  if (final_width > to_width) destination = decoder.scratch(to_width);
-  if (in.has("ftz") && from == ptx::Type::f32) {
-    std::uint32_t flushed = decoder.scratch(4);
-    decoder.emit(unary<flush, float, float>, flushed, source);
-    source = flushed;
-  }
-  Handler run =
-      is_half(to) || is_half(from) ? pick_half_form(to, from, form) : pick_conversion(to, from, form);
-  decoder.emit(need(run, in), destination, source);
-  if (in.has("ftz") && to == ptx::Type::f32)
-    decoder.emit(unary<flush, float, float>, destination, destination);
-  if (final_row != destination)
-    decoder.emit(need(pick_resize(to_width, final_width, is_signed(to)), in), final_row, destination);
+  unsigned source_width = decoder.width_of(in.operands[1]), width = decoder.width_of(in.operands[0]);
+  if (source_width > held_bytes(from)) chain.resize(source_width, held_bytes(from), false);
+  chain.convert(from, to);
+  if (width > held_bytes(to)) chain.resize(held_bytes(to), width, is_signed(to));
+  chain.emit(decoder, source, destination, std::max(width, held_bytes(to)));
 }
 
 constexpr Opcode opcodes[] = {{"cvt", decode_cvt}};

@@ -7,9 +7,9 @@
 #include "source.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
-#include <regex>
 
 namespace lab::opencl {
 namespace {
@@ -21,6 +21,22 @@ std::vector<float> floats_of(const Sequence& sequence) {
   std::vector<float> values(sequence.n);
   for (std::size_t i = 0; i < sequence.n; ++i) values[i] = static_cast<float>(sequence[i]);
   return values;
+}
+
+// The compiler saw a copy of the lab's file; its lines are those of the file. Each word of its talk that ends
+// in
+// ".cl" before a colon and a number is the copy's name.
+std::string in_terms_of(const std::string& source, std::string_view talk) {
+  constexpr std::string_view ending = ".cl:";
+  std::string out;
+  for (std::size_t at = talk.find(ending); at != talk.npos; at = talk.find(ending)) {
+    const std::size_t rest = at + ending.size(), word = talk.find_last_of(" \n", at);
+    const bool is_place = rest < talk.size() && std::isdigit(static_cast<unsigned char>(talk[rest]));
+    out += is_place ? fmt::format("{}{}:", talk.substr(0, word == talk.npos ? 0 : word + 1), source)
+                    : std::string(talk.substr(0, rest));
+    talk.remove_prefix(rest);
+  }
+  return out.append(talk);
 }
 
 struct Tried {
@@ -152,9 +168,7 @@ private:
     try {
       compile(*kernels);
     } catch (const BuildError& error) {
-      // The compiler saw a copy; its lines are those of the lab's file.
-      build_log_ =
-          std::regex_replace(error.what(), std::regex(R"([^ \n]*\.cl:(\d+))"), heading_.source + ":$1");
+      build_log_ = in_terms_of(heading_.source, error.what());
     }
   }
 
