@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import environment, labs, links, toolchain
+from . import environment, labs, links, system, toolchain
 from .build import Build
 from .console import say
 from .errors import USAGE, KitError
@@ -13,7 +13,6 @@ from .notebook import HANDOUTS, PACKAGE, before
 from .paths import LOGS, OWN, ROOT
 from .process import output, relative, tail
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 EDITIONS = ("student", "instructor")
 
 
@@ -66,7 +65,7 @@ def sphinx(edition: str, out: Path) -> None:
 
 def find_browser() -> str:
     named = os.environ.get("BROWSER_FOR_PDF")
-    found = next((path for path in map(shutil.which, [named] if named else BROWSERS) if path), None)
+    found = shutil.which(named) if named else system.find_browser()
     if found is None:
         raise KitError("--pdf needs Chromium or Chrome, and none was found", "As administrator on Debian: apt-get install chromium", 3)
     return found

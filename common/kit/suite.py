@@ -4,14 +4,17 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
-from . import toolchain
+from . import environment, system, toolchain
 from .build import FOLDER, Build
 from .console import paint, say
 from .errors import KitError
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
+# What the suite `notebook` runs on, by groups of requirements.txt.
+COURSE = [("notebook", "the handouts are executed"), ("docs", "the site is built"), ("browser", "the site is looked at")]
 
 
 def arguments(parser) -> None:
@@ -21,8 +24,15 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     build = Build(toolchain.prepare(tests=True), tests=True)
+    with_course = not options.names and (not options.suite or "notebook" in options.suite)
+    if with_course:
+        system.offer(system.BROWSER)
     say("building everything")
-    build.compile(["all", "meson-test-prereq"])  # what only a test needs is in the second
+    with ThreadPoolExecutor() as pool:  # one waits for the network, the other for the processor
+        installed = pool.submit(install_course) if with_course else None
+        build.compile(["all", "meson-test-prereq"])  # what only a test needs is in the second
+    if installed:
+        installed.result()
     log = FOLDER / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     command = [build.tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *options.names]
@@ -36,6 +46,11 @@ def run(options) -> int:
     colour = "red" if counts["failed"] or status else "green"
     print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))
     return 1 if counts["failed"] or status else 0
+
+
+def install_course() -> None:
+    for group, why in COURSE:
+        environment.install(group, why)
 
 
 def tally(log: str) -> Counter:

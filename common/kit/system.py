@@ -46,6 +46,9 @@ OPENCL = [
     library("OpenCL", "lab 10: OpenCL", "ocl-icd-opencl-dev opencl-headers pocl-opencl-icd",
             "ocl-icd-devel opencl-headers pocl", "ocl-icd opencl-headers pocl", "ocl-icd-devel opencl-headers pocl"),
 ]  # fmt: skip
+# For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
 TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
 
 INSTALL = {
@@ -122,6 +125,20 @@ def provide(needs: list[Need]) -> None:
     if not needs:
         return
     say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
+
+
+def find_browser() -> str | None:
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def offer(browser: Need) -> None:
+    """Installs a browser where that is allowed and none is there; what wants one goes without otherwise."""
+    if find_browser():
+        return
+    try:
+        provide([browser])
+    except KitError:
+        say(f"not installed: {names([browser])}; the tests do without what it would show")
 
 
 def install(needs: list[Need]) -> None:

@@ -1,7 +1,6 @@
 """Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,9 +10,7 @@ import support
 
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
-from kit import links  # noqa: E402
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+from kit import links, system  # noqa: E402
 
 
 def build(folder: Path) -> Path:
@@ -66,7 +63,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
         problems = links.check(site)
-        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        program = system.find_browser()
         try:
             from playwright.sync_api import sync_playwright
         except ImportError:
