@@ -27,6 +27,8 @@ def run(options) -> int:
     if emulated:
         # Grids that fit the machine are those of the GPU that the prediction is for.
         os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
+    else:
+        device.warn_if_busy()
     build = Build(toolchain.prepare(tests=options.peers), tests=options.peers)
     chosen = labs.find(build, solved=True)
     if options.lab:

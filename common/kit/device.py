@@ -3,11 +3,13 @@
 import ctypes
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from . import labs, toolchain
 from .build import Build
 from .console import paint, say
 from .errors import KitError
+from .process import output
 
 # Of the driver's CUdevice_attribute.
 ATTRIBUTES = {
@@ -16,6 +18,7 @@ ATTRIBUTES = {
     "capability_minor": 76, "shared_per_multiprocessor": 81, "registers_per_multiprocessor": 82, "shared_per_block_opt_in": 97,
     "blocks_per_multiprocessor": 106,
 }  # fmt: skip
+BUSY_PERCENT = 5  # of the last second; less is a desktop's
 EXCLUSIVE = {1: "one thread", 2: "prohibited", 3: "one process"}
 
 
@@ -69,6 +72,26 @@ def find() -> Gpu:
     return Gpu(name.value.decode(errors="replace"), memory.value, newest, attributes)
 
 
+def others_at_work() -> str:
+    """Who else uses the first GPU, in words, by nvidia-smi; "" where nobody does, or it cannot be asked."""
+    smi = ["nvidia-smi", "--id=0", "--format=csv,noheader,nounits"]
+    load = output([*smi, "--query-gpu=utilization.gpu"])
+    programs = output([*smi, "--query-compute-apps=pid,process_name,used_memory"])
+    if load.returncode or programs.returncode:
+        return ""
+    found = [[field.strip() for field in line.split(",")] for line in programs.stdout.splitlines() if line.count(",") >= 2]
+    told = [f"{Path(name).name} (process {pid}, {memory} MiB)" for pid, name, memory, *_ in found]
+    percent = load.stdout.strip()
+    if percent.isdigit() and int(percent) >= BUSY_PERCENT:
+        told.insert(0, f"it is {percent} % busy")
+    return ", ".join(told)
+
+
+def warn_if_busy() -> None:
+    if who := others_at_work():
+        say(f"the GPU is in use by others ({who}): times are of what they leave over, and vary")
+
+
 def require(driver, status: int, what: str) -> None:
     if status == 0:
         return
@@ -91,6 +114,7 @@ def run(options) -> int:
         else:
             print(f"No GPU: {reason}.\nEverything but times runs all the same, on the emulator.")
         return 0
+    warn_if_busy()
     measured = None if options.quick else read_bandwidth()
     if options.json:
         known = asdict(gpu) | {"capability": gpu.capability, "peak_gb_per_s": gpu.peak_gb_per_s, "measured_gb_per_s": measured}

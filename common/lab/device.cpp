@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include "cuda_errors.hpp"
 #include "lab.hpp"
 #include "runtime/warpfold_emulator.h"
 
@@ -32,8 +33,7 @@ std::string why_no_gpu() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return cudaGetErrorString(error);
   if (count == 0) return "no CUDA-capable device is detected";
-  if (const cudaError_t unusable = cudaFree(nullptr); unusable != cudaSuccess)
-    return cudaGetErrorString(unusable);
+  if (const cudaError_t unusable = cudaFree(nullptr); unusable != cudaSuccess) return explain(unusable);
   return "";
 }
 
@@ -104,7 +104,7 @@ double peak_bandwidth() {
 void describe(Device& device) {
   cudaDeviceProp properties{};
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, 0); error != cudaSuccess) {
-    throw NoDevice(fmt::format("the device does not describe itself: {}", cudaGetErrorString(error)));
+    throw NoDevice(fmt::format("the device does not describe itself: {}", explain(error)));
   }
   device.name = properties.name;
   device.compute_capability = properties.major * 10 + properties.minor;

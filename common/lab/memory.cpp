@@ -1,5 +1,6 @@
 #include "memory.hpp"
 
+#include "cuda_errors.hpp"
 #include "device.hpp"
 #include "repetition.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::size_t canary_bytes = 256;
 constexpr unsigned char canary = 0xA5;
 
 void require(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw CudaError(fmt::format("{}: {}", what, cudaGetErrorString(error)));
+  if (error != cudaSuccess) throw CudaError(fmt::format("{}: {}", what, explain(error)));
 }
 
 std::vector<DeviceBuffer> scratch_buffers;
@@ -35,7 +36,7 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes, std::size_t offset) : bytes_(bytes
     std::size_t free_bytes = 0, total = 0;
     if (cudaGetLastError() == cudaErrorMemoryAllocation) cudaMemGetInfo(&free_bytes, &total);
     throw CudaError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
-                                free_bytes, total, cudaGetErrorString(error)));
+                                free_bytes, total, explain(error)));
   }
   data_ = static_cast<char*>(allocation_) + before_;
   if (!guarded) return;

@@ -1,5 +1,6 @@
 #include "run.hpp"
 
+#include "cuda_errors.hpp"
 #include "profile.hpp"
 
 #include <fmt/format.h>
@@ -8,10 +9,6 @@
 
 namespace lab {
 namespace {
-
-std::string explain(cudaError_t error) {
-  return fmt::format("{} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
-}
 
 // Errors of a launch or of a kernel that ran. After some, the process's device context is gone for good.
 void collect_errors(Outcome& outcome) {

@@ -1,6 +1,7 @@
 #include "timing.hpp"
 
 #include "bandwidth.hpp"
+#include "cuda_errors.hpp"
 #include "device.hpp"
 #include "run.hpp"
 
@@ -41,7 +42,7 @@ private:
 
 void wait() {
   const cudaError_t error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) throw CudaError(std::string("while timing: ") + cudaGetErrorString(error));
+  if (error != cudaSuccess) throw CudaError("while timing: " + explain(error));
 }
 
 double quantile(const std::vector<double>& sorted, double part) {

@@ -8,9 +8,8 @@
 //
 //   vectorised   16 bytes a load
 //   one_wave     several loads under way in each thread, and no more blocks than the GPU holds at once
-//   last_block   one launch, no addition by atomics: the block that finishes last adds up what the others
-//   left champion     the same in less time after the last load, and a grid chosen for n: to be measured
-//   against CUB
+//   last_block   one launch, no addition by atomics: the block that finishes last adds up the others' sums
+//   champion     the same, sooner after the last load, on a grid chosen for n: to be measured against CUB
 //
 // A sum in a fixed order has the same bits each time. The order here depends on n, on the number of
 // multiprocessors and on the input's alignment, not on which block was faster, for the last two rungs.
@@ -206,11 +205,15 @@ void last_block(const float* input, float* result, std::size_t n, unsigned block
 // words until each is marked. It waits only for blocks that have started, so it cannot wait for ever. It
 // leaves all words 0 for the next launch.
 //
-// One launch at a time, as above.
-constexpr unsigned most_blocks = 16384;
-enum : unsigned long long { present = 1ull << 32 };   // the mark
-__device__ unsigned long long words[2 * most_blocks]; // a value of 8 bytes takes two words, both marked
-__device__ unsigned blocks_started;
+// One launch at a time meets in a workspace. Launches in several streams may run at the same time, so each
+// stream needs one of its own.
+constexpr unsigned most_blocks = 16384, most_streams = 4;
+enum : unsigned long long { present = 1ull << 32 }; // the mark
+struct Workspace {
+  unsigned long long words[2 * most_blocks]; // a value of 8 bytes takes two words, both marked
+  unsigned blocks_started;
+};
+__device__ Workspace workspaces[most_streams]; // all 0
 
 // Words that a thread of the finisher has under way. At one trip to L2 a word, thousands of them would take
 // longer than the rest of the finish; more than a few take registers that the loads before need.
@@ -224,7 +227,7 @@ union Halves {
 };
 
 template <class T>
-__device__ void leave(T value) {
+__device__ void leave(T value, unsigned long long* words) {
   // BEGIN champion
   // TODO: Store value in this block's word, or its two halves in two words, each with the mark `present`, so
   // that a reader who sees the mark sees the value with it. Look at what `volatile` promises. (4 lines)
@@ -233,7 +236,7 @@ __device__ void leave(T value) {
 
 // What all blocks left, combined by `collectors` threads, always in the same order.
 template <class T, class Operator>
-__device__ T collect(unsigned collectors, Operator combine) {
+__device__ T collect(unsigned collectors, Operator combine, unsigned long long* words) {
   T total = Operator::template identity<T>();
   // BEGIN champion
   // TODO: Combine the values of all blocks of this launch into total. Wait for each word until it is marked,
@@ -260,15 +263,16 @@ __device__ T tiles_sum(const Pieces<T>& pieces, Operator combine) {
 
 template <unsigned threads, unsigned loads, class T, class Operator>
 __global__ void __launch_bounds__(threads)
-    champion_kernel(const T* input, T* result, std::size_t n, Operator combine) {
+    champion_kernel(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace) {
   __shared__ T partial[32], partial_of_sums[32];
   __shared__ unsigned shared_ticket;
   unsigned ticket = 0;
-  if (threadIdx.x == 0 && gridDim.x > 1) ticket = atomicInc(&blocks_started, gridDim.x - 1);
+  if (threadIdx.x == 0 && gridDim.x > 1)
+    ticket = atomicInc(&workspaces[workspace].blocks_started, gridDim.x - 1);
   T value = tiles_sum<threads, loads>(Pieces<T>(input, n), combine);
   value = block_reduce(value, partial, combine);
   if (gridDim.x > 1) {
-    if (threadIdx.x == 0) leave(value);
+    if (threadIdx.x == 0) leave(value, workspaces[workspace].words);
     // A few words are collected soonest by one warp, which needs no barrier for that.
     const bool few = gridDim.x <= 32 * words_under_way<T>;
     if (few) {
@@ -280,14 +284,15 @@ __global__ void __launch_bounds__(threads)
       ticket = shared_ticket;
     }
     if (ticket != gridDim.x - 1) return;
-    value = collect<T>(few ? 32 : threads, combine);
+    value = collect<T>(few ? 32 : threads, combine, workspaces[workspace].words);
     value = few ? warp_reduce(value, combine) : block_reduce(value, partial_of_sums, combine);
   }
   if (threadIdx.x == 0) *result = value;
 }
 
 template <unsigned threads, unsigned loads, class T, class Operator>
-void launch_champion(const T* input, T* result, std::size_t n, Operator combine) {
+void launch_champion(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace,
+                     cudaStream_t stream) {
   const std::size_t tiles = lab::ceil_div(n / Vector<T>::size, threads * loads);
   // More blocks than fit at once, where there is the work: a multiprocessor that is done sooner than the
   // others takes another block, which evens out what a fixed share for each cannot. But every block costs the
@@ -296,18 +301,19 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine)
   if (blocks > most_blocks) blocks = most_blocks;
   if (blocks > tiles) blocks = tiles;
   if (blocks == 0) blocks = 1;
-  champion_kernel<threads, loads><<<blocks, threads>>>(input, result, n, combine);
+  champion_kernel<threads, loads><<<blocks, threads, 0, stream>>>(input, result, n, combine, workspace);
 }
 
 // Few elements: small blocks, or most multiprocessors would have nothing to do. Many: large ones, fewer words
 // to collect; but values of 8 bytes take more registers, and of 1024 threads with so many only one block
 // would fit a multiprocessor, with nobody to read while it adds up.
 template <class T, class Operator>
-void reduce(const T* input, T* result, std::size_t n, Operator combine) {
+void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace = 0,
+            cudaStream_t stream = nullptr) {
   if (n * sizeof(T) <= std::size_t{16} << 20) {
-    launch_champion<256, 8>(input, result, n, combine);
+    launch_champion<256, 8>(input, result, n, combine, workspace, stream);
   } else {
-    launch_champion<sizeof(T) == 4 ? 1024 : 512, 4>(input, result, n, combine);
+    launch_champion<sizeof(T) == 4 ? 1024 : 512, 4>(input, result, n, combine, workspace, stream);
   }
 }
 
@@ -319,6 +325,16 @@ void champion(const T* input, T* result, std::size_t n, unsigned) {
 
 // ----------------------------------------------------------------------------------------------------------
 
+// For the error bounds: the blocks that add to one value.
+double blocks_of_wave(const lab::Size& s) {
+  const double useful = double(s.n) / 4 / s.block + 1, resident = lab::resident_blocks(s.block);
+  return useful < resident ? useful : resident;
+}
+double blocks_of_champion(const lab::Size& s) {
+  const double useful = double(s.n) / 8192 + 1, most = 64.0 * lab::multiprocessors();
+  return useful < most ? useful : most;
+}
+
 int main(int argc, char** argv) {
   using lab::Counter, lab::Size;
   const auto one_each = [](const Size& s) { return s.blocks; };
@@ -327,21 +343,26 @@ int main(int argc, char** argv) {
       argc, argv,
       {lab::Rung("vectorised")
            .on(vectorised)
-           .depth([](const Size& s) { return 13 + s.blocks; })
+           .depth([](const Size& s) { return 13 + double(s.n) / 4 / s.block + 1; })
            .promise(lab::at_most(
                Counter::global_load_requests, [](const Size& s) { return double(s.n) / 128 + 4; },
                "a warp that loads 16 bytes a thread asks once for 128 elements")),
        lab::Rung("one_wave")
            .on(one_wave)
-           .depth([](const Size& s) { return 14 + double(s.n) / (s.blocks * s.block + 1) + s.blocks; })
+           .depth([](const Size& s) {
+             const double blocks = blocks_of_wave(s);
+             return 14 + double(s.n) / (blocks * s.block) + blocks;
+           })
            .promise(lab::at_most(
                Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
                "blocks beyond those that the GPU holds at once start only when others end"))
            .promise(lab::equal(Counter::atomic_operations, one_each, "each block adds to the result once")),
        lab::Rung("last_block")
            .on(last_block)
-           .depth(
-               [](const Size& s) { return 26 + double(s.n) / (s.blocks * s.block + 1) + s.blocks / s.block; })
+           .depth([](const Size& s) {
+             const double blocks = blocks_of_wave(s);
+             return 26 + double(s.n) / (blocks * s.block) + blocks / s.block;
+           })
            .promise(lab::equal(Counter::launches, one,
                                "the block that comes last does what a second launch would"))
            .promise(lab::equal(Counter::atomic_operations, one_each,
@@ -352,7 +373,10 @@ int main(int argc, char** argv) {
            .on(champion<double>)
            .on(champion<int>)
            .on(champion<unsigned>)
-           .depth([](const Size& s) { return 30 + double(s.n) / (s.blocks * 256 + 1) + s.blocks / 32; })
+           .depth([](const Size& s) {
+             const double blocks = blocks_of_champion(s);
+             return 30 + double(s.n) / (blocks * 256) + blocks / 32;
+           })
            .promise(lab::equal(Counter::launches, one, "everything happens in one launch"))
            .promise(lab::at_most(Counter::atomic_operations, one_each,
                                  "each block takes one ticket, and that is all"))

@@ -170,6 +170,39 @@ void check_bits(const char* name) {
   REQUIRE(cudaFree(result));
 }
 
+// Launches in several streams at once, each stream with its own workspace.
+void check_streams() {
+  constexpr std::size_t n = 3000001, rounds = 100;
+  int *data = nullptr, *results = nullptr;
+  REQUIRE(cudaMalloc(&data, n * sizeof(int)));
+  REQUIRE(cudaMalloc(&results, rounds * most_streams * sizeof(int)));
+  REQUIRE(cudaMemset(results, 0xa5, rounds * most_streams * sizeof(int)));
+  fill<<<4096, 256>>>(data, n, false);
+  REQUIRE(cudaDeviceSynchronize());
+  cudaStream_t streams[most_streams];
+  for (cudaStream_t& stream : streams) REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (unsigned s = 0; s < most_streams; ++s)
+      reduce(data + s, results + round * most_streams + s, n - 100000 * s - s, Add(), s, streams[s]);
+  }
+  REQUIRE(cudaDeviceSynchronize());
+  std::vector<int> got(rounds * most_streams);
+  REQUIRE(cudaMemcpy(got.data(), results, got.size() * sizeof(int), cudaMemcpyDeviceToHost));
+  for (unsigned s = 0; s < most_streams; ++s) {
+    const auto wanted = static_cast<int>(reference_for(s, n - 100000 * s - s).sum);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      if (got[round * most_streams + s] == wanted) continue;
+      std::printf("not ok: stream %u, launch %zu: %d expected, got %d\n", s, round, wanted,
+                  got[round * most_streams + s]);
+      ++failures;
+      break;
+    }
+    REQUIRE(cudaStreamDestroy(streams[s]));
+  }
+  REQUIRE(cudaFree(data));
+  REQUIRE(cudaFree(results));
+}
+
 } // namespace
 
 int main(int, char** argv) {
@@ -188,6 +221,7 @@ int main(int, char** argv) {
   check_type<double>("double", std::size_t{1} << 27);
   check_bits<float>("float");
   check_bits<double>("double");
-  if (failures == 0) std::printf("ok: every type, operator, size and alignment\n");
+  check_streams();
+  if (failures == 0) std::printf("ok: every type, operator, size and alignment; several streams at once\n");
   return failures != 0;
 }

@@ -78,6 +78,22 @@ class Device(unittest.TestCase):
         attributes = dict.fromkeys(device.ATTRIBUTES, 0) | {"memory_clock_khz": 3201000, "bus_bits": 6016}
         self.assertAlmostEqual(device.Gpu("H200", 0, "CUDA 13.0", attributes).peak_gb_per_s, 4814.3, places=1)
 
+    def others(self, utilisation: str, programs: str, code: int = 0) -> str:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
+            smi = Path(folder) / "nvidia-smi"
+            smi.write_text(f'#!/bin/sh\ncase "$*" in *utilization*) echo "{utilisation}";; *) printf "{programs}";; esac\nexit {code}\n')
+            smi.chmod(0o755)
+            return device.others_at_work()
+
+    def test_a_gpu_that_others_use_is_told_of(self):
+        self.assertEqual(self.others("97", "123, /usr/bin/python3, 4096\\n"), "it is 97 % busy, python3 (process 123, 4096 MiB)")
+        self.assertEqual(self.others("2", "7, train, 10\\n"), "train (process 7, 10 MiB)")
+
+    def test_an_idle_gpu_and_one_that_cannot_be_asked_are_not(self):
+        self.assertEqual(self.others("0", ""), "")
+        self.assertEqual(self.others("[N/A]", ""), "")
+        self.assertEqual(self.others("97", "1, a, 1\\n", code=9), "")
+
 
 if __name__ == "__main__":
     unittest.main()
