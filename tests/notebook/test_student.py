@@ -44,7 +44,7 @@ def expect(told: str, *texts: str) -> None:
 def main() -> None:
     meson, ninja, emulator = sys.argv[1:4]
     with tempfile.TemporaryDirectory() as folder:
-        clone = Path(shutil.copytree(support.ROOT, Path(folder) / "clone", ignore=LEFT_OUT))
+        clone = Path(shutil.copytree(support.ROOT, Path(folder) / "clone", ignore=LEFT_OUT, symlinks=True))
         # The stubs as they are handed out, whatever the one who tests has filled.
         setup = subprocess.run([meson, "setup", clone / "build", clone, "-Dsolutions=true"], text=True, capture_output=True)
         if setup.returncode != 0:
