@@ -71,7 +71,7 @@ def main() -> None:
         if told[0].strip():
             sys.exit(f"FAILED: the first cell said\n{told[0]}")
         expect(told[1], "stays as it is", "todo")
-        expect(told[2], "BuildFailed", "labs/01_naive_atomic/naive_atomic.cu(")
+        expect(told[2], "BuildFailed: labs/01_naive_atomic/naive_atomic.cu(", 'of "labs/01_naive_atomic/naive_atomic.cu".')
         expect(told[3], "CheckFailed", "naive_atomic.cu.bak")
         expect(told[4], "written to labs/01_naive_atomic/naive_atomic.cu", "pass")
         expect(told[5], "pass")

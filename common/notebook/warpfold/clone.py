@@ -40,7 +40,8 @@ class Folder:
     def compile(self, files: list[Path], progress: Progress) -> None:
         """Builds these files and what they need, and nothing else."""
         targets = [os.path.relpath(file, self.path) for file in files]
-        environment = self.environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8"}
+        # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: is not found among the lines.
+        environment = self.environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
         command = [self.ninja, "-C", str(self.path), *targets]
         talk = []
         with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as process:
@@ -57,7 +58,7 @@ def compiler_messages(talk: str) -> str:
     lines = talk.splitlines()
     start = next((i + 2 for i, line in enumerate(lines) if line.startswith("FAILED:")), max(0, len(lines) - 20))
     kept = [line for line in lines[start:] if not line.startswith(("[", "ninja:", "FAILED:"))]
-    return re.sub(r"\S*/(labs|solutions)/(?=\d\d_)", r"\1/", "\n".join(kept[:40])).strip()
+    return re.sub(r"[^\s\"]*/(labs|solutions)/(?=\d\d_)", r"\1/", "\n".join(kept[:40])).strip()
 
 
 _folder: Folder | None = None
