@@ -113,10 +113,20 @@ class Verdicts(unittest.TestCase):
     def test_says_what_is_hazardous_and_where_to_read(self):
         hazard = {"kind": "race-shared", "file": "/a/labs/02_tree/tree.cu", "line": 7, "message": "<m>", "why": "w.", "advice": "do.", "read": "docs/handouts/00_start.md#races"}
         verdict = Verdict(answer("hazard", hazards=[hazard]))
-        self.assertIn("race-shared at labs/02_tree/tree.cu:7: <m> w. do.", str(verdict))
+        self.assertIn("race-shared at labs/02_tree/tree.cu:7: <m>. w. do.", str(verdict))
         self.assertIn("00_start.md#races", str(verdict))
         self.assertIn("&lt;m&gt;", verdict.html())
         self.assertNotIn("<m>", verdict.html())
+
+    def test_says_a_thing_once(self):
+        checks = [{"name": f"n = {n}", "ok": False, "message": "got 0"} for n in range(6)]
+        hazard = {"kind": "race", "message": "m", "why": "w.", "advice": "do.", "read": "docs/handouts/00_start.md#races"}
+        missing = "n = 1: got 0. A step is missing."
+        verdict = Verdict(answer("wrong", reason="n = 0: got 0", diagnosis={"text": missing}, checks=checks, hazards=[hazard] * 2))
+        found = verdict.rungs[0].findings()
+        self.assertEqual(found[0], missing)
+        self.assertEqual(found[1:3], ["race at no line known: m. w. do.", "race at no line known: m."])
+        self.assertEqual(found[3:], ["n = 2: got 0", "n = 3: got 0", "n = 4: got 0", "and 1 more"])
 
 
 class Pictures(unittest.TestCase):

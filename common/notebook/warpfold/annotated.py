@@ -3,6 +3,8 @@
 from html import escape
 from pathlib import Path
 
+from .verdict import explanation
+
 STYLE = """<style>
 .warpfold-profile { overflow-x: auto; margin: 0.4em 0; }
 .warpfold-profile table { border-collapse: collapse; font-size: 0.85em; font-variant-numeric: tabular-nums; width: 100%; }
@@ -91,6 +93,6 @@ def html_row(cells: list[str], source: str, line, span: int) -> str:
     shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
     row = f'<tr class="{kind}"{heat}>{shown}<td class="code">{escape(source)}</td></tr>'
     for hazard in getattr(line, "hazards", None) or []:
-        told = " ".join(hazard[key] for key in ("message", "why", "advice") if hazard.get(key))
+        told = f"{hazard['message']}. {explanation(hazard)}"
         row += f'<tr class="hazard"><td colspan="{span}"><strong>{escape(hazard["kind"])}</strong>: {escape(told)}</td></tr>'
     return row

@@ -59,17 +59,20 @@ class Rung:
         """What is wrong, most telling first, one sentence each."""
         if not self.failed:
             return []
-        found = []
-        if text := self.answer.get("diagnosis", {}).get("text"):
-            found.append(text)
+        diagnosis = self.answer.get("diagnosis", {}).get("text", "")
+        found = [diagnosis] if diagnosis else []
+        explained = set()
         for hazard in self.answer.get("hazards", []):
-            told = f"{hazard['kind']} at {place(hazard)}: {hazard['message']}"
-            found.append(" ".join([told, *(hazard[key] for key in ("why", "advice") if hazard.get(key))]))
-        failures = self.failures()
-        found += [f"{check['name']}: {check.get('message', 'failed')}" for check in failures[:MOST_CHECKS]]
-        if len(failures) > MOST_CHECKS:
-            found.append(f"and {len(failures) - MOST_CHECKS} checks more")
-        return found or [self.answer.get("reason", "")]
+            words = explanation(hazard)
+            found.append(f"{hazard['kind']} at {place(hazard)}: {hazard['message']}." + (f" {words}" if words not in explained else ""))
+            explained.add(words)
+        told = [f"{check['name']}: {check.get('message', 'failed')}" for check in self.failures()]
+        # What the line above and the diagnosis say already is not said again.
+        told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
+        found += told[:MOST_CHECKS]
+        if len(told) > MOST_CHECKS:
+            found.append(f"and {len(told) - MOST_CHECKS} more")
+        return found
 
     def sections(self) -> list[str]:
         """Where the handouts tell of the hazards found, as links from one handout to another."""
@@ -83,6 +86,11 @@ class Rung:
         if self.state == "todo" and self.answer.get("line"):
             return f"{place(self.answer)}: {reason}"
         return reason
+
+
+def explanation(hazard: dict) -> str:
+    """Why it is one, and what to do."""
+    return " ".join(hazard[key] for key in ("why", "advice") if hazard.get(key))
 
 
 def place(entry: dict) -> str:
