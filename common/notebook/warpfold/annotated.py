@@ -8,6 +8,7 @@ from .verdict import explanation
 STYLE = """<style>
 .warpfold-profile { overflow-x: auto; margin: 0.4em 0; }
 .warpfold-profile table { border-collapse: collapse; font-size: 0.85em; font-variant-numeric: tabular-nums; width: 100%; }
+.warpfold-profile table { table-layout: auto; }
 .warpfold-profile caption { text-align: left; padding: 0.3em 0; }
 .warpfold-profile th, .warpfold-profile td { padding: 0.05em 0.5em; text-align: right; white-space: nowrap; border: 0; }
 .warpfold-profile td.code { text-align: left; white-space: pre; font-family: monospace; width: 100%; }

@@ -8,7 +8,7 @@ from pathlib import Path
 from . import clone, plots, regions
 from .annotated import Annotated
 from .progress import Progress
-from .verdict import LabError, Verdict
+from .verdict import STYLE, LabError, Verdict
 
 
 def solved_by_default() -> bool:
@@ -197,4 +197,4 @@ class Source:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         shown = "".join(f"<div class=faint>{escape(self.file)}:{line}</div><pre>{escape(text)}</pre>" for line, text in self.parts)
-        return {"text/plain": str(self), "text/html": f'<div class="warpfold">{shown}</div>'}
+        return {"text/plain": str(self), "text/html": f'{STYLE}<div class="warpfold">{shown}</div>'}

@@ -12,7 +12,7 @@ STYLE = (
     "<style>\n.warpfold { font-size: 0.95em; line-height: 1.45; margin: 0.4em 0; }\n"
     ".warpfold .state { display: inline-block; min-width: 7em; font-weight: 700; }\n"
     ".warpfold ul { margin: 0.2em 0 0.4em 1.2em; padding: 0; } .warpfold .faint { opacity: 0.8; }\n"
-    ".warpfold pre { white-space: pre-wrap; margin: 0.3em 0; }\n"
+    ".warpfold pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; margin: 0.3em 0; }\n"
     + themed(".warpfold .pass", "color: #1a7f37", "color: #57d06f")
     + themed(".warpfold .open", "color: #7a6200", "color: #dfc84a")
     + themed(".warpfold .fail", "color: #b3261e", "color: #ff8a80")
