@@ -50,8 +50,9 @@ class Picture:
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         label = escape(self.text.heading, quote=True)
         figure = f'<figure style="margin: 0.5em 0; overflow-x: auto">{self.svg.replace("<svg ", f"<svg role=img aria-label={chr(34)}{label}{chr(34)} ", 1)}'
+        caption = f"<figcaption>{escape(self.text.heading)}</figcaption>"
         details = f"<details><summary>The same in figures</summary>{self.text.html()}</details></figure>"
-        return {"text/plain": str(self), "text/html": figure + details}
+        return {"text/plain": str(self), "text/html": figure + caption + details}
 
 
 def axes(count: int, rows: int):
