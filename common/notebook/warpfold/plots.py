@@ -10,6 +10,13 @@ TELLING = ("warp_instructions", "global_load_sectors", "bank_conflicts", "atomic
 LOG_FROM = 50  # largest over smallest from which a scale is logarithmic
 
 
+TABLE_STYLE = (
+    "<style>.warpfold-table th, .warpfold-table td { text-align: right; padding: 0.15em 0.4em; font-variant-numeric: tabular-nums; }\n"
+    ".warpfold-table th:first-child, .warpfold-table td:first-child { text-align: left; }\n"
+    ".warpfold-table td { white-space: nowrap; }</style>"
+)
+
+
 class Note(str):
     """A sentence in place of a picture that cannot be drawn."""
 
@@ -32,7 +39,8 @@ class Table:
     def html(self) -> str:
         head = "".join(f'<th scope="col">{escape(title)}</th>' for title in self.columns)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
-        return f"<table><caption>{escape(self.heading)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        caption = f"<caption>{escape(self.heading)}</caption>"
+        return f'{TABLE_STYLE}<table class="warpfold-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": self.html()}
