@@ -52,7 +52,7 @@ def sphinx(edition: str, out: Path) -> None:
     say(f"running the handouts and building the {edition}'s edition; this takes some minutes")
     shutil.rmtree(out, ignore_errors=True)
     tags = ["-t", "instructor"] if edition == "instructor" else []
-    command = [environment.python(), "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", *tags]
+    command = [environment.python(), "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html", *tags]
     command += ["-d", str(OWN / "docs" / f"{edition}-trees"), str(ROOT / "docs"), str(out)]
     solved = {"WARPFOLD_SOLVED": "1"} if edition == "instructor" else {}
     LOGS.mkdir(parents=True, exist_ok=True)
