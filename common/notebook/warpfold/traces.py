@@ -12,6 +12,8 @@ from .theme import themed
 from .verdict import LabError
 
 FRAME_HEIGHT = 620  # pixels
+# A still stands on the ground of the page around it: JupyterLab's or the site's.
+GROUND = "var(--jp-layout-color0, var(--color-background-primary, transparent))"
 
 
 class Frame:
@@ -75,7 +77,7 @@ def colours() -> str:
     from kit import trace_drawing
 
     sets = re.findall(r"svg \{(.*?)\}", trace_drawing.COLOURS, re.DOTALL)
-    light, dark = (re.sub(r"--ground:[^;]*;", "--ground: transparent;", each).strip() for each in sets)
+    light, dark = (re.sub(r"--ground:[^;]*;", f"--ground: {GROUND};", each).strip() for each in sets)
     return themed(".warpfold-still", light, dark)
 
 
