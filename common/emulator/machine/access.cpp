@@ -30,8 +30,18 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
   return found && found->end() < first + bytes ? found->end() : first;
 }
 
+// Of each operation the first few bad accesses are told of. A loop that has lost its way makes millions, and
+// finding the words takes long; so each counts as many instructions, too: whoever wanders in the void for
+// ever is stopped no later than others.
+bool is_told(Warp& warp, const Operation* op) {
+  constexpr std::uint32_t told = 64;
+  warp.block->steps += 1024;
+  return ++warp.worker->refusals[op->index] <= told;
+}
+
 void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
                    std::uint32_t lanes) {
+  if (!is_told(warp, op)) return;
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
   auto near = memory.nearest(bad);
@@ -52,6 +62,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
 
 void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
                        AccessKind kind, std::uint32_t lanes) {
+  if (!is_told(warp, op)) return;
   refuse_access(
       warp, op, Fault::Kind::misaligned,
       fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width),
@@ -159,14 +170,15 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
   if (offset + width > size || offset > size) {
-    refuse_access(
-        warp, op, Fault::Kind::out_of_bounds,
-        fmt::format(
-            "{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
-            "given at the launch)",
-            verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
-            grid.shape.dynamic_shared),
-        lanes);
+    if (is_told(warp, op))
+      refuse_access(
+          warp, op, Fault::Kind::out_of_bounds,
+          fmt::format(
+              "{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
+              "given at the launch)",
+              verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
+              grid.shape.dynamic_shared),
+          lanes);
     return warp.worker->nowhere();
   }
   if (offset % width) {
@@ -180,10 +192,11 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
                     AccessKind kind) {
   std::uint32_t stride = warp.worker->local_stride;
   if (offset + width > stride || offset > stride) {
-    refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                  fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
-                              width, static_cast<std::int64_t>(offset), stride),
-                  1u << lane);
+    if (is_told(warp, op))
+      refuse_access(warp, op, Fault::Kind::out_of_bounds,
+                    fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
+                                width, static_cast<std::int64_t>(offset), stride),
+                    1u << lane);
     return warp.worker->nowhere();
   }
   if (offset % width) {

@@ -219,9 +219,6 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   Fault fault = make_fault(warp, op, kind, message, lanes);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
-  // It takes as long as many instructions: whoever wanders in the void for ever is stopped no later than
-  // others.
-  warp.block->steps += 1024;
   std::lock_guard lock(grid.mutex);
   if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
 }

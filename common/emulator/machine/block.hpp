@@ -103,8 +103,9 @@ struct Pattern {
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;     // by operation
-  std::vector<KnownRange> ranges; // by operation
+  std::vector<Tally> tallies;          // by operation
+  std::vector<KnownRange> ranges;      // by operation
+  std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory a lane
   std::vector<std::unique_ptr<Block>> resident, spare;
