@@ -252,7 +252,7 @@ private:
       // What nobody has touched yet is still to do, though it is told apart from what is right.
       const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
       if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
-      all_ran = all_ran && result.state == State::pass;
+      all_ran = all_ran && result.state == State::pass && !untouched;
     }
     // A lab that still has a TODO has not failed, and has not passed either.
     return all_ran || options_.json || options_.profile || options_.time ? 0 : exit_skipped;

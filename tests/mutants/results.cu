@@ -48,7 +48,7 @@ __global__ void only_block_0(const float* input, float* result, std::size_t n) {
 __global__ void result_stored(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT result_stored: state=wrong kind=race-global diagnosis=overwritten
+  // MUTANT result_stored: state=wrong kind=race-global diagnosis=any
   // Stored, not added: every block overwrites the others' sums.
   if (threadIdx.x == 0) *result = sum;
 }
