@@ -68,6 +68,20 @@ __global__ void naive_plain(const float* input, float* result, std::size_t n) {
   if (i < n) *result += input[i];
 }
 
+__global__ void gaps_between_values(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  float values[8];
+  const unsigned first = threadIdx.x % 2;
+  values[first] = own_element(input, n);
+  values[2 + first] = 0;
+  float sum = 0;
+  // MUTANT gaps_between_values: state=wrong|hazard kind=uninitialised diagnosis=any
+  // A thread adds up all places of its array, of which it has filled two.
+  for (unsigned i = 0; i < 8 * gridDim.z; ++i) sum += values[i];
+  sum = tree_sum(sum, partial);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
 __global__ void atomic_at_block(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
@@ -282,6 +296,7 @@ int main(int argc, char** argv) {
        Rung("result_stored").on(in_blocks<result_stored>).promise(one_atomic_a_block()),
        Rung("plain_addition").on(in_blocks<plain_addition>).promise(one_atomic_a_block()),
        Rung("naive_plain").on(in_blocks<naive_plain>),
+       Rung("gaps_between_values").on(in_blocks<gaps_between_values>).promise(one_atomic_a_block()),
        Rung("atomic_at_block").on(in_blocks<atomic_at_block>).promise(one_atomic_a_block()),
        Rung("identity_of_products").on(in_blocks<identity_of_products>).promise(one_atomic_a_block()),
        Rung("maximum_from_0").on(maximum_from_0).with(lab::Operator::max),

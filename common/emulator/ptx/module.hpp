@@ -156,6 +156,7 @@ struct Module {
   int version_major = 0, version_minor = 0;  // .version 9.0
   int target = 0;                            // .target sm_75 is 75; suffixes (sm_90a) are kept in target_suffix
   std::string target_suffix;
+  bool is_debug = false;                     // compiled with -G: every variable lies in local memory
   std::vector<std::string> files{""};        // by order of appearance; files[0] is ""
   // Where an instruction is charged to. For inlined code it is the outermost `inlined_at` position, so that a
   // shuffle counts on the student's line, not in NVIDIA's header. `line 0` repeats the line before.

@@ -78,7 +78,8 @@ void Parser::version() {
 void Parser::target() {
   do {
     const std::string_view name = take_word("a target such as sm_75");
-    if (!name.starts_with("sm_")) continue; // texmode_independent, debug, map_f64_to_f32
+    if (name == "debug") module_.is_debug = true;
+    if (!name.starts_with("sm_")) continue; // texmode_independent, map_f64_to_f32
     std::size_t end = 3;
     int number = 0;
     while (end < name.size() && name[end] >= '0' && name[end] <= '9' && number < 10000) {

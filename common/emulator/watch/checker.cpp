@@ -3,7 +3,9 @@
 #include "naming.hpp"
 #include "words.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <fmt/format.h>
 
 namespace warpfold::watch {
 
@@ -26,6 +28,10 @@ struct Checker::Notes {
   BlockOrigins origins;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none to be had any more
   std::vector<Recent> recent;                   // by warp and operation: origins that may be used again
+
+  // Bytes of local memory that their threads have written, lane after lane; of the block that uses it.
+  std::vector<bool> local;
+  bool local_is_used = false;
 
   std::uint32_t now() const { return origins.next(); }
 };
@@ -51,6 +57,7 @@ Checker::Notes& Checker::notes(const machine::Block& block) {
 void Checker::block_begin(const machine::Block& block) {
   if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
   Notes& mine = notes(block);
+  mine.local_is_used = false;
   const bool clock_began_anew = mine.origins.begin_block();
   mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
   if (clock_began_anew) mine.order = {}, mine.recent.clear();
@@ -141,8 +148,11 @@ bool Checker::row(const machine::RowAccess& access) {
 }
 
 void Checker::access(const machine::Access& access) {
-  if (access.space == ptx::Space::local) return;
   Notes& mine = notes(*access.warp.block);
+  if (access.space == ptx::Space::local) {
+    if (checks_.initialisation) check_local(mine, access);
+    return;
+  }
   check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
@@ -218,6 +228,29 @@ void Checker::check_written(const machine::Access& access) {
   }
 }
 
+// Told of only where no byte of the access was written. In a debug build each copy of a variable is made
+// through local memory, padding and all, so that nothing follows from such a read.
+void Checker::check_local(Notes& mine, const machine::Access& access) {
+  if (grid_->code.module->is_debug) return;
+  const machine::Block& block = *access.warp.block;
+  const std::uint64_t stride = block.worker.local_stride;
+  if (!mine.local_is_used) {
+    mine.local.assign(block.warps.size() * warp_lanes * stride, false);
+    mine.local_is_used = true;
+  }
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t offset = access.addresses[lane];
+    if (offset + access.width > stride) continue; // a bad access, told of as one
+    auto first = mine.local.begin() +
+                 static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
+    auto end = first + access.width;
+    const bool unknown = access.kind == AccessKind::load && std::find(first, end, true) == end;
+    if (unknown) report_uninitialised(access, lane, offset);
+    if (unknown || access.kind != AccessKind::load) std::fill(first, end, true);
+  }
+}
+
 void Checker::check_input(const machine::Access& access) {
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -263,11 +296,12 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
 
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
   if (!is_new("uninitialised", access.operation, ~0u)) return;
-  bool shared = access.space == ptx::Space::shared;
+  const std::string place =
+      access.space == ptx::Space::shared  ? shared_name(grid_->code, address, access.width)
+      : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
+                                          : global_name(memory_, address, access.width);
   Hazard hazard = describe_uninitialised(
-      thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
-      shared ? shared_name(grid_->code, address, access.width) : global_name(memory_, address, access.width),
-      shared);
+      thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane), place, access.space);
   hazard.where = grid_->code.line_of(access.operation);
   recorder_.add(std::move(hazard));
 }

@@ -55,6 +55,7 @@ private:
   std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
+  void check_local(Notes& notes, const machine::Access& access);
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
     return begin < input_end_ && begin + size > input_begin_;
   }

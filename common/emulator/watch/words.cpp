@@ -146,15 +146,23 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
   return hazard;
 }
 
-Hazard describe_uninitialised(const std::string& thread, const std::string& place, bool shared) {
+Hazard describe_uninitialised(const std::string& thread, const std::string& place, ptx::Space space) {
   Hazard hazard;
   hazard.kind = "uninitialised";
   hazard.message = fmt::format("{} reads {}, which nothing has written", thread, place);
-  hazard.why = shared ? "Shared memory holds what the block before left in it."
-                      : "Memory from cudaMalloc holds whatever was there before.";
-  hazard.advice =
-      shared ? "Let every thread store first, the ones without an element the identity, then a barrier."
-             : "Copy to it or cudaMemset it before the launch, or write it before reading.";
+  switch (space) {
+  case ptx::Space::shared:
+    hazard.why = "Shared memory holds what the block before left in it.";
+    hazard.advice = "Let every thread store first, the ones without an element the identity, then a barrier.";
+    break;
+  case ptx::Space::local:
+    hazard.why = "An array of a thread's own holds whatever was there before.";
+    hazard.advice = "Give every element a value where the array is declared: float values[4] = {};";
+    break;
+  default:
+    hazard.why = "Memory from cudaMalloc holds whatever was there before.";
+    hazard.advice = "Copy to it or cudaMemset it before the launch, or write it before reading.";
+  }
   return hazard;
 }
 

@@ -20,7 +20,7 @@ struct Race {
 // The hazard's places are left to the caller; of a race, the kind too.
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
-Hazard describe_uninitialised(const std::string& thread, const std::string& place, bool shared);
+Hazard describe_uninitialised(const std::string& thread, const std::string& place, ptx::Space space);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);
 
 } // namespace warpfold::watch
