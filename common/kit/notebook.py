@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from . import environment, toolchain
+from . import environment, labs, toolchain
 from .build import Build
 from .console import say
 from .errors import USAGE, KitError
@@ -31,7 +31,9 @@ def run(options) -> int:
     environment.install("notebook", "the handouts open in JupyterLab")
     if options.ipynb:
         return export(options.ipynb)
-    Build(toolchain.prepare())
+    build = Build(toolchain.prepare())
+    say("building the labs, so that the first cell need not")
+    labs.compile(build, labs.find(build, solved=False))
     command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
     command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
     command += ["--no-browser"] if options.no_browser else []
