@@ -61,7 +61,6 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
   }
   allocations_[begin] = {begin, size, kind, true, std::move(label)};
   if (counted) used_ += size;
-  ++generation_;
   return reinterpret_cast<void*>(begin);
 }
 
@@ -73,7 +72,6 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
   if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first)
     return false;
   allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory"};
-  ++generation_;
   return true;
 }
 
@@ -82,7 +80,6 @@ bool AddressSpace::release(void* begin) {
   auto found = allocations_.find(reinterpret_cast<std::uint64_t>(begin));
   if (found == allocations_.end() || !found->second.live) return false;
   Allocation& allocation = found->second;
-  ++generation_;
   if (allocation.kind == MemoryKind::registered) {
     allocations_.erase(found);
     return true;

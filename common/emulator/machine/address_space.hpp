@@ -60,9 +60,6 @@ public:
     for (const auto& [begin, allocation] : allocations_)
       if (allocation.live && allocation.kind == kind) visit(allocation);
   }
-  // Raised by each allocate and release: what was looked up under an older generation must be looked up
-  // again.
-  std::uint64_t generation() const { return generation_; }
 
 private:
   mutable std::mutex mutex_;
@@ -71,7 +68,6 @@ private:
   std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
   std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0,
                 quarantined_ = 0;
-  std::uint64_t generation_ = 1;
   void give_back_oldest();
 };
 

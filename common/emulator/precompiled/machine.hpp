@@ -1,5 +1,5 @@
-// Headers that most of the emulator's files read, compiled once (cpp_pch): a third of the build's time is
-// theirs. Each file still includes what it uses.
+// Headers that most of the machine's files read, compiled once (cpp_pch). Each file still includes what it
+// uses.
 #pragma once
 
 #include <fmt/format.h>

@@ -2,8 +2,9 @@
 //
 // An origin is one operation of one warp between two synchronisations. Its moment tells when, by the clock of
 // the worker that runs the block, so "before the last barrier" is a comparison of moments. A shadow cell
-// holds an origin's number and a lane. Origins in shared memory are forgotten with their block, and their
-// number is their moment; those in global memory are kept for the launch, and are numbered through it.
+// holds an origin's number and a lane. Origins in shared memory are forgotten at the block's next barrier,
+// and their number is their moment; those in global memory are kept for the launch, and are numbered through
+// it.
 #pragma once
 
 #include "machine/code.hpp"
@@ -35,9 +36,9 @@ struct Origin {
   std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistory
   std::uint32_t moment = 0;                   // when, by the clock of the block
   std::uint8_t warp : 6 = 0;
-  bool is_atomic : 1 = false,
-                   is_strong : 1 = false; // strong: at least relaxed, so that two of them are no race
-  std::uint8_t width = 0;                 // bytes a lane
+  bool is_atomic : 1 = false;
+  bool is_strong : 1 = false; // at least relaxed, so that two of them are no race
+  std::uint8_t width = 0;     // bytes a lane
   // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
   static constexpr std::uint8_t many_places = 255;
   std::uint8_t place = 0;
