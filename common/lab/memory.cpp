@@ -2,6 +2,7 @@
 
 #include "cuda_errors.hpp"
 #include "device.hpp"
+#include "profile.hpp"
 #include "repetition.hpp"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ std::size_t scratch_used = 0;
 
 } // namespace
 
-DeviceBuffer::DeviceBuffer(std::size_t bytes, std::size_t offset) : bytes_(bytes) {
+DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset)
+    : name_(std::move(name)), bytes_(bytes) {
   const bool guarded = !on_emulator();
   before_ = guarded ? canary_bytes + offset : offset;
   after_ = guarded ? canary_bytes : 0;
@@ -39,13 +41,14 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes, std::size_t offset) : bytes_(bytes
                                 free_bytes, total, explain(error)));
   }
   data_ = static_cast<char*>(allocation_) + before_;
+  name_memory(data_, name_);
   if (!guarded) return;
   require(cudaMemset(allocation_, canary, before_), "cudaMemset");
   require(cudaMemset(static_cast<char*>(data_) + bytes_, canary, after_), "cudaMemset");
 }
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
-    : allocation_(std::exchange(other.allocation_, nullptr)), data_(other.data_), bytes_(other.bytes_),
+    : name_(std::move(other.name_)), allocation_(std::exchange(other.allocation_, nullptr)), data_(other.data_), bytes_(other.bytes_),
       before_(other.before_), after_(other.after_) {}
 
 DeviceBuffer::~DeviceBuffer() {
@@ -57,12 +60,12 @@ std::string DeviceBuffer::damage() const {
   std::vector<unsigned char> guard(std::max(before_, after_));
   require(cudaMemcpy(guard.data(), allocation_, before_, cudaMemcpyDeviceToHost), "reading the canary");
   for (std::size_t i = before_; i-- > 0;) {
-    if (guard[i] != canary) return fmt::format("{} bytes before its start", before_ - i);
+    if (guard[i] != canary) return fmt::format("{} bytes before the start of {}", before_ - i, name_);
   }
   require(cudaMemcpy(guard.data(), static_cast<char*>(data_) + bytes_, after_, cudaMemcpyDeviceToHost),
           "reading the canary");
   for (std::size_t i = 0; i < after_; ++i) {
-    if (guard[i] != canary) return fmt::format("{} bytes past its end", i);
+    if (guard[i] != canary) return fmt::format("{} bytes past the end of {}", i, name_);
   }
   return "";
 }
@@ -92,7 +95,7 @@ std::size_t first_change(const Sequence& input, const void* device_memory) {
   }
   if (read.size() == bytes) return input.n;
   // The first period is as it was; what comes after is compared with it on the device.
-  const DeviceBuffer found(sizeof(unsigned long long));
+  const DeviceBuffer found("found", sizeof(unsigned long long));
   auto* const first = static_cast<unsigned long long*>(found.data());
   require(cudaMemset(first, 0xff, sizeof *first), "cudaMemset");
   launch_find_difference(device_memory, bytes / 4, read.size() / 4, 8 * multiprocessors(), first);
@@ -117,7 +120,7 @@ void* scratch_bytes(std::size_t bytes) {
   if (turn < scratch_buffers.size() && scratch_buffers[turn].bytes() == bytes)
     return scratch_buffers[turn].data();
   while (scratch_buffers.size() > turn) scratch_buffers.pop_back();
-  scratch_buffers.emplace_back(bytes);
+  scratch_buffers.emplace_back(fmt::format("scratch {}", turn + 1), bytes);
   return scratch_buffers.back().data();
 }
 

@@ -17,18 +17,21 @@ struct CudaError : std::runtime_error {
 
 class DeviceBuffer {
 public:
-  // `bytes` bytes that start `offset` bytes after an address aligned to 256. Throws CudaError.
-  DeviceBuffer(std::size_t bytes, std::size_t offset = 0);
+  // `bytes` bytes that start `offset` bytes after an address aligned to 256; `name` is what is said of them.
+  // Throws CudaError.
+  DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset = 0);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept;
   DeviceBuffer& operator=(DeviceBuffer&&) = delete;
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // "" while what surrounds the buffer is as it was, else where it was written.
+  // "" while what surrounds the buffer is as it was, else where it was written: "4 bytes past the end of
+  // input".
   std::string damage() const;
 
 private:
+  std::string name_;
   void* allocation_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0, before_ = 0, after_ = 0;

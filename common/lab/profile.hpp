@@ -28,6 +28,10 @@ void limit_steps(std::size_t warp_instructions);
 // no emulator.
 void protect_input(const void* begin, std::size_t bytes);
 
+// From now on, hazards and traces call the allocation that holds `begin` by this name, and count its elements
+// from there. Nothing where this is no emulator.
+void name_memory(const void* begin, const std::string& name);
+
 // The value of a counter, as counters.def says.
 double value_of(Counter counter, const Profile& profile, Type type);
 std::string_view name_of(Counter counter);

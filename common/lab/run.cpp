@@ -52,7 +52,7 @@ std::string describe(const Case& given) {
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {
   const std::size_t width = size_of(variant.type);
   Outcome outcome;
-  DeviceBuffer data(given.n * width, given.offset * width), result(given.rows * width);
+  DeviceBuffer data("input", given.n * width, given.offset * width), result("result", given.rows * width);
   upload(input, data.data());
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
@@ -67,10 +67,8 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
       outcome.input_change = fmt::format("the input was changed, first at element {}", at);
     }
   }
-  const std::pair<const char*, std::string> guarded[] = {
-      {"input", data.damage()}, {"result", result.damage()}, {"scratch memory", scratch_run.damage()}};
-  for (const auto& [what, where] : guarded) {
-    if (!where.empty()) outcome.damage = fmt::format("memory was written {} ({})", where, what);
+  for (const std::string& where : {data.damage(), result.damage(), scratch_run.damage()}) {
+    if (!where.empty()) outcome.damage = fmt::format("memory was written {}", where);
   }
   return outcome;
 }

@@ -52,7 +52,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   // As many rows as make the matrix about square; what is left over is not used.
   if (!variant.by_rows) rows = 1;
   if (variant.by_rows && rows == 0) rows = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
-  DeviceBuffer data(n * size_of(variant.type)), result(rows * size_of(variant.type));
+  DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());
   fill_poison(variant.type, Kind::exact, rows, result.data());
   Recorded recorded = record([&] {

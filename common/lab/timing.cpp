@@ -101,7 +101,7 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
   const std::size_t rows = variant.by_rows ? static_cast<std::size_t>(std::sqrt(static_cast<double>(n))) : 1;
   const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
   const Rotation rotation(bytes);
-  DeviceBuffer inputs(rotation.bytes()), result(std::max<std::size_t>(rows, 1) * width);
+  DeviceBuffer inputs("inputs", rotation.bytes()), result("result", std::max<std::size_t>(rows, 1) * width);
   char* const base = static_cast<char*>(inputs.data());
   for (std::size_t i = 0; i < rotation.slots; ++i) {
     if (i == 0) {
@@ -132,7 +132,7 @@ double measured_bandwidth() {
     cudaMemGetInfo(&free_bytes, &total);
     // Far beyond L2, and no more than half of what is free.
     const std::size_t bytes = std::min(std::size_t{1} << 31, free_bytes / 2) / 4096 * 4096;
-    DeviceBuffer data(bytes), sink(256);
+    DeviceBuffer data("data", bytes), sink("sink", 256);
     cudaMemset(data.data(), 1, bytes);
     double fastest = 0;
     for (const unsigned blocks_each : {1u, 2u, 4u, 32u}) {

@@ -1,6 +1,7 @@
 #include "address_space.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <new>
 #include <sys/mman.h>
 
@@ -59,7 +60,7 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
     begin = top_;
     top_ += needed;
   }
-  allocations_[begin] = {begin, size, kind, true, std::move(label)};
+  allocations_[begin] = {begin, size, kind, true, std::move(label), begin};
   if (counted) used_ += size;
   return reinterpret_cast<void*>(begin);
 }
@@ -71,7 +72,7 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
   if (next != allocations_.end() && next->second.live && next->first < first + size) return false;
   if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first)
     return false;
-  allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory"};
+  allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory", first};
   return true;
 }
 
@@ -95,6 +96,17 @@ bool AddressSpace::release(void* begin) {
   quarantined_ += allocation.size;
   while (quarantined_ > quarantine_bytes && quarantine_.size() > 1) give_back_oldest();
   return true;
+}
+
+void AddressSpace::name(const void* begin, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto address = reinterpret_cast<std::uint64_t>(begin);
+  const auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return;
+  Allocation& allocation = std::prev(after)->second;
+  if (!allocation.live || address >= allocation.end()) return;
+  allocation.label = fmt::format("{} ({} bytes)", name, allocation.end() - address);
+  allocation.origin = address;
 }
 
 void AddressSpace::give_back_oldest() {

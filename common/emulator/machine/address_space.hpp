@@ -18,7 +18,8 @@ struct Allocation {
   std::uint64_t size = 0;  // bytes the program asked for; what lies between is guard zone
   MemoryKind kind{};
   bool live = true;  // false once freed; kept, so that a use after free can be named
-  std::string label; // a variable's name, or "allocation 3 (1024 bytes)"
+  std::string label;        // a variable's name, or "allocation 3 (1024 bytes)"
+  std::uint64_t origin = 0; // where its elements are counted from: `begin` plus what the program left free
   std::uint64_t end() const { return begin + size; }
 };
 
@@ -43,6 +44,8 @@ public:
   // Frees what `allocate` or `add_registered` gave. False where `begin` is not the start of a live
   // allocation.
   bool release(void* begin);
+  // Calls the live allocation that holds `begin` by this name, and counts its elements from there.
+  void name(const void* begin, const std::string& name);
 
   std::optional<Allocation> find(std::uint64_t address) const; // the live allocation that holds the address
   std::optional<Allocation>

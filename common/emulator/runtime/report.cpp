@@ -99,4 +99,8 @@ int warpfold_emulator_option(const char* name, const char* value) {
 void warpfold_emulator_input(const void* begin, size_t size) {
   if (warpfold::watch::Checker* checker = Runtime::get().checker()) checker->name_input(begin, size);
 }
+
+void warpfold_emulator_name(const void* begin, const char* name) {
+  if (name) Runtime::get().memory.name(begin, name);
+}
 }

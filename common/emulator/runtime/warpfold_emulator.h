@@ -30,6 +30,10 @@ int warpfold_emulator_option(const char* name, const char* value);
  * names none. */
 void warpfold_emulator_input(const void* begin, size_t size);
 
+/* In what is said from now on, the device memory that was allocated with the byte at `begin` in it is called
+ * `name`, and its elements are counted from `begin`. Nothing where no live allocation holds `begin`. */
+void warpfold_emulator_name(const void* begin, const char* name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -41,8 +41,10 @@ std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigne
 std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width) {
   auto allocation = memory.find(address);
   if (!allocation) return fmt::format("0x{:x}", address);
-  std::uint64_t inside = address - allocation->begin;
-  if (allocation->size == width) return allocation->label;
+  if (address < allocation->origin)
+    return fmt::format("{} bytes before {}", allocation->origin - address, allocation->label);
+  const std::uint64_t inside = address - allocation->origin;
+  if (allocation->end() - allocation->origin == width) return allocation->label;
   if (inside % width) return fmt::format("byte {} of {}", inside, allocation->label);
   return fmt::format("element {} of {}", inside / width, allocation->label);
 }

@@ -169,7 +169,7 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind) {
   Hazard hazard;
   hazard.kind = "input-written";
-  hazard.message = fmt::format("{} {} {}, which is input", thread, verb(kind), place);
+  hazard.message = fmt::format("{} {} {}, which kernels may only read", thread, verb(kind), place);
   hazard.why = "Whoever launched the kernel still needs the input as it was.";
   hazard.advice = "Keep what the threads work out in registers, in shared memory or in memory of your own.";
   return hazard;

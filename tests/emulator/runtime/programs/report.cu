@@ -10,6 +10,10 @@ __global__ void write_to(int* where, int value) {
   where[value] = value;
 }
 
+__global__ void write_to_read(int* where, int value) {
+  where[0] = where[value];
+}
+
 template <typename Function>
 Function* look_up(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -25,7 +29,12 @@ void report(const char* what) {
     std::printf("  %.*s\n", static_cast<int>(std::strcspn(at, ",")), at);
 }
 
+bool report_says(const char* words) {
+  return std::strstr(look_up<const char*()>("warpfold_emulator_report")(), words) != nullptr;
+}
+
 int main() {
+  look_up<int(const char*, const char*)>("warpfold_emulator_option")("checks", "all");
   look_up<void()>("warpfold_emulator_reset")();
   SHOW_VALUE(look_up<int()>("warpfold_emulator_interface")());
   int* memory;
@@ -38,9 +47,15 @@ int main() {
   report("never asked");
   look_up<void()>("warpfold_emulator_reset")();
   report("after a reset");
+  // Elements count from where the name is given: two of the ten numbers lie before it.
+  look_up<void(const void*, const char*)>("warpfold_emulator_name")(memory + 2, "numbers");
+  write_to_read<<<1, 1>>>(memory, 5);
+  SHOW(cudaDeviceSynchronize());
+  SHOW_VALUE(report_says("element 3 of numbers (32 bytes)"));
   write_to<<<1, 1>>>(memory, 1000);
   SHOW(cudaGetLastError());
   report("after a fault");
+  SHOW_VALUE(report_says("past the end of numbers (32 bytes)"));
   // With WARPFOLD_REPORT the fault is on disk already, whatever becomes of the program.
   if (const char* path = std::getenv("WARPFOLD_REPORT")) {
     char text[65536] = {};
