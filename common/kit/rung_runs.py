@@ -34,6 +34,7 @@ class Run:
 def arguments(parser) -> None:
     parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
     parser.add_argument("--n", metavar="N", help="elements: 1000, 2^20")
+    parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads a block")
     parser.add_argument("--solutions", action="store_true", help="the solved file in place of yours")
 
@@ -61,9 +62,9 @@ def todo_text(rung: dict) -> str:
 
 def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
     words = ["--json", "--profile", "--device", "emulator", "--rung", rung]
-    for name in ("n", "block"):
-        if getattr(options, name) is not None:
-            words += [f"--{name}", str(getattr(options, name))]
+    for name in ("n", "rows", "block"):
+        if (value := getattr(options, name, None)) is not None:
+            words += [f"--{name}", str(value)]
     with tempfile.TemporaryDirectory() as folder:
         report, trace = Path(folder) / "report.json", Path(folder) / "trace.json"
         environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}

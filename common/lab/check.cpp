@@ -205,13 +205,15 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   const unsigned block = block_for(rung, options);
   const bool rounding = has_rounding(rung, variant);
   std::vector<Case> cases;
-  if (variant.by_rows) {
-    add_row_cases(cases, block, rounding);
+  if (options.n) {
+    const std::size_t rows = rows_for(variant, *options.n, options.rows);
+    const std::size_t n = rows > 0 ? *options.n / rows * rows : 0;
+    cases = {{Kind::exact, n, rows, block, 0}, {Kind::exact, n, rows, block, 1}};
+    if (rounding) cases.push_back({Kind::rounding, n, rows, block, 0});
     return cases;
   }
-  if (options.n) {
-    cases = {{Kind::exact, *options.n, 1, block, 0}, {Kind::exact, *options.n, 1, block, 1}};
-    if (rounding) cases.push_back({Kind::rounding, *options.n, 1, block, 0});
+  if (variant.by_rows) {
+    add_row_cases(cases, block, rounding);
     return cases;
   }
   for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});

@@ -56,23 +56,38 @@ void check_against_rungs(const Options& options, std::string_view lab, std::span
   }
 }
 
+bool has_rows(std::span<const Rung> rungs) {
+  return std::any_of(rungs.begin(), rungs.end(), [](const Rung& rung) {
+    return rung.variant_count > 0 && rung.variants[0].by_rows;
+  });
+}
+
+void check_rows(const Options& options) {
+  if (*options.rows == 0) throw UsageError("--rows 0: a matrix needs a row");
+  if (!options.n) throw UsageError(fmt::format("--rows {}: say of how many elements, --n N", *options.rows));
+  if (*options.rows > *options.n) {
+    throw UsageError(fmt::format("--rows {}: more rows than the {} elements", *options.rows, *options.n));
+  }
+}
+
 } // namespace
 
 unsigned block_for(const Rung& rung, const Options& options) {
   return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
 }
 
-std::size_t parse_count(std::string_view text) {
-  const auto fail = [text](std::string_view why) {
-    return UsageError(fmt::format("--n {}: {}; give a whole number such as 1000 or 2^20", text, why));
+std::size_t parse_count(std::string_view option, std::string_view text) {
+  const auto fail = [option, text](std::string_view why) {
+    return UsageError(
+        fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
   };
-  if (text.starts_with('-')) throw fail("the number of elements cannot be negative");
+  if (text.starts_with('-')) throw fail("this cannot be negative");
   const auto caret = text.find('^');
   const auto base = whole_number<std::size_t>(text.substr(0, caret));
-  if (!base) throw fail("this is not a number of elements");
+  if (!base) throw fail("this is not a whole number");
   if (caret == text.npos) return *base;
   const auto exponent = whole_number<unsigned>(text.substr(caret + 1));
-  if (!exponent) throw fail("this is not a number of elements");
+  if (!exponent) throw fail("this is not a whole number");
   std::size_t value = 1;
   for (unsigned i = 0; i < *exponent; ++i) {
     if (__builtin_mul_overflow(value, *base, &value)) throw fail("this is more than can be counted");
@@ -84,7 +99,7 @@ std::size_t parse_count(std::string_view text) {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::string n, block, device, seed;
+  std::string n, rows, block, device, seed;
   CLI::App app{fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab)};
   app.get_formatter()->column_width(28);
   app.add_flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
@@ -92,6 +107,10 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
       ->type_name("R")
       ->allow_extra_args(false);
   app.add_option("--n", n, "Number of elements: 1000, 2^20")->type_name("N");
+  if (has_rows(rungs)) {
+    app.add_option("--rows", rows, "Rows of the matrix of N elements (about as many as columns)")
+        ->type_name("R");
+  }
   app.add_option("--block", block, "Threads a block: 32, 64, ... 1024 (256)")->type_name("B");
   app.add_option("--device", device, "auto, gpu or emulator (auto)")->type_name("D");
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
@@ -109,7 +128,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; --help lists what can be asked", error.what()));
   }
-  if (!n.empty()) options.n = parse_count(n);
+  if (!n.empty()) options.n = parse_count("--n", n);
+  if (!rows.empty()) options.rows = parse_count("--rows", rows);
   if (!block.empty()) options.block = parse_block(block);
   const std::map<std::string, Choice, std::less<>> choices{{"", Choice::automatic},
                                                            {"auto", Choice::automatic},
@@ -126,6 +146,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     options.seed = *value;
   }
   if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");
+  if (options.rows) check_rows(options);
   check_against_rungs(options, lab, rungs);
   return options;
 }

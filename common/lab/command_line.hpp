@@ -15,7 +15,7 @@ namespace lab {
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
   std::vector<std::string> rungs; // empty: all
-  std::optional<std::size_t> n;
+  std::optional<std::size_t> n, rows; // rows: of the matrix, where a rung sums each row
   std::optional<unsigned> block;
   Choice device = Choice::automatic;
   std::uint64_t seed = 1;
@@ -33,7 +33,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
 // Threads a block: as asked for, or 256, or the nearest to it that the rung takes.
 unsigned block_for(const Rung& rung, const Options& options);
 
-// "1000", "2^20", "1e6" is refused. Throws UsageError.
-std::size_t parse_count(std::string_view text);
+// "1000", "2^20"; "1e6" is refused, in the name of the option. Throws UsageError.
+std::size_t parse_count(std::string_view option, std::string_view text);
 
 } // namespace lab

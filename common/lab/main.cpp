@@ -140,7 +140,8 @@ private:
       technique_ = check_technique(rung, filled_, options_);
       if (options_.profile || options_.json) {
         result.profile =
-            profile_rung(rung, rung.variants[0], options_.n.value_or(profile_n), block, options_.seed)
+            profile_rung(rung, rung.variants[0], options_.n.value_or(profile_n), block, options_.seed,
+                         options_.rows)
                 .profile;
       }
     } else {
@@ -182,7 +183,7 @@ private:
     std::size_t n = options_.n.value_or(usual_n);
     if (rung.max_n) n = std::min(n, static_cast<std::size_t>(rung.max_n(Size{n, block})));
     if (timed_rung_ == &rung && last_timing_.n == n) return last_timing_;
-    const Timing timing = time_variant(rung, rung.variants[0], n, block, options_.seed);
+    const Timing timing = time_variant(rung, rung.variants[0], n, block, options_.seed, options_.rows);
     timed_rung_ = &rung, last_timing_ = timing;
     return timing;
   }

@@ -45,6 +45,7 @@ ordered_json to_json(const Profile& profile) {
     }
   }
   return {{"n", profile.n},
+          {"rows", profile.rows},
           {"block", profile.block},
           {"launches", profile.launches},
           {"counters", counters},
@@ -60,6 +61,7 @@ ordered_json to_json(const Timing& timing) {
     return known(bandwidth > 0 ? 100 * timing.bytes_per_second / bandwidth : 0);
   };
   return {{"n", timing.n},
+          {"rows", timing.rows},
           {"block", timing.block},
           {"repetitions", timing.repetitions},
           {"median_us", timing.median},

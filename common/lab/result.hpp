@@ -50,7 +50,7 @@ struct Profile {
 
 // Microseconds of one run of a rung; what the figures mean stands in timing.hpp.
 struct Timing {
-  std::size_t n = 0, repetitions = 0;
+  std::size_t n = 0, rows = 1, repetitions = 0;
   unsigned block = 0;
   double median = 0, low = 0, high = 0; // low, high: the quartiles
   double bytes_per_second = 0;

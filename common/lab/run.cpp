@@ -3,6 +3,7 @@
 #include "cuda_errors.hpp"
 #include "profile.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 
 #include <cuda_runtime_api.h>
@@ -39,14 +40,20 @@ void read_results(const Variant& variant, const void* device_memory, std::size_t
 
 } // namespace
 
+std::string describe(std::size_t n, std::size_t rows) {
+  return rows == 1 ? fmt::format("n = {}", n) : fmt::format("{} rows of {}", rows, rows ? n / rows : 0);
+}
+
 std::string describe(const Case& given) {
-  std::string text = given.rows == 1
-                         ? fmt::format("n = {}", given.n)
-                         : fmt::format("{} rows of {}", given.rows, given.rows ? given.n / given.rows : 0);
-  text += fmt::format(", {}", name_of(given.kind));
+  std::string text = fmt::format("{}, {}", describe(given.n, given.rows), name_of(given.kind));
   if (given.block != 256) text += fmt::format(", {} threads a block", given.block);
   if (given.offset != 0) text += ", unaligned";
   return text;
+}
+
+std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::size_t> asked) {
+  if (!variant.by_rows) return 1;
+  return asked.value_or(static_cast<std::size_t>(std::sqrt(static_cast<double>(n))));
 }
 
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {

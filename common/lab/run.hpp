@@ -14,6 +14,8 @@ struct Case {
   std::size_t offset = 0; // elements that the input starts after an aligned address
 };
 std::string describe(const Case& given);
+// "n = 1024", or "32 rows of 64".
+std::string describe(std::size_t n, std::size_t rows);
 
 // What came of it.
 struct Outcome {
@@ -25,6 +27,10 @@ struct Outcome {
 };
 
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input);
+
+// Rows of a matrix of about n elements: as many as asked for, or about as many as columns. One where the
+// variant sums a single array.
+std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::size_t> asked);
 
 // The rung's launches and nothing else, on memory that is already there; returns when the device has
 // finished. Throws CudaError.

@@ -45,13 +45,11 @@ const Rung* find(std::span<const Rung* const> rungs, std::string_view name) {
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                      std::uint64_t seed, std::size_t rows) {
+                      std::uint64_t seed, std::optional<std::size_t> asked_rows) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
   const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
-  // As many rows as make the matrix about square; what is left over is not used.
-  if (!variant.by_rows) rows = 1;
-  if (variant.by_rows && rows == 0) rows = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
+  const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());
   fill_poison(variant.type, Kind::exact, rows, result.data());

@@ -10,10 +10,10 @@ namespace lab {
 
 struct Options;
 
-// Runs the variant once on n elements (or the most it takes) and counts. One that takes rows gets `rows` of
-// them, or as many as make the matrix about square. Throws CudaError.
+// Runs the variant once on n elements (or the most it takes), of as many rows as rows_for() says, and counts.
+// Throws CudaError.
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                      std::uint64_t seed, std::size_t rows = 0);
+                      std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
 // One check for each promise; `filled` are the rungs of the lab that can be run, for promises that compare.
 std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const> filled,

@@ -96,9 +96,10 @@ struct Rotation {
 } // namespace
 
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                    std::uint64_t seed) {
+                    std::uint64_t seed, std::optional<std::size_t> asked_rows) {
+  const std::size_t rows = rows_for(variant, n, asked_rows);
+  if (rows > 0) n = n / rows * rows; // whole rows
   const std::size_t width = size_of(variant.type), bytes = n * width;
-  const std::size_t rows = variant.by_rows ? static_cast<std::size_t>(std::sqrt(static_cast<double>(n))) : 1;
   const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
   const Rotation rotation(bytes);
   DeviceBuffer inputs("inputs", rotation.bytes()), result("result", std::max<std::size_t>(rows, 1) * width);
@@ -118,7 +119,7 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
   });
   release_scratch();
   Timing timing;
-  timing.n = n, timing.block = block, timing.repetitions = spread.repetitions;
+  timing.n = n, timing.rows = rows, timing.block = block, timing.repetitions = spread.repetitions;
   timing.median = spread.median, timing.low = spread.low, timing.high = spread.high;
   timing.bytes_per_second = spread.median > 0 ? static_cast<double>(bytes) / (1e-6 * spread.median) : 0;
   timing.peak_bandwidth = device().peak_bandwidth;

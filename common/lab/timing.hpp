@@ -14,7 +14,7 @@ namespace lab {
 // All but the comparisons with the CPU and the rung before. Throws CudaError. GPU only: on the emulator a
 // time says nothing about a GPU.
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                    std::uint64_t seed);
+                    std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
 // Bytes a second of the reading kernel of bandwidth.hpp, the best of a few grids; measured once a process.
 double measured_bandwidth();

@@ -9,17 +9,17 @@ namespace {
 const Rung rungs[] = {Rung("small").up_to([](const Size& s) { return 2.0 * s.block; }),
                       Rung("any").block_sizes(64, 1024)};
 
-Options parse(std::vector<const char*> words) {
+Options parse(std::vector<const char*> words, std::span<const Rung> of = rungs) {
   words.insert(words.begin(), "lab");
   words.push_back(nullptr);
   const auto options = parse_command_line(static_cast<int>(words.size()) - 1,
-                                          const_cast<char**>(words.data()), "02_tree", rungs);
+                                          const_cast<char**>(words.data()), "02_tree", of);
   return options.value_or(Options{});
 }
 
-std::string refusal(const std::vector<const char*>& words) {
+std::string refusal(const std::vector<const char*>& words, std::span<const Rung> of = rungs) {
   try {
-    parse(words);
+    parse(words, of);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -27,18 +27,18 @@ std::string refusal(const std::vector<const char*>& words) {
 }
 
 TEST(CommandLine, Counts) {
-  EXPECT_EQ(parse_count("1000"), 1000u);
-  EXPECT_EQ(parse_count("2^20"), 1u << 20);
-  EXPECT_EQ(parse_count("2^0"), 1u);
-  EXPECT_EQ(parse_count("10^3"), 1000u);
-  EXPECT_EQ(parse_count("0"), 0u);
+  EXPECT_EQ(parse_count("--n", "1000"), 1000u);
+  EXPECT_EQ(parse_count("--n", "2^20"), 1u << 20);
+  EXPECT_EQ(parse_count("--n", "2^0"), 1u);
+  EXPECT_EQ(parse_count("--n", "10^3"), 1000u);
+  EXPECT_EQ(parse_count("--n", "0"), 0u);
 }
 
 TEST(CommandLine, WhatIsNoCountIsRefusedWithAnExample) {
   for (const char* text :
        {"-1", "", "abc", "1.5", "1e6", "2^", "^3", "2^-1", "2^64", "99999999999999999999", " 7"}) {
     try {
-      parse_count(text);
+      parse_count("--n", text);
       ADD_FAILURE() << text << " was taken";
     } catch (const UsageError& error) {
       EXPECT_NE(std::string(error.what()).find("2^20"), std::string::npos);
@@ -67,6 +67,16 @@ TEST(CommandLine, AnUnknownRungIsAnsweredWithTheList) {
 TEST(CommandLine, MoreElementsThanARungTakes) {
   EXPECT_NE(refusal({"--rung", "small", "--n", "513"}).find("up to 512 elements"), std::string::npos);
   EXPECT_EQ(refusal({"--rung", "small", "--n", "513", "--block", "512"}), "");
+}
+
+TEST(CommandLine, OnlyALabOfRowsTakesRows) {
+  const Rung by_rows[] = {Rung("rows").on(+[](const float*, float*, std::size_t, std::size_t, unsigned) {})};
+  EXPECT_EQ(parse({"--n", "2^20", "--rows", "2^4"}, by_rows).rows, 16u);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "0"}, by_rows).find("needs a row"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "11"}, by_rows).find("more rows"), std::string::npos);
+  EXPECT_NE(refusal({"--rows", "4"}, by_rows).find("--n"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "x"}, by_rows).find("--rows x"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "2"}).find("--rows"), std::string::npos);
 }
 
 TEST(CommandLine, RungsMayBeRepeatedAndDevicesAreThree) {
