@@ -45,6 +45,10 @@ def some(key: str) -> Callable[[dict, int], float | None]:
     return lambda line, warps: line[key] or None
 
 
+def several(value: float | None) -> float | None:
+    return value if value and value > 1 else None
+
+
 COLUMNS = [
     Column("runs_per_warp", "runs", "times a warp comes by the line, on average",
            lambda line, warps: ratio(line.get("executions", 0), warps) or None, plain),
@@ -54,6 +58,8 @@ COLUMNS = [
            lambda line, warps: ratio(line["divergent_branches"], line["branches"]) or None, percent),
     Column("sectors_per_request", "sect/req", "32-byte sectors of global memory a request touches; 4 is best for 4-byte elements",
            lambda line, warps: ratio(SECTORS(line), REQUESTS(line)), plain),
+    Column("loads_at_once", "at once", "loads of a warp that are under way together, where they are more than one",
+           lambda line, warps: several(ratio(line["global_load_requests"], line.get("global_load_waits", 0))), plain),
     Column("bank_conflicts", "conflicts", "passes over shared memory beyond those needed, because lanes met in a bank",
            some("bank_conflicts"), plain),
     Column("shuffles", "shuffles", "shuffles by a warp", some("shuffles"), plain),

@@ -15,6 +15,7 @@ from . import annotate, elf, listing, report, toolchain
 from .build import Build
 from .console import say
 from .errors import PROGRAM, USAGE, KitError
+from .process import require_writable
 
 HAZARDS_FOUND = 66  # the exit code of a program that ran well but not cleanly, under --check
 
@@ -38,7 +39,7 @@ def run(options) -> int:
     program = find(options.program)
     require_emulatable(program)
     if options.report:
-        require_writable(options.report)
+        require_writable(options.report, "--report")
     library = Build(toolchain.prepare()).emulator()
     check_version(elf.read(program), library)
     environment = emulated(library.parent)
@@ -163,13 +164,3 @@ def check_version(program: elf.Elf, emulator: Path) -> None:
                 "(NVCC=.../bin/nvcc ./kit setup).",
                 PROGRAM,
             )
-
-
-def require_writable(path: Path) -> None:
-    if path.is_dir():
-        raise KitError(f"--report {path}: that is a folder", "Give a file's name.", USAGE)
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise KitError(f"--report {path}: there is no folder {folder}", code=USAGE)
-    if not os.access(folder, os.W_OK):
-        raise KitError(f"--report {path}: the folder is not writable", code=USAGE)

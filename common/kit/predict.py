@@ -3,8 +3,8 @@
 A launch is bound by whichever of these takes longest; the others hide behind it, but for a little, which `SHARPNESS` is for:
 
   memory    the sectors read and written, over the memory's bandwidth
-  latency   a warp waits for its loads one after the other; as many warps as fit into the machine wait at the same
-            time, and the next ones take their places
+  latency   a warp waits for its loads, one wait for those that it has under way together (as far as the PTX shows); as
+            many warps as fit into the machine wait at the same time, and the next ones take their places
   issue     warp instructions, over what the schedulers issue
   shared    wavefronts, of which a multiprocessor's shared memory serves one a clock
   atomics   operations on one address follow each other
@@ -52,7 +52,7 @@ class Constants:
     """Fitted by tests/gpu/fit_model.py."""
 
     bandwidth_reached: float  # part of the data sheet's
-    load_ns: float  # a warp's wait for a load, one after the other
+    load_ns: float  # a warp's wait for its loads
     issue_reached: float  # part of the schedulers' slots
     atomic_clocks: float  # between two operations on one address
     start_us: float  # an empty launch and the clearing of the result, by CUDA events on an idle GPU
@@ -60,7 +60,7 @@ class Constants:
     sharpness: float  # of the maximum: the power of the sum
 
 
-FITTED = Constants(0.956, 380, 0.576, 3.37, 7.04, 1.57, 2.95)
+FITTED = Constants(0.944, 385, 0.572, 3.37, 7.17, 1.47, 3.04)
 
 
 def named(name: str) -> Gpu:
@@ -84,7 +84,7 @@ def parts(launch: dict, gpu: Gpu, k: Constants = FITTED) -> dict[str, float]:
     sectors = counters["global_load_sectors"] + counters["global_store_sectors"]
     return {
         "memory": SECTOR * sectors / (1e3 * gpu.bandwidth * k.bandwidth_reached),
-        "latency": rounds * counters["global_load_requests"] / warps * k.load_ns / 1e3,
+        "latency": rounds * counters["global_load_waits"] / warps * k.load_ns / 1e3,
         "issue": counters["warp_instructions"] / (clocks * gpu.schedulers * k.issue_reached),
         "shared": wavefronts / clocks,
         "atomics": counters["atomic_operations"] * k.atomic_clocks / (1e3 * gpu.clock),

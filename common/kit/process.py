@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from .errors import KitError
+from .errors import USAGE, KitError
 from .paths import LOGS
 
 
@@ -30,6 +30,17 @@ def logged(command: list, log: str, what: str, advice: str = "", code: int = 1, 
 
 def tail(text: str, lines: int = 20) -> str:
     return "\n".join("  " + line for line in text.strip().splitlines()[-lines:])
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Before long work whose result is to go into that file."""
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise KitError(f"{option} {path}: that is a folder", "Give a file's name.", USAGE)
+    if not folder.is_dir():
+        raise KitError(f"{option} {path}: there is no folder {folder}", code=USAGE)
+    if not os.access(folder, os.W_OK):
+        raise KitError(f"{option} {path}: the folder is not writable", code=USAGE)
 
 
 def relative(path: Path) -> str:

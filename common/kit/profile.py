@@ -3,13 +3,10 @@
 import json
 from pathlib import Path
 
-from . import annotate, listing, rung_runs
+from . import annotate, listing, profile_page, rung_runs
 from .console import paint, say
 from .errors import USAGE, KitError
-from .process import relative
-
-COLOURS = {"pass": "green", "off-technique": "yellow", "slow": "yellow"}
-MANY_LAUNCHES = "the counts are sums over the launches that checked it"
+from .process import relative, require_writable
 
 
 def arguments(parser) -> None:
@@ -47,8 +44,6 @@ def run(options) -> int:
                        "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
     profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
     if options.html:
-        from . import profile_page
-
         options.html.write_text(profile_page.page(lab.name, profiled))
         say(f"wrote {relative(options.html)}")
     if options.json:
@@ -60,25 +55,12 @@ def run(options) -> int:
 
 def show(profiled: list) -> None:
     for each, kernels in profiled:
-        print(f"\n{paint(each.rung, 'bold')}: {paint(*verdict(each))}{where(each)}")
+        print(f"\n{paint(each.rung, 'bold')}: {paint(*each.verdict)}{each.size}")
         for kernel in kernels:
             listing.show(kernel)
-        for hazard in placeless(each.report):
+        for hazard in each.placeless_hazards:
             print(paint(f"{hazard['kind']}: {hazard['message']}", "red"))
     listing.legend([kernel for _, kernels in profiled for kernel in kernels])
-
-
-def verdict(each: rung_runs.Run) -> tuple[str, str]:
-    state, reason = each.result["state"], each.result.get("reason")
-    return f"{state}{': ' + reason if reason and state != 'pass' else ''}", COLOURS.get(state, "red")
-
-
-def where(each: rung_runs.Run) -> str:
-    return f", n = {each.n:,}" if each.n is not None else f"; {MANY_LAUNCHES}"
-
-
-def placeless(report: dict) -> list[dict]:
-    return [hazard for hazard in report.get("hazards", []) if not hazard.get("line")]
 
 
 def to_json(each: rung_runs.Run, kernels: list) -> dict:
@@ -86,10 +68,3 @@ def to_json(each: rung_runs.Run, kernels: list) -> dict:
         "lab": each.lab.name, "rung": each.rung, "state": each.result["state"], "reason": each.result.get("reason", ""),
         "n": each.n, "kernels": annotate.to_json(kernels), "hazards": each.report["hazards"],
     }  # fmt: skip
-
-
-def require_writable(path: Path, option: str) -> None:
-    if path.is_dir():
-        raise KitError(f"{option} {path}: that is a folder", "Give a file's name.", 2)
-    if not path.resolve().parent.is_dir():
-        raise KitError(f"{option} {path}: there is no folder {path.resolve().parent}", code=2)

@@ -4,7 +4,6 @@ import html
 from pathlib import Path
 from string import Template
 
-from . import profile
 from .annotate import COLUMNS, Excerpt, Kernel, Line, used_columns
 from .process import relative
 
@@ -41,11 +40,11 @@ def contents(rungs: list[str]) -> str:
 
 
 def section(each, kernels: list[Kernel]) -> str:
-    text, colour = profile.verdict(each)
+    text, colour = each.verdict
     mark = ' class="bad"' if colour == "red" else ""
     parts = [f'<section aria-labelledby="{escape(each.rung)}">', f'<h2 id="{escape(each.rung)}">{escape(each.rung)}</h2>']
-    parts.append(f"<p><span{mark}>{escape(text)}</span>{escape(profile.where(each))}</p>")
-    parts += [f'<p class="bad">{escape(hazard["kind"])}: {escape(hazard["message"])}</p>' for hazard in profile.placeless(each.report)]
+    parts.append(f"<p><span{mark}>{escape(text)}</span>{escape(each.size)}</p>")
+    parts += [f'<p class="bad">{escape(hazard["kind"])}: {escape(hazard["message"])}</p>' for hazard in each.placeless_hazards]
     parts += [tables(kernel) for kernel in kernels]
     return "\n".join([*parts, "</section>"])
 

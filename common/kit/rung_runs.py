@@ -13,6 +13,9 @@ from .errors import PROGRAM, USAGE, KitError
 from .process import relative
 
 
+COLOURS = {"pass": "green", "off-technique": "yellow", "slow": "yellow"}
+
+
 @dataclass
 class Run:
     lab: labs.Lab
@@ -24,6 +27,24 @@ class Run:
     @property
     def n(self) -> int | None:
         return self.result.get("profile", {}).get("n")
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """The state and its reason, and the colour that goes with it."""
+        state, reason = self.result["state"], self.result.get("reason")
+        return f"{state}{': ' + reason if reason and state != 'pass' else ''}", COLOURS.get(state, "red")
+
+    @property
+    def size(self) -> str:
+        """To stand behind the rung's name."""
+        if self.n is None:
+            return "; the counts are sums over the launches that checked it"
+        rows = self.result["profile"]["rows"]
+        return f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+
+    @property
+    def placeless_hazards(self) -> list[dict]:
+        return [hazard for hazard in self.report.get("hazards", []) if not hazard.get("line")]
 
     @property
     def folder(self) -> Path:

@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
-from . import rung_runs, trace_drawing, trace_steps, trace_words
+from . import rung_runs, trace_drawing, trace_page, trace_steps, trace_words
 from .console import paint, say
 from .errors import USAGE, KitError
-from .process import relative
-from .profile import require_writable, verdict
-from .report import readable, source_line
+from .process import relative, require_writable
+from .report import readable
 
 MOST_STEPS = 200
 MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
@@ -104,7 +103,7 @@ def first_run(launches: list[dict]) -> list[dict]:
 
 
 def show(traced: rung_runs.Run, steps: list) -> None:
-    print(f"{paint(traced.rung, 'bold')}: {verdict(traced)[0]}")
+    print(f"{paint(traced.rung, 'bold')}: {traced.verdict[0]}")
     for index, step in enumerate(steps, 1):
         print(f"\nStep {index} of {len(steps)}, {step.launch}. {trace_words.summary(step)}")
         for sentence in [*trace_words.sentences(step), trace_words.ending(step)]:
@@ -112,21 +111,15 @@ def show(traced: rung_runs.Run, steps: list) -> None:
                 print(f"  {sentence}")
 
 
-def title(traced: rung_runs.Run, steps: list, index: int) -> str:
-    return f"{traced.lab.name}, {traced.rung}: step {index} of {len(steps)}"
-
-
 def write_still(traced: rung_runs.Run, steps: list, number: str, file: str) -> None:
     index = int(number)
     if index > len(steps):
         raise KitError(f"--svg {index}: the trace has {len(steps)} steps, counted from 1", code=USAGE)
-    Path(file).write_text(trace_drawing.draw(steps[index - 1], alone=True, title=title(traced, steps, index)))
+    Path(file).write_text(trace_drawing.draw(steps[index - 1], alone=True, title=trace_words.title(traced, steps, index)))
     say(f"wrote {relative(Path(file))}")
 
 
 def write_page(traced: rung_runs.Run, steps: list, options) -> None:
-    from . import trace_page
-
     cells, fitting = 0, 0
     for step in steps:
         cells += 2 * (step.threads + sum(min(array.count, trace_drawing.MOST_CELLS) for array in step.arrays if array.shared))
@@ -137,12 +130,6 @@ def write_page(traced: rung_runs.Run, steps: list, options) -> None:
     path = options.html or Path(f"{traced.lab.name}-{traced.rung}.html")
     path.write_text(trace_page.page(traced, steps[:fitting], options.block_index))
     say(f"wrote {relative(path)}: open it in a browser")
-
-
-def lines_of(step) -> list[tuple[int, str]]:
-    """The source lines at work in a step, with their text."""
-    places = sorted({(request.file, request.line) for request in step.requests}, key=lambda place: place[1])
-    return [(line, source_line(file, line).strip()) for file, line in places if line]
 
 
 def to_json(traced: rung_runs.Run, steps: list) -> dict:

@@ -2,10 +2,9 @@
 
 import html
 
-from . import trace, trace_drawing
-from .profile import verdict
+from . import trace_drawing
 from .profile_page import escape, style, template
-from .trace_words import ending, sentences, summary
+from .trace_words import ending, lines_of, sentences, summary, title
 
 LEGEND = [
     ("idle", "idle thread, or memory that the step leaves alone"),
@@ -17,7 +16,7 @@ LEGEND = [
 
 
 def page(traced, steps: list, block_index: int) -> str:
-    text, colour = verdict(traced)
+    text, colour = traced.verdict
     mark = ' class="bad"' if colour == "red" else ""
     intro = (f"Block {block_index} on the emulator, {steps[0].threads} threads, from barrier to barrier. "
              f"The rung's verdict: <span{mark}>{escape(text)}</span>.")  # fmt: skip
@@ -30,17 +29,17 @@ def page(traced, steps: list, block_index: int) -> str:
 
 def step_section(traced, steps: list, index: int) -> str:
     step = steps[index]
-    title = trace.title(traced, steps, index + 1)
+    heading_of_drawing = title(traced, steps, index + 1)
     heading = f"Step {index + 1} of {len(steps)}"
     words = " ".join([f"{heading}.", *([f"{step.launch.capitalize()}."] if step.launch.startswith("launch") else []), summary(step), *sentences(step), ending(step)]).strip()
     listed = "".join(f"<li>{escape(text)}</li>" for text in sentences(step))
-    source = "\n".join(f"{line:>5}  {text}" for line, text in trace.lines_of(step))
+    source = "\n".join(f"{line:>5}  {text}" for line, text in lines_of(step))
     return f"""<section class="step" id="step{index + 1}" data-words="{html.escape(words)}" aria-labelledby="heading{index + 1}">
 <h2 id="heading{index + 1}">{heading}</h2>
 <p><code>{escape(step.launch)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
 <pre>{escape(source)}</pre>
-<div class="wide">{trace_drawing.draw(step, 32, title=title)}</div>
-<div class="narrow">{trace_drawing.draw(step, narrow_columns(step), title=title)}</div>
+<div class="wide">{trace_drawing.draw(step, 32, title=heading_of_drawing)}</div>
+<div class="narrow">{trace_drawing.draw(step, narrow_columns(step), title=heading_of_drawing)}</div>
 <ul class="words">{listed}</ul>
 </section>"""
 

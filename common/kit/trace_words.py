@@ -1,5 +1,6 @@
 """A step in words: for screen readers, for the title of a still, and beside the picture."""
 
+from .report import source_line
 from .trace_steps import LANES, Request, Step
 
 ONE_DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
@@ -28,6 +29,16 @@ def runs(numbers: list[int]) -> str:
 
 def unique(numbers) -> list[int]:
     return list(dict.fromkeys(numbers))
+
+
+def title(traced, steps: list[Step], index: int) -> str:
+    return f"{traced.lab.name}, {traced.rung}: step {index} of {len(steps)}"
+
+
+def lines_of(step: Step) -> list[tuple[int, str]]:
+    """The source lines at work in a step, with their text."""
+    places = sorted({(request.file, request.line) for request in step.requests}, key=lambda place: place[1])
+    return [(line, source_line(file, line).strip()) for file, line in places if line]
 
 
 def sentences(step: Step) -> list[str]:

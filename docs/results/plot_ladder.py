@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws ladder_h200.svg, and prints the table of ladder_h200.md, from ladder_h200.json.
+"""Draws ladder_h200.svg, and prints the tables of ladder_h200.md, from ladder_h200.json.
 
     docs/results/plot_ladder.py            draws and prints
     docs/results/plot_ladder.py FILE...    first makes ladder_h200.json out of what tests/gpu/ladder.py wrote
@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 DATA, PICTURE = HERE / "ladder_h200.json", HERE / "ladder_h200.svg"
+ROW_SUMS = "11_row_sums"
 LIMIT = 4814  # GB/s, by the clock and the bus of the memory
 DRAWN = ["naive_atomic", "interleaved", "sequential", "first_add", "many_pass", "one_thread_folds", "grid_stride_shuffle", "coarsened",
          "vectorised", "one_wave", "champion"]  # fmt: skip
@@ -39,16 +40,33 @@ def gather(files: list[str]) -> None:
     found = {}
     for file in files:
         for each in json.loads(Path(file).read_text()):
-            found[each["rung"], each["n"]] = {key: round(each[key], 2) for key in ("median_us", "low_us", "high_us")}
-    rows = [{"rung": rung, "n": n, **figures} for (rung, n), figures in found.items()]
+            figures = {key: round(each[key], 2) for key in ("median_us", "low_us", "high_us")}
+            found[each["rung"], each["n"], each.get("rows", 1)] = figures | ({"rows": each["rows"]} if each["lab"] == ROW_SUMS else {})
+    rows = [{"rung": rung, "n": n, **figures} for (rung, n, _), figures in found.items()]
     DATA.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 def load() -> dict[str, dict[int, float]]:
     ladder: dict[str, dict[int, float]] = {}
     for row in json.loads(DATA.read_text()):
-        ladder.setdefault(row["rung"], {})[row["n"]] = row["median_us"]
+        if "rows" not in row:
+            ladder.setdefault(row["rung"], {})[row["n"]] = row["median_us"]
     return ladder
+
+
+def row_sums_table() -> str:
+    """Lab 11: microseconds of each rung by the shape of the matrix."""
+    times: dict[tuple[int, int], dict[str, float]] = {}
+    for row in json.loads(DATA.read_text()):
+        if "rows" in row:
+            times.setdefault((row["n"], row["rows"]), {})[row["rung"]] = row["median_us"]
+    rungs = list(next(iter(times.values())))
+    lines = ["| rows | columns | " + " | ".join(f"`{rung}`" for rung in rungs) + " | best GB/s |", "|" + "---|" * (len(rungs) + 3)]
+    for (n, rows), each in sorted(times.items()):
+        best = min(each.values())
+        cells = [f"**{figure(each[rung])}**" if each[rung] == best else figure(each[rung]) for rung in rungs]
+        lines.append(f"| {rows:,} | {n // rows:,} | " + " | ".join(cells) + f" | {4e-3 * n / best:,.0f} |")
+    return "\n".join(lines)
 
 
 def x(n: float) -> float:
@@ -113,4 +131,4 @@ if __name__ == "__main__":
         gather(sys.argv[1:])
     known = load()
     PICTURE.write_text(draw(known))
-    print(table(known))
+    print(table(known), row_sums_table(), sep="\n\n")

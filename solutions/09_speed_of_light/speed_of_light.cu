@@ -412,6 +412,10 @@ int main(int argc, char** argv) {
            .promise(lab::at_most(
                Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
                "blocks beyond those that the GPU holds at once start only when others end"))
+           .promise(lab::at_least(
+               Counter::loads_at_once,
+               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
+               "a thread is to ask for several vectors before it waits for the first"))
            .promise(lab::equal(Counter::atomic_operations, one_each, "each block adds to the result once")),
        lab::Rung("last_block")
            .on(last_block)

@@ -24,7 +24,7 @@ from kit import predict  # noqa: E402
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "results" / "model_h200.json"
 FITTED_TO, HELD_OUT = "cases", "row_sums"
-USED = ["warp_instructions", "global_load_requests", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
+USED = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
         "shared_store_wavefronts", "atomic_operations", "barriers", "blocks"]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ RESULTS = support.ROOT / "docs" / "results"
 
 
 def launch(blocks: int, threads: int = 256, **counters) -> dict:
-    names = ["warp_instructions", "global_load_requests", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
+    names = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
              "shared_store_wavefronts", "atomic_operations", "barriers"]  # fmt: skip
     return {"grid": [blocks, 1, 1], "block": [threads, 1, 1], "counters": dict.fromkeys(names, 0) | {"blocks": blocks} | counters}
 
@@ -25,15 +25,15 @@ class Bounds(unittest.TestCase):
     gpu = predict.named("H200")
 
     def test_bytes_take_at_least_what_the_data_sheet_says(self):
-        read = launch(1056, global_load_sectors=2**26 * 4 // 32, global_load_requests=2**26 // 128)
+        read = launch(1056, global_load_sectors=2**26 * 4 // 32, global_load_waits=2**26 // 128)
         self.assertEqual(predict.bound_by(read, self.gpu), "memory")
         self.assertGreater(predict.launch_us(read, self.gpu), 2**28 / 4800e3)
 
     def test_one_block_waits_for_its_loads_one_after_the_other(self):
-        alone = launch(1, global_load_requests=8 * 1000)
+        alone = launch(1, global_load_waits=8 * 1000)
         self.assertEqual(predict.bound_by(alone, self.gpu), "latency")
         self.assertAlmostEqual(predict.launch_us(alone, self.gpu), predict.FITTED.load_ns, places=3)  # 1000 loads, in us
-        twice = launch(2, global_load_requests=16 * 1000)
+        twice = launch(2, global_load_waits=16 * 1000)
         self.assertAlmostEqual(predict.launch_us(twice, self.gpu), predict.launch_us(alone, self.gpu), places=3)
 
     def test_atomics_on_one_address_queue_whatever_the_grid(self):
@@ -46,7 +46,7 @@ class Bounds(unittest.TestCase):
             self.assertEqual(predict.bound_by(launch(1056, **counters), self.gpu), part)
 
     def test_a_smaller_gpu_takes_longer(self):
-        read = launch(1000, global_load_sectors=10**7, global_load_requests=10**6, warp_instructions=10**7)
+        read = launch(1000, global_load_sectors=10**7, global_load_waits=10**6, warp_instructions=10**7)
         times = [predict.launch_us(read, predict.named(name)) for name in ("h200", "A100", "RTX4090", "t4")]
         self.assertEqual(times, sorted(times))
 
@@ -68,7 +68,7 @@ class AgainstTheH200(unittest.TestCase):
         off = [abs(predicted / measured - 1) for _, _, predicted, measured in self.cases()]
         self.assertGreaterEqual(len(off), 60)
         self.assertLess(statistics.median(off), 0.10)
-        self.assertLess(max(off), 0.50)
+        self.assertLess(max(off), 0.40)
 
     def test_the_order_of_the_rungs(self):
         found = list(self.cases())
@@ -77,10 +77,7 @@ class AgainstTheH200(unittest.TestCase):
             pairs = [(a, b) for a in rungs for b in rungs if a[3] > 1.25 * b[3]]
             wrong = [(a[0], b[0]) for a, b in pairs if a[2] <= b[2]]
             self.assertGreater(len(pairs), 100)
-            # The champion keeps eight loads of a thread under way, which no counter tells; it shows only at 2^20.
-            allowed = 4 if n == 2**20 else 0
-            self.assertLessEqual(len(wrong), allowed, wrong)
-            self.assertLessEqual({slower for _, slower in wrong}, {"champion"})
+            self.assertEqual(wrong, [], n)
 
 
 class Shown(unittest.TestCase):
@@ -91,7 +88,7 @@ class Shown(unittest.TestCase):
         return out.getvalue()
 
     def test_as_predicted_and_for_which_gpu(self):
-        counted = launch(1056, global_load_sectors=2**17, global_load_requests=2**15, thread_instructions=1, warp_instructions=1)
+        counted = launch(1056, global_load_sectors=2**17, global_load_waits=2**15, thread_instructions=1, warp_instructions=1)
         profile = {"n": 2**20, "launches": 1, "counters": counted["counters"], "report": {"launches": [counted]}}
         answers = [{"lab": "05", "rungs": [{"name": "tree", "state": "pass", "profile": profile}]}]
         predict.add_to(answers, predict.named("T4"))

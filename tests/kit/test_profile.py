@@ -13,7 +13,7 @@ from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
 
-from kit import annotate, emulate, listing, profile, profile_page
+from kit import annotate, emulate, listing, process, profile_page, rung_runs
 
 SOURCE = """__global__ void tree(float* data) {
   extern __shared__ float partial[];
@@ -31,7 +31,7 @@ SOURCE = """__global__ void tree(float* data) {
 }
 """
 COUNTERS = ["warp_instructions", "thread_instructions", "branches", "divergent_branches", "global_load_requests", "global_load_sectors",
-            "global_store_requests", "global_store_sectors", "bank_conflicts", "shuffles", "atomic_requests", "atomic_operations", "barriers"]  # fmt: skip
+            "global_load_waits", "global_store_requests", "global_store_sectors", "bank_conflicts", "shuffles", "atomic_requests", "atomic_operations", "barriers"]  # fmt: skip
 
 
 def counted(**given) -> dict:
@@ -205,8 +205,8 @@ def self_contained(case: unittest.TestCase, text: str) -> Reader:
 class Page(Case):
     def page(self, *hazards: dict, state: str = "pass") -> str:
         report = self.report(*hazards)
-        result = {"state": state, "reason": "a < b", "profile": {"n": 4096}}
-        run = SimpleNamespace(rung="sequential", result=result, report=report, n=4096)
+        result = {"state": state, "reason": "a < b", "profile": {"n": 4096, "rows": 1}}
+        run = rung_runs.Run(SimpleNamespace(name="02_tree"), "sequential", result, report)
         return profile_page.page("02_tree", [(run, annotate.kernels(report))])
 
     def test_needs_nothing_beside_itself(self):
@@ -259,7 +259,7 @@ class Bad(unittest.TestCase):
     def test_the_file_of_a_page(self):
         for path, text in [(Path("/"), "is a folder"), (Path("/nowhere/at/all.html"), "no folder /nowhere/at")]:
             with self.assertRaisesRegex(Exception, text):
-                profile.require_writable(path, "--html")
+                process.require_writable(path, "--html")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import support  # noqa: F401  (finds the kit)
 from test_profile import self_contained
 
-from kit import trace, trace_drawing, trace_page, trace_steps, trace_words
+from kit import rung_runs, trace, trace_drawing, trace_page, trace_steps, trace_words
 from kit.errors import KitError
 
 SHARED, RESULT = 0, 1
@@ -217,7 +217,7 @@ class Drawing(unittest.TestCase):
 class Page(unittest.TestCase):
     def page(self) -> str:
         found = steps(*tree_step(3, 32), barrier(4), *tree_step(3, 16), hazards=(RACE,))
-        traced = SimpleNamespace(lab=SimpleNamespace(name="02_tree"), rung="sequential", result={"state": "hazard", "reason": "a <race>"})
+        traced = rung_runs.Run(SimpleNamespace(name="02_tree"), "sequential", {"state": "hazard", "reason": "a <race>"}, {})
         return trace_page.page(traced, found, 0)
 
     def test_needs_nothing_beside_itself_and_says_each_step(self):

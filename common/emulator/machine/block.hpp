@@ -122,7 +122,12 @@ struct Worker {
 private:
   std::uint64_t nowhere_[8] = {};
   std::unique_ptr<Block> take_block();
-  bool run_turn(Block& block); // true: the block came to its end; false: others get their turn
+  enum class Turn : std::uint8_t {
+    done, // the block came to its end
+    over, // it has run for long
+    spun, // it looks again and again at what others may write
+  };
+  Turn run_turn(Block& block);
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.

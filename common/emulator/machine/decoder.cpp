@@ -125,6 +125,7 @@ void Decoder::decode_function(std::uint32_t index) {
   block_heads_.assign(blocks_.size() + 1, none);
   for (std::uint32_t b = 0; b < blocks_.size(); ++b)
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
+  begins_wait_ = ptx::load_waits(function, blocks_);
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
@@ -133,7 +134,7 @@ void Decoder::decode_function(std::uint32_t index) {
     block_heads_[block_] = static_cast<std::uint32_t>(code_.operations.size());
     begin_block();
     for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i)
-      decode_instruction(function.body[i]);
+      decode_instruction(i);
   }
   block_heads_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
   block_of_[function.body.size()] = static_cast<std::uint32_t>(blocks_.size());
@@ -151,7 +152,8 @@ void Decoder::begin_block() {
   emit(head);
 }
 
-void Decoder::decode_instruction(const ptx::Instruction& instruction) {
+void Decoder::decode_instruction(std::uint32_t index) {
+  const ptx::Instruction& instruction = function_->body[index];
   location_ = instruction.location;
   const Opcode* opcode = find_opcode(instruction.opcode);
   bool guarded = instruction.guard.predicate >= 0;
@@ -170,12 +172,14 @@ void Decoder::decode_instruction(const ptx::Instruction& instruction) {
     code_.operations.resize(body);
     code_.head_of.resize(body);
     code_.is_instruction.resize(body);
+    code_.begins_wait.resize(body);
     code_.names.resize(body);
     std::erase_if(local_fixes_, [&](const Fix& fix) { return fix.operation >= body; });
     emit_unsupported(reason.what());
   }
   if (body < code_.operations.size()) {
     code_.is_instruction[body] = 1;
+    code_.begins_wait[body] = begins_wait_[index];
     for (std::size_t i = body; i < code_.operations.size(); ++i)
       if (code_.head_of[i] != i) code_.names[i] = instruction.name();
   }
@@ -209,6 +213,7 @@ Operation& Decoder::emit(Handler run) {
   Operation& op = code_.operations.emplace_back();
   code_.head_of.push_back(head_);
   code_.is_instruction.push_back(0);
+  code_.begins_wait.push_back(0);
   code_.names.emplace_back();
   op.run = run;
   op.index = index;

@@ -7,6 +7,7 @@
 #include "block.hpp"
 
 #include "ptx/control_flow.hpp"
+#include "ptx/load_waits.hpp"
 
 #include <algorithm>
 #include <map>
@@ -137,6 +138,7 @@ private:
   std::vector<std::uint64_t> variable_offsets_; // of .local and .shared variables of the body
   std::vector<ptx::BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_, block_heads_; // by instruction; by block: an operation's index
+  std::vector<std::uint8_t> begins_wait_;             // by instruction
   std::vector<Fix> local_fixes_;                      // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 
@@ -146,7 +148,7 @@ private:
   std::uint32_t variable_row(std::uint32_t variable); // a .param variable of the body
   void place_function_variables(const ptx::Function& function);
   void decode_function(std::uint32_t function);
-  void decode_instruction(const ptx::Instruction& instruction);
+  void decode_instruction(std::uint32_t index); // in the function's body
   void begin_block();
   void link();
 };

@@ -4,6 +4,7 @@
 #include "block.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <thread>
@@ -137,8 +138,12 @@ void Worker::run() {
       block = std::move(resident[turn]);
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
     }
-    if (!run_turn(*block)) {
+    const Turn turned = run_turn(*block);
+    if (turned != Turn::done) {
       if (grid.stop) return;
+      // With nothing else to do it would only count how often it looks while another worker gets on.
+      if (turned == Turn::spun && resident.empty() && grid.next_block >= grid.block_count())
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
       resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
       ++turn;
       continue;
@@ -148,24 +153,28 @@ void Worker::run() {
   }
 }
 
-bool Worker::run_turn(Block& block) {
+Worker::Turn Worker::run_turn(Block& block) {
   constexpr unsigned rounds_between_counts = 1024, slices_a_turn = 8;
   std::uint64_t before = 0; // counted only once a block has shown that it may run for long
   unsigned slices = 0;
   for (unsigned round = 1;; ++round) {
     Block::Progress progress = block.run();
     if (progress == Block::Progress::stuck) block.stop_stuck();
-    if (progress == Block::Progress::done) return true;
-    if (grid.stop) return false;
+    if (progress == Block::Progress::done) return Turn::done;
+    if (grid.stop) return Turn::over;
     // Waiting at a barrier is no reason to step aside; a slice that ran out is.
-    bool slice_over = std::any_of(block.warps.begin(), block.warps.end(),
-                                  [](const Warp& warp) { return !warp.done() && warp.slice == 0; });
+    bool slice_over = false, spun = false;
+    for (const Warp& warp : block.warps) {
+      if (warp.done() || warp.slice != 0) continue;
+      slice_over = true, spun |= warp.spins;
+    }
     if (!slice_over && round % rounds_between_counts != 0) continue;
     std::uint64_t now = instructions();
     if (before != 0) block.steps += now - before;
     before = now;
     if (block.steps > grid.step_limit) block.stop_endless();
-    if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return false;
+    if (spun) return Turn::spun;
+    if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return Turn::over;
   }
 }
 

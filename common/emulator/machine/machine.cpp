@@ -89,16 +89,22 @@ std::uint64_t Program::address_of(const ptx::Symbol& symbol) const {
   return variable.address;
 }
 
+std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel) {
+  std::vector<Parameter> places;
+  std::uint32_t bytes = 0;
+  for (const ptx::Variable& parameter : kernel.parameters) {
+    const std::uint32_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    places.push_back({bytes, static_cast<std::uint32_t>(parameter.size)});
+    bytes += places.back().size;
+  }
+  return places;
+}
+
 Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), function_(function) {
   const ptx::Function& source = program.module().functions[function];
-  std::uint64_t bytes = 0;
-  for (const ptx::Variable& parameter : source.parameters) {
-    std::uint64_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
-    bytes = (bytes + alignment - 1) / alignment * alignment;
-    parameters_.push_back({static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(parameter.size)});
-    bytes += parameter.size;
-  }
-  parameter_bytes_ = static_cast<std::uint32_t>(bytes);
+  parameters_ = lay_out_parameters(source);
+  parameter_bytes_ = parameters_.empty() ? 0 : parameters_.back().offset + parameters_.back().size;
   for (const ptx::Variable& variable : source.variables)
     if (variable.space == ptx::Space::local)
       attributes_.local_per_thread += static_cast<std::uint32_t>(variable.size);

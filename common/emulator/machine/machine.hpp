@@ -64,6 +64,7 @@ struct Fault {
 struct Parameter {
   std::uint32_t offset = 0, size = 0;
 }; // place of a kernel parameter in the parameter buffer
+std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel);
 
 struct KernelAttributes {
   std::uint32_t static_shared = 0, local_per_thread = 0, registers = 0,

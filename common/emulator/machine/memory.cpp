@@ -161,13 +161,18 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
 
 constexpr std::uint8_t strong = 1; // Operation::order above this: others may be waited for
 
+template <ptx::Space S>
+void note_spin_on(Warp& warp) {
+  note_possible_spin(warp, S == ptx::Space::shared ? spin_cost : global_spin_cost);
+}
+
 template <typename T, typename R, ptx::Space S>
 const Operation* load(Warp& warp, const Operation* op) {
   R* d = warp.row<R>(op->d);
   if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
     const T* from = reinterpret_cast<const T*>(row);
     write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
-    if (op->order >= strong) note_possible_spin(warp);
+    if (op->order >= strong) note_spin_on<S>(warp);
     return op + 1;
   }
   Places places;
@@ -178,7 +183,7 @@ const Operation* load(Warp& warp, const Operation* op) {
   } else {
     each_active(warp, [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane])); });
   }
-  if (op->order >= strong) note_possible_spin(warp);
+  if (op->order >= strong) note_spin_on<S>(warp);
   return op + 1;
 }
 
@@ -220,7 +225,7 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
         d1[lane] = from[lane * N + 1];
         if constexpr (N == 4) d2[lane] = from[lane * N + 2], d3[lane] = from[lane * N + 3];
       }
-      if (op->order >= strong) note_possible_spin(warp);
+      if (op->order >= strong) note_spin_on<S>(warp);
       return op + 1;
     }
   }
@@ -238,7 +243,7 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
                   [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane] + i * sizeof(T))); });
     }
   }
-  if (op->order >= strong) note_possible_spin(warp);
+  if (op->order >= strong) note_spin_on<S>(warp);
   return op + 1;
 }
 

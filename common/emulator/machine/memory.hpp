@@ -70,10 +70,12 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
 // and local memory are made offsets.
 ptx::Space resolve_generic(const Warp& warp, Request& request);
 
-// Spinning on memory uses up a time slice sooner than computing does.
-inline void note_possible_spin(Warp& warp) {
-  constexpr std::uint32_t cost = 64;
+// Spinning on memory uses up a time slice sooner than computing does; soonest on memory that other blocks write,
+// which may not have run yet.
+constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
+inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
   warp.slice = warp.slice > cost ? warp.slice - cost : 1;
+  warp.spins = true;
 }
 
 template <typename Visit>

@@ -90,14 +90,7 @@ std::uint64_t Decoder::symbol_bits(const ptx::Symbol& symbol, bool& is_local) co
   }
   case Scope::parameter: {
     if (!in_kernel()) throw NotSupported("taking the address of a function's parameter is not supported");
-    std::uint64_t offset = 0;
-    for (std::uint32_t i = 0; i <= symbol.index; ++i) {
-      const ptx::Variable& parameter = function_->parameters[i];
-      std::uint64_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
-      offset = (offset + alignment - 1) / alignment * alignment;
-      if (i < symbol.index) offset += parameter.size;
-    }
-    return parameter_window | offset;
+    return parameter_window | lay_out_parameters(*function_)[symbol.index].offset;
   }
   default:
     throw NotSupported("this use of a name is not supported");

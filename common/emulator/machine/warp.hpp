@@ -60,6 +60,7 @@ struct Warp {
   std::byte* frame = nullptr;
   std::uint32_t mask = 0;
   std::uint32_t slice = 0; // backward branches until others get their turn
+  bool spins = false;      // in this slice it has looked at memory that others may write
   const Operation* meeting_at = nullptr;
   std::int32_t meeting = -1;
   std::uint32_t local_base = 0, frame_index = 0;

@@ -40,7 +40,8 @@ void charge_memory(Counters& to, std::string_view name, const Tally& tally) {
   }
 }
 
-void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction) {
+void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction,
+            bool begins_wait) {
   if (is_instruction) {
     to.warp_instructions += tally.warps;
     to.thread_instructions += tally.threads;
@@ -53,6 +54,7 @@ void charge(Counters& to, std::string_view name, const Tally& tally, bool is_ins
     to.barriers += tally.requests;
   } else if (tally.requests) {
     charge_memory(to, name, tally);
+    if (begins_wait && !went_to_shared(tally)) to.global_load_waits += tally.requests;
   }
 }
 
@@ -73,9 +75,12 @@ LaunchCounters count(const machine::LaunchRecord& record) {
     const Tally& tally = record.tallies[i];
     if (tally.warps == 0 && tally.requests == 0) continue;
     const ptx::Location& at = code.module->locations[code.operations[i].location];
-    charge(result.total, code.names[i], tally, code.is_instruction[i]);
+    const auto charge_to = [&](Counters& counters) {
+      charge(counters, code.names[i], tally, code.is_instruction[i], code.begins_wait[i]);
+    };
+    charge_to(result.total);
     LineCounters& line = by_line[{at.file, at.line}];
-    charge(line.counters, code.names[i], tally, code.is_instruction[i]);
+    charge_to(line.counters);
     if (code.is_instruction[i]) line.executions = std::max(line.executions, tally.warps);
   }
   for (auto& [place, line] : by_line) {

@@ -59,7 +59,8 @@ def open(name: str) -> "Lab":
 
 
 class Lab:
-    """check, profile, trace, compare and time; each takes the names of rungs, and means all without."""
+    """check, profile, trace, compare and time; each takes the names of rungs, and means all without. n is the number
+    of elements and, in a lab that sums the rows of a matrix, rows how many rows they make."""
 
     def __init__(self, name: str, solved: bool):
         self.name, self.is_solved = name, solved
@@ -109,17 +110,17 @@ class Lab:
         parts = regions.of_rung(text, relative(self.path), rung)
         return Source(relative(self.path), [(part.begin + 2, regions.body(text, part)) for part in parts])
 
-    def counters(self, *rungs: str, n: int | None = None, block: int | None = None) -> dict[str, dict]:
+    def counters(self, *rungs: str, n: int | None = None, block: int | None = None, rows: int | None = None) -> dict[str, dict]:
         """What the emulator counted: {rung: {counter: value}}, with n and launches beside them."""
         found = {}
         with Progress() as progress:
-            answer = self.ask(progress, f"counting {self.name}", "--profile", "--device", "emulator", *words(rungs, n, block))
+            answer = self.ask(progress, f"counting {self.name}", "--profile", "--device", "emulator", *words(rungs, n, block, rows))
         for rung in answer["rungs"]:
             if profile := rung.get("profile"):
                 found[rung["name"]] = {**profile["counters"], "n": profile["n"], "launches": profile["launches"]}
         return found
 
-    def profile(self, *rungs: str, n: int | None = None, block: int | None = None) -> Annotated:
+    def profile(self, *rungs: str, n: int | None = None, block: int | None = None, rows: int | None = None) -> Annotated:
         """The source with counts beside each line."""
         from kit import rung_runs
 
@@ -133,22 +134,23 @@ class Lab:
                     continue
                 progress.show(f"profiling {listed['name']}")
                 try:
-                    runs.append(rung_runs.run(lab, listed["name"], Namespace(n=n, block=block)))
+                    runs.append(rung_runs.run(lab, listed["name"], Namespace(n=n, block=block, rows=rows)))
                 except clone.KitError as error:
                     raise LabError(f"{error} {error.advice}".strip()) from None
             return Annotated(runs, open_rungs, clone.folder(progress).path)
 
-    def compare(self, *counters: str, rungs: list[str] | None = None, n: int | None = None) -> plots.Picture | str:
+    def compare(self, *counters: str, rungs: list[str] | None = None, n: int | None = None, rows: int | None = None) -> plots.Picture | str:
         """A plot: the rungs' counters, a panel each. Without a name: the ones that tell most."""
-        found = self.counters(*(rungs or []), n=n)
+        found = self.counters(*(rungs or []), n=n, rows=rows)
         if not found:
             return plots.Note(f"No rung of {self.name} can be run yet: fill a TODO first, or look at lab.solved.compare().")
-        return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost")
+        shape = f", {rows:,} rows of {n // rows:,}" if rows else ""
+        return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost{shape}")
 
-    def time(self, *rungs: str, n: int | None = None) -> plots.Table | str:
+    def time(self, *rungs: str, n: int | None = None, rows: int | None = None) -> plots.Table | str:
         """Times on this machine's GPU, and nothing where there is none: the emulator's own pace says nothing."""
         with Progress() as progress:
-            answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n))
+            answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n, rows=rows))
         timed = {rung["name"]: rung["time"] for rung in answer["rungs"] if rung.get("time")}
         if not timed:
             return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's pace.")
@@ -169,9 +171,9 @@ class Lab:
         return still(self, rung, step, n, block)
 
 
-def words(rungs, n: int | None = None, block: int | None = None) -> list[str]:
+def words(rungs, n: int | None = None, block: int | None = None, rows: int | None = None) -> list[str]:
     told = [word for rung in rungs for word in ("--rung", rung)]
-    for option, value in (("--n", n), ("--block", block)):
+    for option, value in (("--n", n), ("--rows", rows), ("--block", block)):
         if value is not None:
             told += [option, str(value)]
     return told

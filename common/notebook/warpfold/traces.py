@@ -59,14 +59,14 @@ def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
 
 
 def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawing | Note:
-    from kit import trace, trace_drawing
+    from kit import trace, trace_drawing, trace_words
 
     run, steps = traced(lab, rung, n, block, 0)
     if run is None:
         return todo(rung)
     if not 1 <= step <= len(steps):
         raise LabError(f"{rung} has {len(steps)} steps, counted from 1; there is no step {step}.")
-    svg = trace_drawing.draw(steps[step - 1], title=trace.title(run, steps, step - 1))
+    svg = trace_drawing.draw(steps[step - 1], title=trace_words.title(run, steps, step))
     words = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
     style = f"<style>{colours()}.warpfold-still {{ {trace_drawing.STYLE} }}</style>"
     return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(words))
