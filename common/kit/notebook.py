@@ -33,7 +33,8 @@ def run(options) -> int:
         return export(options.ipynb)
     build = Build(toolchain.prepare())
     say("building the labs, so that the first cell need not")
-    labs.compile(build, labs.find(build, solved=False))
+    for solved in (False, True):  # a handout begins with a picture of the solved lab
+        labs.compile(build, labs.find(build, solved=solved))
     command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
     command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
     command += ["--no-browser"] if options.no_browser else []
