@@ -115,6 +115,8 @@ class Verdicts(unittest.TestCase):
         verdict = Verdict(answer("hazard", hazards=[hazard]))
         self.assertIn("race-shared at labs/02_tree/tree.cu:7: <m>. w. do.", str(verdict))
         self.assertIn("00_start.md#races", str(verdict))
+        # As JupyterLab names the heading; on the site, docs/conf.py names it as its pages do.
+        self.assertIn('docs/handouts/00_start.md#Races"', verdict.html())
         self.assertIn("&lt;m&gt;", verdict.html())
         self.assertNotIn("<m>", verdict.html())
 

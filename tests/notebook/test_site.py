@@ -1,6 +1,7 @@
 """Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
 
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import support
 
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
+from docutils import nodes, utils  # noqa: E402
 from kit import links, system  # noqa: E402
 
 
@@ -22,6 +24,20 @@ def build(folder: Path) -> Path:
     if result.returncode != 0:
         sys.exit(f"FAILED: Sphinx\n{result.stdout}")
     return out
+
+
+class Tags(set):
+    """As Sphinx gives them to conf.py."""
+
+    has = set.__contains__
+
+
+def linked() -> str:
+    """A verdict's link to another notebook, as the site has it; the solutions' verdicts have none."""
+    document = utils.new_document("")
+    document += nodes.raw("", '<a href="00_start.md#Bank-conflicts">', format="html")
+    runpy.run_path(str(support.ROOT / "docs" / "conf.py"), {"tags": Tags()})["link_pages"](None, document, "")
+    return document.astext()
 
 
 def look(site: Path, browser) -> list[str]:
@@ -62,7 +78,10 @@ def step(site: Path, browser) -> list[str]:
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
+        page = site / "handouts" / "linked.html"
+        page.write_text(linked())
         problems = links.check(site)
+        page.unlink()
         program = system.find_browser()
         try:
             from playwright.sync_api import sync_playwright
