@@ -61,7 +61,7 @@ def look(site: Path, browser) -> list[str]:
 
 
 def step(site: Path, browser) -> list[str]:
-    """The plot is there, and the trace moves by button and by key."""
+    """The plot is there, and the trace moves by button and by key; on paper it is one step."""
     page = browser.new_page()
     page.goto((site / "handouts" / "02_tree.html").as_uri())
     problems = [] if page.locator("figure svg[aria-label*='what the rungs cost']").count() else ["02_tree: no plot"]
@@ -72,6 +72,9 @@ def step(site: Path, browser) -> list[str]:
     frame.locator("body").press("ArrowLeft")
     if "Step 1" not in frame.locator("body").inner_text():
         problems.append("02_tree: the left arrow does not step back")
+    page.emulate_media(media="print")
+    if page.locator("iframe:visible, footer:visible").count() or not page.locator(".warpfold-printed svg:visible").count():
+        problems.append("02_tree: on paper, the trace is not one whole step, or the page's foot is printed")
     return problems
 
 
