@@ -15,6 +15,12 @@ from .process import logged, relative
 HANDOUTS = ROOT / "docs" / "handouts"
 PACKAGE = ROOT / "common" / "notebook"
 SETTINGS = OWN / "jupyter"
+DEFAULTS = {
+    # A handout opens as a notebook.
+    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
+    # Nothing asks about news in front of the first handout.
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
 
 
 def arguments(parser) -> None:
@@ -55,10 +61,10 @@ def handout(name: str) -> Path:
 
 
 def surroundings() -> dict[str, str]:
-    """The kernel finds the package; a handout opens as a notebook, without a word to the user's own settings."""
+    """The kernel finds the package; JupyterLab's settings are ours where the user has none of their own."""
     overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
     overrides.parent.mkdir(parents=True, exist_ok=True)
-    overrides.write_text(json.dumps({"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}))
+    overrides.write_text(json.dumps(DEFAULTS))
     return os.environ | {"PYTHONPATH": before("PYTHONPATH", PACKAGE), "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", SETTINGS)}
 
 
