@@ -105,7 +105,7 @@ def link(section: str) -> str:
     path = ROOT / page
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE) if path.exists() else []
     words = next((each for each in (heading.replace(" ", "-") for heading in headings) if each.lower() == anchor), anchor)
-    return f'<a href="{escape(os.path.relpath(path))}#{escape(words)}"><code>{escape(section)}</code></a>'
+    return f'<a href="{escape(os.path.relpath(path))}#{escape(words)}">{escape(section)}</a>'
 
 
 def place(entry: dict) -> str:
