@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 from . import environment, labs, toolchain
@@ -48,7 +47,8 @@ def run(options) -> int:
     if os.geteuid() == 0:
         command.append("--allow-root")
     say("starting JupyterLab; Ctrl-C ends it")
-    return subprocess.run(command, env=surroundings(), cwd=ROOT).returncode
+    os.chdir(ROOT)
+    os.execve(command[0], command, surroundings())  # so that what ends the kit ends the server
 
 
 def handout(name: str) -> Path:
