@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 from . import environment, labs, toolchain
@@ -14,6 +15,13 @@ from .process import logged, relative
 HANDOUTS = ROOT / "docs" / "handouts"
 PACKAGE = ROOT / "common" / "notebook"
 SETTINGS = OWN / "jupyter"
+# In one process: jupytext's own command takes seconds to start, and only one file at a time with --output.
+CONVERT = """
+import sys, jupytext
+from pathlib import Path
+for handout in map(Path, sys.argv[2:]):
+    jupytext.write(jupytext.read(handout), Path(sys.argv[1], handout.stem + ".ipynb"))
+"""
 DEFAULTS = {
     # A handout opens as a notebook.
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
@@ -33,9 +41,10 @@ def run(options) -> int:
     chosen = handout(options.handout)
     if options.ipynb and not options.ipynb.is_dir():
         raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
-    environment.install("notebook", "the handouts open in JupyterLab")
+    environment.install("handouts", "the handouts become notebooks")
     if options.ipynb:
         return export(options.ipynb)
+    environment.install("notebook", "the handouts open in JupyterLab")
     build = Build(toolchain.prepare())
     say("building the labs, so that the first cell need not")
     for solved in (False, True):  # a handout begins with a picture of the solved lab
@@ -74,8 +83,11 @@ def before(variable: str, path: Path) -> str:
 
 
 def export(folder: Path) -> int:
-    for path in sorted(HANDOUTS.glob("*.md")):
+    """For Colab, VS Code and a plain Jupyter. Links from one handout to another lead to the files that are written."""
+    handouts = sorted(HANDOUTS.glob("*.md"))
+    logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
+    for path in handouts:
         target = folder.resolve() / f"{path.stem}.ipynb"
-        logged([environment.python(), "-m", "jupytext", "--to", "ipynb", "--output", target, path], "jupytext.txt", f"writing {target.name}")
+        target.write_text(re.sub(r"\]\((\d\d_\w+)\.md", r"](\1.ipynb", target.read_text()))
         say(f"wrote {relative(target)}")
     return 0

@@ -1,6 +1,9 @@
-"""A handout that JupyterLab opens and saves without a change keeps its bytes: nothing to commit, nothing in a pull's way."""
+"""A handout that JupyterLab opens and saves without a change keeps its bytes: nothing to commit, nothing in a pull's way.
+And `./kit notebook --ipynb` writes all of them, with links from one to another."""
 
 import difflib
+import json
+import re
 import shutil
 import sys
 import tempfile
@@ -12,6 +15,8 @@ support.use_python_with("jupytext", "jupyter_server")
 
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class  # noqa: E402
 from jupyter_server.services.contents.largefilemanager import LargeFileManager  # noqa: E402
+
+from kit import environment, notebook  # noqa: E402
 
 HANDOUTS = support.ROOT / "docs" / "handouts"
 ContentsManager = build_sync_jupytext_contents_manager_class(LargeFileManager)
@@ -39,8 +44,22 @@ def save(server: Path, handout: Path) -> None:
     manager.save({"type": "notebook", "format": "json", "content": notebook}, path)
 
 
+def wrong_exports(folder: Path) -> list[str]:
+    environment.python = lambda: sys.executable  # not the clone's own environment, which may not be there
+    notebook.export(folder)
+    problems = [] if len(list(folder.iterdir())) == len(list(HANDOUTS.glob("*.md"))) else ["not every handout is written"]
+    for path in folder.iterdir():
+        text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+        links = re.findall(r"\]\((\d\d_[^)#]+)", text)
+        problems += [f"{path.name} leads to {link}, which is not there" for link in links if not (folder / link).exists()]
+    return problems
+
+
 def main() -> int:
-    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        problems = wrong_exports(Path(folder))
+    print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
+    failed = len(problems)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         copies = Path(shutil.copytree(HANDOUTS, root / "docs" / "handouts"))
