@@ -1,5 +1,9 @@
 """The site of the course: `./kit docs` builds it. `-t instructor` adds the answers."""
 
+import re
+
+from docutils import nodes
+
 project = "Warpfold"
 author = "the Warpfold authors"
 copyright = author  # noqa: A001 (Sphinx's own name for it)
@@ -27,8 +31,16 @@ def add_instructors_pages(app, name: str, source: list[str]) -> None:
         source[0] += INSTRUCTORS_PAGES
 
 
+def link_pages(app, doctree, name: str) -> None:
+    """A verdict's links lead from one notebook to another (warpfold/verdict.py); on the site, to its page."""
+    for node in doctree.findall(nodes.raw):
+        linked = re.sub(r'href="([\w./]+)\.md#([^"]*)"', lambda found: f'href="{found[1]}.html#{found[2].lower()}"', node.astext())
+        node.children, node.rawsource = [nodes.Text(linked)], linked
+
+
 def setup(app) -> None:
     app.connect("source-read", add_instructors_pages)
+    app.connect("doctree-resolved", link_pages)
 
 
 # A handout is run from its first cell to its last; a cell that fails, where none is expected to, fails the build.

@@ -2,7 +2,7 @@
 
 import json
 import os
-import subprocess
+import re
 from pathlib import Path
 
 from . import environment, labs, toolchain
@@ -15,6 +15,19 @@ from .process import logged, relative
 HANDOUTS = ROOT / "docs" / "handouts"
 PACKAGE = ROOT / "common" / "notebook"
 SETTINGS = OWN / "jupyter"
+# In one process: jupytext's own command takes seconds to start, and only one file at a time with --output.
+CONVERT = """
+import sys, jupytext
+from pathlib import Path
+for handout in map(Path, sys.argv[2:]):
+    jupytext.write(jupytext.read(handout), Path(sys.argv[1], handout.stem + ".ipynb"))
+"""
+DEFAULTS = {
+    # A handout opens as a notebook.
+    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
+    # Nothing asks about news in front of the first handout.
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
 
 
 def arguments(parser) -> None:
@@ -28,12 +41,14 @@ def run(options) -> int:
     chosen = handout(options.handout)
     if options.ipynb and not options.ipynb.is_dir():
         raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
-    environment.install("notebook", "the handouts open in JupyterLab")
+    environment.install("handouts", "the handouts become notebooks")
     if options.ipynb:
         return export(options.ipynb)
+    environment.install("notebook", "the handouts open in JupyterLab")
     build = Build(toolchain.prepare())
     say("building the labs, so that the first cell need not")
-    labs.compile(build, labs.find(build, solved=False))
+    for solved in (False, True):  # a handout begins with a picture of the solved lab
+        labs.compile(build, labs.find(build, solved=solved))
     command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
     command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
     command += ["--no-browser"] if options.no_browser else []
@@ -41,7 +56,8 @@ def run(options) -> int:
     if os.geteuid() == 0:
         command.append("--allow-root")
     say("starting JupyterLab; Ctrl-C ends it")
-    return subprocess.run(command, env=surroundings(), cwd=ROOT).returncode
+    os.chdir(ROOT)
+    os.execve(command[0], command, surroundings())  # so that what ends the kit ends the server
 
 
 def handout(name: str) -> Path:
@@ -54,10 +70,10 @@ def handout(name: str) -> Path:
 
 
 def surroundings() -> dict[str, str]:
-    """The kernel finds the package; a handout opens as a notebook, without a word to the user's own settings."""
+    """The kernel finds the package; JupyterLab's settings are ours where the user has none of their own."""
     overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
     overrides.parent.mkdir(parents=True, exist_ok=True)
-    overrides.write_text(json.dumps({"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}))
+    overrides.write_text(json.dumps(DEFAULTS))
     return os.environ | {"PYTHONPATH": before("PYTHONPATH", PACKAGE), "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", SETTINGS)}
 
 
@@ -67,8 +83,11 @@ def before(variable: str, path: Path) -> str:
 
 
 def export(folder: Path) -> int:
-    for path in sorted(HANDOUTS.glob("*.md")):
+    """For Colab, VS Code and a plain Jupyter. Links from one handout to another lead to the files that are written."""
+    handouts = sorted(HANDOUTS.glob("*.md"))
+    logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
+    for path in handouts:
         target = folder.resolve() / f"{path.stem}.ipynb"
-        logged([environment.python(), "-m", "jupytext", "--to", "ipynb", "--output", target, path], "jupytext.txt", f"writing {target.name}")
+        target.write_text(re.sub(r"\]\((\d\d_\w+)\.md", r"](\1.ipynb", target.read_text()))
         say(f"wrote {relative(target)}")
     return 0

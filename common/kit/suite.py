@@ -14,7 +14,7 @@ from .errors import KitError
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 # What the suite `notebook` runs on, by groups of requirements.txt.
-COURSE = [("notebook", "the handouts are executed"), ("docs", "the site is built"), ("browser", "the site is looked at")]
+COURSE = [("handouts", "the handouts become notebooks"), ("notebook", "they are executed"), ("docs", "the site is built"), ("browser", "the site is looked at")]
 
 
 def arguments(parser) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 
 from .console import say
@@ -32,7 +33,7 @@ PKG_CONFIG = Need(
 )
 VENV = Need(
     "holds the kit's own tools",
-    {"apt-get": "python3-venv", "dnf": "python3", "pacman": "python", "zypper": "python3"},
+    {"apt-get": f"python3.{sys.version_info.minor}-venv", "dnf": "python3", "pacman": "python", "zypper": "python3"},
 )
 LIBRARIES = [
     library("fmt", "text", "libfmt-dev", "fmt-devel", "fmt", "fmt-devel"),

@@ -94,11 +94,13 @@ class Drawing:
 
     def cell(self, place: Place, kind: str, text: str, words: str) -> None:
         ink = "on-race" if "race" in kind else "on-write" if "write" in kind else "on-idle" if kind in ("idle", "untouched") else ""
-        if len(text) > 4:
+        fit = ""
+        if len(text) > 4:  # as wide as the cell allows, whatever the reader's font
             ink += " long"
+            fit = f' textLength="{CELL - GAP - 4}" lengthAdjust="spacingAndGlyphs"'
         self.cells.append(
             f'<g><title>{html.escape(words)}</title><rect class="cell {kind}" x="{place.x:g}" y="{place.top:g}" width="{CELL - GAP}" '
-            f'height="{HEIGHT}" rx="3"/><text class="{ink}" x="{place.middle:g}" y="{place.top + 16:g}">{html.escape(text)}</text></g>'
+            f'height="{HEIGHT}" rx="3"/><text class="{ink}" x="{place.middle:g}" y="{place.top + 16:g}"{fit}>{html.escape(text)}</text></g>'
         )
 
     def draw_threads(self) -> dict[int, Place]:

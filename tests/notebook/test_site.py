@@ -1,6 +1,7 @@
 """Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
 
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import support
 
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
+from docutils import nodes, utils  # noqa: E402
 from kit import links, system  # noqa: E402
 
 
@@ -22,6 +24,20 @@ def build(folder: Path) -> Path:
     if result.returncode != 0:
         sys.exit(f"FAILED: Sphinx\n{result.stdout}")
     return out
+
+
+class Tags(set):
+    """As Sphinx gives them to conf.py."""
+
+    has = set.__contains__
+
+
+def linked() -> str:
+    """A verdict's link to another notebook, as the site has it; the solutions' verdicts have none."""
+    document = utils.new_document("")
+    document += nodes.raw("", '<a href="00_start.md#Bank-conflicts">', format="html")
+    runpy.run_path(str(support.ROOT / "docs" / "conf.py"), {"tags": Tags()})["link_pages"](None, document, "")
+    return document.astext()
 
 
 def look(site: Path, browser) -> list[str]:
@@ -45,7 +61,7 @@ def look(site: Path, browser) -> list[str]:
 
 
 def step(site: Path, browser) -> list[str]:
-    """The plot is there, and the trace moves by button and by key."""
+    """The plot is there, and the trace moves by button and by key; on paper it is one step."""
     page = browser.new_page()
     page.goto((site / "handouts" / "02_tree.html").as_uri())
     problems = [] if page.locator("figure svg[aria-label*='what the rungs cost']").count() else ["02_tree: no plot"]
@@ -56,13 +72,19 @@ def step(site: Path, browser) -> list[str]:
     frame.locator("body").press("ArrowLeft")
     if "Step 1" not in frame.locator("body").inner_text():
         problems.append("02_tree: the left arrow does not step back")
+    page.emulate_media(media="print")
+    if page.locator("iframe:visible, footer:visible").count() or not page.locator(".warpfold-printed svg:visible").count():
+        problems.append("02_tree: on paper, the trace is not one whole step, or the page's foot is printed")
     return problems
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
+        page = site / "handouts" / "linked.html"
+        page.write_text(linked())
         problems = links.check(site)
+        page.unlink()
         program = system.find_browser()
         try:
             from playwright.sync_api import sync_playwright

@@ -97,7 +97,7 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
         return kit_labs.named(all_labs(solved, progress), name)
     except KitError as error:
         if (ROOT / "labs" / name).is_dir():
-            raise LabError(f"{name} is not part of the build here: something that it needs was missing when the build was set up") from None
+            raise LabError(f"{name} is not part of the build here: what it needs was missing when that was set up. `./kit setup --tests` installs it where it may, or says what to install") from None
         raise LabError(f"{error}. {error.advice}") from None
 
 

@@ -49,4 +49,5 @@ def row(name: str, found: dict[int, float], best: float) -> list[str]:
     if name == NOTHING or SIZES[-1] not in found:
         return [name, *cells, "", ""]
     reached = speed(SIZES[-1], found[SIZES[-1]])
-    return [name, *cells, f"{reached:,.0f}", f"{100 * reached / best:.1f}"]
+    percent = 100 * reached / best
+    return [name, *cells, f"{reached:,.0f}", f"{percent:.1f}" if percent >= 1 else f"{percent:.1g}"]

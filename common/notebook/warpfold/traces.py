@@ -16,19 +16,23 @@ FRAME_HEIGHT = 620  # pixels
 GROUND = "var(--jp-layout-color0, var(--color-background-primary, transparent))"
 
 
-class Frame:
-    """A whole page inside the notebook, apart from its styles and scripts."""
+# Paper cannot be stepped through, and would show the frame cut off.
+PRINT_STYLE = "<style>@media print { .warpfold-frame { display: none } } @media screen { .warpfold-printed { display: none } }</style>"
 
-    def __init__(self, page: str, title: str):
-        self.page, self.title = page, title
+
+class Frame:
+    """A whole page inside the notebook, apart from its styles and scripts; on paper, one step of it."""
+
+    def __init__(self, page: str, title: str, printed: str):
+        self.page, self.title, self.printed = page, title, printed
 
     def __str__(self) -> str:
         return f"{self.title}: a page to step through, where the notebook shows HTML; elsewhere ./kit trace writes it to a file."
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        frame = (f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.page)}" '
+        frame = (f'<iframe class="warpfold-frame" title="{escape(self.title)}" srcdoc="{escape(self.page)}" '
                  f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 1px solid currentColor"></iframe>')  # fmt: skip
-        return {"text/plain": str(self), "text/html": frame}
+        return {"text/plain": str(self), "text/html": f'{PRINT_STYLE}{frame}<div class="warpfold-printed">{self.printed}</div>'}
 
 
 def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
@@ -55,18 +59,25 @@ def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
     run, steps = traced(lab, rung, n, None, block_index)
     if run is None:
         return todo(rung)
-    return Frame(trace_page.page(run, steps, block_index), f"{lab.name}, {rung}: block {block_index}, step by step")
+    title = f"{lab.name}, {rung}: block {block_index}, step by step"
+    telling = next((index for index, step in enumerate(steps) if step.races), 0)
+    printed = f"<p>{escape(title)}. Step {telling + 1} of {len(steps)}:</p>{picture(run, steps, telling).svg}"
+    return Frame(trace_page.page(run, steps, block_index), title, printed)
 
 
 def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawing | Note:
-    from kit import trace, trace_drawing, trace_words
-
     run, steps = traced(lab, rung, n, block, 0)
     if run is None:
         return todo(rung)
     if not 1 <= step <= len(steps):
         raise LabError(f"{rung} has {len(steps)} steps, counted from 1; there is no step {step}.")
-    svg = trace_drawing.draw(steps[step - 1], title=trace_words.title(run, steps, step))
+    return picture(run, steps, step - 1)
+
+
+def picture(run, steps: list, index: int) -> Drawing:
+    from kit import trace_drawing, trace_words
+
+    svg = trace_drawing.draw(steps[index], title=trace_words.title(run, steps, index + 1))
     words = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
     style = f"<style>{colours()}.warpfold-still {{ {trace_drawing.STYLE} }}</style>"
     return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(words))

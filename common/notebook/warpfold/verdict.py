@@ -1,9 +1,14 @@
 """What a check found, as text and as HTML, and the errors that end a cell."""
 
+import os
+import re
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from .theme import themed
+
+ROOT = Path(__file__).resolve().parents[3]
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
@@ -75,9 +80,8 @@ class Rung:
         return found
 
     def sections(self) -> list[str]:
-        """Where the handouts tell of the hazards found, as links from one handout to another."""
-        found = [hazard["read"].removeprefix("docs/handouts/") for hazard in self.answer.get("hazards", [])]
-        return list(dict.fromkeys(found))
+        """Where the handouts tell of the hazards found: docs/handouts/00_start.md#races."""
+        return list(dict.fromkeys(hazard["read"] for hazard in self.answer.get("hazards", [])))
 
     def summary(self) -> str:
         if self.state in GOOD:
@@ -91,6 +95,17 @@ class Rung:
 def explanation(hazard: dict) -> str:
     """Why it is one, and what to do."""
     return " ".join(hazard[key] for key in ("why", "advice") if hazard.get(key))
+
+
+def link(section: str) -> str:
+    """To a section of a handout, from the folder that the notebook runs in; docs/conf.py makes it one between the site's pages.
+
+    JupyterLab knows a heading by its words with hyphens for spaces, capitals and all."""
+    page, _, anchor = section.partition("#")
+    path = ROOT / page
+    headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE) if path.exists() else []
+    words = next((each for each in (heading.replace(" ", "-") for heading in headings) if each.lower() == anchor), anchor)
+    return f'<a href="{escape(os.path.relpath(path))}#{escape(words)}">{escape(section)}</a>'
 
 
 def place(entry: dict) -> str:
@@ -124,7 +139,7 @@ class Verdict:
         for rung in self.rungs:
             lines.append(f"{rung.state:<14} {rung.name}  {rung.summary()}".rstrip())
             lines += [f"    {finding}" for finding in rung.findings()]
-            lines += [f"    Read more: docs/handouts/{section}" for section in rung.sections()]
+            lines += [f"    Read more: {section}" for section in rung.sections()]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
@@ -138,7 +153,7 @@ class Verdict:
             if findings := rung.findings():
                 parts.append("<ul>" + "".join(f"<li>{escape(finding)}</li>" for finding in findings) + "</ul>")
             if sections := rung.sections():
-                parts.append("<div>Read more: " + ", ".join(f"<code>docs/handouts/{section}</code>" for section in sections) + "</div>")
+                parts.append("<div>Read more: " + ", ".join(map(link, sections)) + "</div>")
         if self.device:
             parts.append(f'<div class="faint">on: {escape(self.device)}</div>')
         return "".join([*parts, "</div>"])

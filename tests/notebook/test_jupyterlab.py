@@ -1,0 +1,96 @@
+"""A handout in JupyterLab, in a real browser: it opens as a notebook with nothing in front, runs, and when saved keeps its bytes."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import support
+
+support.use_python_with("jupyterlab", "jupytext", "ipykernel", "playwright")
+
+from kit import notebook, system  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
+
+PATIENCE = 120  # seconds, on a machine that has other work too
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+def serve(root: Path, port: int, token: str) -> subprocess.Popen:
+    """As `./kit notebook` starts it, but for the folder, and without this user's settings and open tabs."""
+    notebook.SETTINGS = root / "jupyter"
+    own = {name: str(root / "own") for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", f"--port={port}", "--no-browser", "--allow-root"]
+    return subprocess.Popen(command, env=notebook.surroundings() | own | {"JUPYTER_TOKEN": token}, cwd=root, stderr=subprocess.DEVNULL)
+
+
+def wait_for(port: int) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if probe.connect_ex(("localhost", port)) == 0:
+                return
+        time.sleep(0.2)
+    sys.exit("FAILED: JupyterLab does not start")
+
+
+def use(page, address: str, handout: Path) -> list[str]:
+    before = handout.read_bytes()
+    page.goto(address)
+    cell = page.locator(".jp-Notebook .jp-CodeCell").first
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    cell.locator(".jp-InputPrompt", has_text="[1]").wait_for()
+    problems = []
+    if page.locator(".jp-Dialog:visible, .Toastify__toast:visible").count():
+        problems.append("something stands in front of the notebook")
+    opened = handout.stat().st_mtime_ns
+    page.keyboard.press("Control+s")
+    end = time.monotonic() + PATIENCE
+    while handout.stat().st_mtime_ns == opened and time.monotonic() < end:
+        page.wait_for_timeout(100)
+    if handout.stat().st_mtime_ns == opened:
+        problems.append("nothing was saved")
+    if handout.read_bytes() != before:
+        problems.append(f"{handout.name} changed when it was saved")
+    return problems
+
+
+def main() -> int:
+    program = system.find_browser()
+    if not program:
+        print("SKIP: no browser")
+        return support.SKIP
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        handouts = Path(shutil.copytree(support.ROOT / "docs" / "handouts", root / "docs" / "handouts"))
+        port, token = free_port(), secrets.token_hex()
+        server = serve(root, port, token)
+        try:
+            wait_for(port)
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+                page = browser.new_page()
+                page.set_default_timeout(1000 * PATIENCE)
+                address = f"http://localhost:{port}/lab/tree/docs/handouts/00_start.md?token={token}"
+                problems = use(page, address, handouts / "00_start.md")
+                browser.close()
+        finally:
+            server.terminate()
+            server.wait()
+    print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
