@@ -135,7 +135,7 @@ def opcode(sass: str) -> str:
 def lines_of(source: str) -> list[list[dict]]:
     """The page "source" as the lines of each launch: {"file", "line", counters}. A launch begins where the function changes
     or a file comes again. An instruction of an inlined function stands under the function's line and under the line of the
-    call; it is counted once, where the emulator counts it: at the call."""
+    call; it is counted once, where the emulator counts it: innermost in the program's own file."""
     launches: list[dict[str, Instruction]] = []  # by address
     seen: set[str] = set()
     function = file = None
@@ -171,9 +171,9 @@ class Instruction:
 
     @property
     def place(self) -> tuple[bool, int]:
-        """Greater for the call than for what it calls: a program's own file before headers, and in it the later line, for
-        functions stand above those that call them."""
-        return "include" not in Path(self.file).parts, self.line
+        """Greatest for the innermost in the program's own file: in it the earlier line, for functions stand above those
+        that call them."""
+        return "include" not in Path(self.file).parts, -self.line
 
 
 def summed(instructions) -> list[dict]:

@@ -158,7 +158,7 @@ struct Module {
   std::string target_suffix;
   bool is_debug = false;                     // compiled with -G: every variable lies in local memory
   std::vector<std::string> files{""};        // by order of appearance; files[0] is ""
-  // Where an instruction is charged to. For inlined code it is the outermost `inlined_at` position, so that a
+  // Where an instruction is charged to. For inlined code it is the innermost position in the program's own file, so that a
   // shuffle counts on the student's line, not in NVIDIA's header. `line 0` repeats the line before.
   std::vector<Location> locations{{}};
   std::vector<Variable> variables;

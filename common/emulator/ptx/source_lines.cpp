@@ -14,20 +14,24 @@ std::uint64_t key_of(const SourcePosition& position) {
 SourceLines::SourceLines() = default;
 
 void SourceLines::begin_function() {
-  outermost_.clear();
+  charged_.clear();
   last_ = {};
 }
 
 std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePosition* inlined_at) {
-  Location location{position.file, position.line};
+  Charged charged{{position.file, position.line}, position.file};
   if (inlined_at != nullptr) {
-    const auto outer = outermost_.find(key_of(*inlined_at));
-    location = outer != outermost_.end() ? outer->second : Location{inlined_at->file, inlined_at->line};
+    const auto call = charged_.find(key_of(*inlined_at));
+    const Charged of_call = call != charged_.end()
+                                ? call->second
+                                : Charged{{inlined_at->file, inlined_at->line}, inlined_at->file};
+    if (position.file != of_call.program_file) charged.to = of_call.to;
+    charged.program_file = of_call.program_file;
   }
-  if (location.line == 0) location = last_;
-  outermost_[key_of(position)] = location;
-  last_ = location;
-  return index_of(location);
+  if (charged.to.line == 0) charged.to = last_;
+  charged_[key_of(position)] = charged;
+  last_ = charged.to;
+  return index_of(charged.to);
 }
 
 std::uint32_t SourceLines::index_of(Location location) {

@@ -13,10 +13,13 @@ struct SourcePosition {
   std::uint32_t file = 0, line = 0, column = 0; // file: the number that `.file` gives it
 };
 
-// nvcc describes inlined code by a chain: `.loc 1 7 3, function_name X, inlined_at 1 13 3` is written before
-// any
-// `.loc 2 440 9, function_name Y, inlined_at 1 7 3`. So when a position arrives, the outermost line of the
-// one that it was inlined at is known already, and following the chain is one look-up. The same position may
+// Inlined code is charged to the innermost position that lies in the file of the outermost one: a device
+// function of the program counts on its own lines, and what it calls of NVIDIA's headers on the line of the
+// call.
+//
+// nvcc describes it by a chain: `.loc 1 7 3, function_name X, inlined_at 1 13 3` is written before any
+// `.loc 2 440 9, function_name Y, inlined_at 1 7 3`. So when a position arrives, what the one that it was
+// inlined at is charged to is known already, and following the chain is one look-up. The same position may
 // be inlined twice (a device function called on two lines): the latest description holds.
 class SourceLines {
 public:
@@ -36,7 +39,11 @@ private:
   std::vector<std::string> files_{""};
   std::unordered_map<std::uint32_t, std::uint32_t> file_indices_;
   std::unordered_map<std::uint64_t, std::uint32_t> location_indices_;
-  std::unordered_map<std::uint64_t, Location> outermost_; // of the positions seen in this function
+  struct Charged {
+    Location to;
+    std::uint32_t program_file = 0; // of the outermost position
+  };
+  std::unordered_map<std::uint64_t, Charged> charged_; // the positions seen in this function
   Location last_;
 };
 
