@@ -96,7 +96,7 @@ std::string error_text(const Expectation& expected, const Sequence& input, doubl
 // Runs twice more on the same input and once on another, and looks for the mistake that explains all.
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                          double got) {
-  Symptom symptom{given, resident_blocks(given.block), {}, {}};
+  Symptom symptom{given, resident_blocks(given.block), {}, {}, variant.by_rows};
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     const Outcome outcome = run_once(variant, given, sequence);
@@ -111,6 +111,22 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
   return diagnose(symptom);
+}
+
+// The same for many results: what they were on this input, and what they are on another.
+Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
+                              const Sequence& input, const std::vector<double>& got) {
+  const auto observed = [&](const Sequence& sequence, const std::vector<double>& results) {
+    RowObservation seen{&sequence, {}, results};
+    for (std::size_t row = 0; row < given.rows; ++row) {
+      seen.expected.push_back(expect(rung, given, sequence, row).reference.value);
+    }
+    return seen;
+  };
+  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  const Outcome on_other = run_once(variant, given, other);
+  if (on_other.results.size() != given.rows) return {};
+  return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
 void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
@@ -130,7 +146,8 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
     fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
                      expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
                      value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
-    if (given.rows == 1) check.diagnosis = diagnose_wrong(rung, variant, given, input, got);
+    check.diagnosis = given.rows == 1 ? diagnose_wrong(rung, variant, given, input, got)
+                                      : diagnose_wrong_rows(rung, variant, given, input, outcome.results);
     return;
   }
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
