@@ -232,7 +232,7 @@ private:
             if (stride == block) {
               return fmt::format(
                   "The result lacks exactly the second half of every {} elements: each thread's second "
-                  "element, or the step with stride {}, is missing.",
+                  "element, the step with stride {}, or every second block is missing.",
                   2 * block, block);
             }
             return fmt::format(
