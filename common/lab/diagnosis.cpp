@@ -102,6 +102,26 @@ Diagnosis from_runs(const Symptom& symptom) {
       true};
 }
 
+// 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses all that it meets.
+Diagnosis from_stalling(const Symptom& symptom) {
+  const Sequence& input = *symptom.observations[0].input;
+  const bool has_terms = input.kind == Kind::stalling || input.kind == Kind::quarters;
+  if (!has_terms || input.n < 2 || input.type != Type::float32) return {};
+  const std::size_t grid = std::size_t{symptom.resident_blocks} * symptom.given.block;
+  const std::size_t met = ceil_div(input.n, grid) - 1;
+  const double lost = static_cast<double>(met) * input[1];
+  const bool fits =
+      met > 0 && std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                             [lost](const Observation& o) { return o.got == o.expected - lost; });
+  if (!fits) return {};
+  return {"stalled",
+          fmt::format(
+              "The result lacks exactly {:.10g}: the {} elements that the thread with 2^24 meets on its walk "
+              "over the input. From there on a float cannot hold them, and what it loses is not kept.",
+              lost, met),
+          true};
+}
+
 // A sum that was kept in 16 bits, on each of several inputs: less telling than any other mistake that fits.
 Diagnosis from_short_sums(const Symptom& symptom) {
   const bool fits =
@@ -121,6 +141,7 @@ Diagnosis from_short_sums(const Symptom& symptom) {
 Diagnosis diagnose(const Symptom& symptom) {
   if (Diagnosis found = from_runs(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_stalling(symptom); !found.kind.empty()) return found;
   if (symptom.given.kind != Kind::exact || symptom.given.rows != 1) return {};
   if (symptom.observations[0].input->op != Operator::add) return mistake_in_operator(symptom);
   std::vector<View> views;

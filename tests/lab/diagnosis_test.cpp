@@ -188,6 +188,14 @@ TEST(Diagnosis, OfAnOperatorsStart) {
   EXPECT_FALSE(empty.specific);
 }
 
+TEST(Diagnosis, OfAFloatThatStalls) {
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::quarters, 100000, 1);
+  const double sum = right(input), lost = 6 * 0.25; // 64 blocks of 256: thread 0 meets six more
+  const Case given{Kind::quarters, 100000, 1, 256, 0};
+  EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}).kind, "stalled");
+  EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
+}
+
 // What `op` makes of the results of each `part` of the elements.
 double of_parts(const Sequence& input, std::size_t part, Operator op) {
   double all = identity(input.type, op);

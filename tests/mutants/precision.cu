@@ -45,7 +45,7 @@ void in_passes(const float* input, float* result, std::size_t n, unsigned block)
 
 __global__ void walk_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
-  // MUTANT walk_before_the_tree: state=wrong kind=none diagnosis=none
+  // MUTANT walk_before_the_tree: state=wrong kind=none diagnosis=stalled
   // Each thread walks over the input before the tree: its one float stops counting.
   const float sum = tree_sum(walk(input, n), partial);
   if (threadIdx.x == 0) results[blockIdx.x] = sum;
@@ -83,7 +83,7 @@ struct Kahan {
 struct ExcessAdded : Kahan {
   using Kahan::add;
   __device__ void add(float x) {
-    // MUTANT excess_added: state=wrong kind=none diagnosis=none
+    // MUTANT excess_added: state=wrong kind=none diagnosis=stalled
     // The excess is added to the next element, not taken off it.
     const float wanted = x + excess, rounded = sum + wanted;
     excess = (rounded - sum) - wanted;
@@ -95,7 +95,7 @@ struct ExcessOfTheElement : Kahan {
   using Kahan::add;
   __device__ void add(float x) {
     const float wanted = x - excess, rounded = sum + wanted;
-    // MUTANT excess_forgets: state=wrong kind=none diagnosis=none
+    // MUTANT excess_forgets: state=wrong kind=none diagnosis=stalled
     // What was lost is reckoned against x, not against x less the excess so far.
     excess = (rounded - sum) - x;
     sum = rounded;
@@ -118,7 +118,7 @@ struct ExcessNever : Kahan {
   using Kahan::add;
   __device__ void add(float x) {
     const float wanted = x - excess, rounded = sum + wanted;
-    // MUTANT excess_always_0: state=wrong kind=none diagnosis=none
+    // MUTANT excess_always_0: state=wrong kind=none diagnosis=stalled
     // The brackets are wrong: the difference of two equal numbers is 0.
     excess = rounded - (sum + wanted);
     sum = rounded;
@@ -127,14 +127,14 @@ struct ExcessNever : Kahan {
 
 struct ExcessDropped : Kahan {
   using Kahan::add;
-  // MUTANT excess_dropped: state=wrong kind=none diagnosis=none
+  // MUTANT excess_dropped: state=wrong kind=none diagnosis=rounded-in-tree?
   // Kahan's for each thread, and plain additions where the threads' sums come together.
   __device__ void add(const ExcessDropped& other) { sum += other.sum; }
 };
 
 struct LostAdded : Kahan {
   using Kahan::add;
-  // MUTANT lost_with_wrong_sign: state=wrong kind=none diagnosis=none
+  // MUTANT lost_with_wrong_sign: state=wrong kind=none diagnosis=wrong-sign?
   // What two sums lose is taken for excess: it is the opposite.
   __device__ void add(const LostAdded& other) {
     excess += other.excess + lost_with(other);
@@ -143,7 +143,7 @@ struct LostAdded : Kahan {
 };
 
 struct ExcessAtTheEnd : Kahan {
-  // MUTANT excess_added_at_the_end: state=wrong kind=none diagnosis=none
+  // MUTANT excess_added_at_the_end: state=wrong kind=none diagnosis=wrong-sign?
   // The excess is added at the end, and was too much to begin with.
   __device__ float rounded() const { return sum + excess; }
 };
@@ -159,14 +159,14 @@ struct InDouble {
 struct RoundedEachTime : InDouble {
   using InDouble::add;
   __device__ void add(float x) {
-    // MUTANT rounded_each_time: state=wrong kind=none diagnosis=none
+    // MUTANT rounded_each_time: state=wrong kind=none diagnosis=stalled
     // A double that is rounded to float after each addition.
     sum = static_cast<float>(sum + x);
   }
 };
 
 struct FloatInShared {
-  // MUTANT floats_in_shared: state=wrong kind=none diagnosis=none
+  // MUTANT floats_in_shared: state=wrong kind=none diagnosis=rounded-in-tree?
   // A double for each thread, but the sums lie in shared memory as floats: each step of the tree rounds.
   float sum;
 
