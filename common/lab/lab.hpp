@@ -193,7 +193,7 @@ public:
   Rung& same_bits() { return deterministic = true, *this; }
   // And with any number of threads a block.
   Rung& same_bits_for_any_block() { return deterministic = any_block = true, *this; }
-  // Checked on one more input, which a single float cannot add up one by one: see sequence.hpp, stalling.
+  // Checked on more inputs, made for trouble with a sum of 2^24 and small terms: see sequence.hpp, stalling.
   Rung& meets_stalling() { return stalling = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }

@@ -194,7 +194,7 @@ private:
     const auto off = std::find_if(technique_.begin(), technique_.end(), [](const Check& c) { return !c.ok; });
     if (failed != result.checks.end()) {
       result.state = State::wrong;
-      tell(result, *failed);
+      result.diagnosis = diagnosis_beside(result.checks, *failed);
       result.reason = fmt::format("{}: {}", failed->name, failed->message);
     } else if (!result.hazards.empty()) {
       result.state = State::hazard;
@@ -211,16 +211,6 @@ private:
     if (!slow_.empty())
       result.checks.push_back({.name = "speed", .ok = false, .message = slow_, .diagnosis = {}});
     technique_.clear(), slow_.clear();
-  }
-
-  // The diagnosis, with the figures that it speaks of where those are not the ones already told.
-  static void tell(Result& result, const Check& told) {
-    const Check* telling = most_telling(result.checks);
-    if (!telling) return;
-    result.diagnosis = telling->diagnosis;
-    if (telling == &told) return;
-    result.diagnosis.text =
-        fmt::format("{}: {}. {}", telling->name, telling->message, telling->diagnosis.text);
   }
 
   // After an error that leaves the device unusable for this process, the other rungs run in one of their own.

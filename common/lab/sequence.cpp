@@ -82,8 +82,10 @@ double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
 }
 
 // From 2^24 on a float cannot count by ones.
-double stalling_value(std::size_t i) {
-  return i == 0 ? 0x1p24 : 1;
+double stalling_value(Kind kind, std::size_t i) {
+  if (i == 0) return 0x1p24;
+  if (kind == Kind::lone_ones) return std::has_single_bit(i) ? 1 : 0;
+  return kind == Kind::quarters ? 0.25 : 1;
 }
 
 // Two sums whose total is known to about twice a double's precision (Neumaier).
@@ -134,7 +136,8 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24"};
+  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24", "quarters upon 2^24",
+                                        "lone ones upon 2^24"};
   return names[static_cast<int>(kind)];
 }
 
@@ -188,8 +191,8 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
     double value;
     if (sequence.kind == Kind::rounding) {
       value = spread_value(type, op, i, seed);
-    } else if (sequence.kind == Kind::stalling) {
-      value = stalling_value(i);
+    } else if (sequence.kind != Kind::exact) {
+      value = stalling_value(sequence.kind, i);
     } else if (op == Operator::add) {
       value = sums.next(i);
     } else if (op == Operator::product) {

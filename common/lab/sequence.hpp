@@ -6,6 +6,10 @@
 // Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
 // explains.
 // Stalling inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at 2^24.
+// Quarters: 2^24 and then quarters. What an addition loses is a small part of what the next float up is away,
+// so a compensation that forgets what it had before shows. Lone ones: 2^24, a one at each power of two, and
+// zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most that a
+// level can lose.
 #pragma once
 
 #include "lab.hpp"
@@ -18,7 +22,7 @@
 
 namespace lab {
 
-enum class Kind { exact, rounding, stalling };
+enum class Kind { exact, rounding, stalling, quarters, lone_ones };
 
 std::size_t size_of(Type type);
 std::string_view name_of(Type type);

@@ -213,7 +213,10 @@ int main(int argc, char** argv) {
            .promise(lab::equal(
                Counter::elements_read, [](const Size& s) { return double(s.n); },
                "each element is to be read once, and added at once"))
-           .promise(lab::none(Counter::shared_accesses, "one thread adds in a register")),
+           .promise(lab::none(Counter::shared_accesses, "one thread adds in a register"))
+           .promise(lab::at_most(
+               Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
+               "one thread adds, and the 31 others of its warp have nothing to do")),
        lab::Rung("tree_float")
            .on(tree_float)
            .meets_stalling()

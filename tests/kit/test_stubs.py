@@ -11,6 +11,23 @@ from pathlib import Path
 PROGRAMS = {}
 BROKEN = {"08_hazards"}  # handed out with a mistake in each rung instead of an empty region
 
+# What is said of each of those kernels: the state, the hazard's kind and the line that it names, the diagnosis of the
+# wrong number ("any": it depends on which thread came first).
+SAID = {
+    "missing_barrier": ("wrong", "race-shared", "if (t < stride) partial[t] += partial[t + stride];", "any"),
+    "divergent_barrier": ("hazard", "barrier", "__syncthreads();", None),
+    "unwritten_shared": ("wrong", "uninitialised", "if (t < stride) partial[t] += partial[t + stride];", "any"),
+    "volatile_tail": ("hazard", "race-shared", "tail[t] += tail[t + 16];", None),
+    "absent_lanes": ("hazard", "warp-mask", "value += __shfl_down_sync(lab::all_lanes, value, distance);", None),
+    "stale_reads": ("wrong", None, "", "stale-second-stage"),
+    "across_blocks": ("wrong", "race-global", "if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;", "any"),
+    "lost_tail": ("wrong", None, "", "lost-tail"),
+    "wrong_identity": ("wrong", None, "", "wrong-identity"),
+    # Where 2^31 bytes before the matrix there is nothing, or what has been freed.
+    "index_overflow": ("wrong", "out-of-bounds|use-after-free",
+                       "sum += *reinterpret_cast<const float*>(matrix + offset);", None),
+}
+
 
 def ask(program: str, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run([program, *words], text=True, capture_output=True, timeout=120)
@@ -64,9 +81,23 @@ class Stubs(unittest.TestCase):
             self.assertEqual(result.returncode, 1, result.stderr)
             for rung in json.loads(result.stdout)["rungs"]:
                 with self.subTest(lab=lab, rung=rung["name"]):
-                    self.assertIn(rung["state"], ("wrong", "hazard"))
-                    self.assertTrue(rung["hazards"] or rung.get("diagnosis"), "nothing says what kind of mistake it is")
+                    self.assert_says_what_it_is(rung, *SAID[rung["name"]])
                     self.assert_points_into_its_region(rung)
+
+    def assert_says_what_it_is(self, rung: dict, state: str, kind: str | None, line: str, diagnosis: str | None):
+        self.assertEqual(rung["state"], state)
+        if diagnosis != "any":
+            self.assertEqual(rung.get("diagnosis", {}).get("kind"), diagnosis)
+        if kind is None:
+            self.assertEqual(rung["hazards"], [])
+            return
+        places = (("file", "line"), ("other_file", "other_line"))
+        named = {self.line_at(hazard[file], hazard[number]) for hazard in rung["hazards"]
+                 if hazard["kind"] in kind.split("|") for file, number in places if hazard[number]}
+        self.assertIn(line, named, rung["hazards"])
+
+    def line_at(self, file: str, number: int) -> str:
+        return Path(file).read_text().splitlines()[number - 1].strip()
 
     def assert_points_into_its_region(self, rung: dict):
         """A hazard is on a line of the mistake, or of the code that meets its result: in the same kernel."""

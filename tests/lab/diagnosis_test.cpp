@@ -2,6 +2,8 @@
 // must not.
 #include "diagnosis.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
@@ -169,7 +171,134 @@ TEST(Diagnosis, OfMinimaMaximaAndProducts) {
   const Diagnosis smallest = of_extremes(Operator::max, Type::float64, std::numeric_limits<double>::min());
   EXPECT_EQ(smallest.kind, "wrong-identity");
   EXPECT_NE(smallest.text.find("numeric_limits<double>::min()"), std::string::npos) << smallest.text;
-  EXPECT_EQ(of_extremes(Operator::max, Type::int32, -17).kind, "");
+  EXPECT_EQ(of_extremes(Operator::max, Type::int32, -17).kind, "wrong-identity");
+  const auto beside = [](const Sequence& s) { return right(s) - 17; };
+  EXPECT_EQ(diagnosis_of(beside, 1000, Type::int32, Operator::max).kind, "");
+}
+
+TEST(Diagnosis, OfAnOperatorsStart) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(of_extremes(Operator::max, Type::float32, -infinity).kind, "identity-left");
+  EXPECT_EQ(of_extremes(Operator::min, Type::float32, -infinity).kind, "wrong-identity");
+  EXPECT_EQ(of_extremes(Operator::max, Type::int32, -1).kind, "wrong-identity");
+  EXPECT_EQ(of_extremes(Operator::max, Type::uint32, 0).kind, "identity-left"); // where nothing is below 0
+  const Diagnosis empty =
+      diagnosis_of([](const Sequence&) { return 2147483647.0; }, 0, Type::float32, Operator::min);
+  EXPECT_EQ(empty.kind, "wrong-identity");
+  EXPECT_FALSE(empty.specific);
+}
+
+TEST(Diagnosis, OfAFloatThatStalls) {
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::quarters, 100000, 1);
+  const double sum = right(input), lost = 6 * 0.25; // 64 blocks of 256: thread 0 meets six more
+  const Case given{Kind::quarters, 100000, 1, 256, 0};
+  EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}).kind, "stalled");
+  EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
+}
+
+// What `op` makes of the results of each `part` of the elements.
+double of_parts(const Sequence& input, std::size_t part, Operator op) {
+  double all = identity(input.type, op);
+  for (std::size_t first = 0; first < input.n; first += part) {
+    all = apply(op, all, reduce(input, first, first + part).value);
+  }
+  return all;
+}
+
+TEST(Diagnosis, OfAnotherOperator) {
+  const auto least = [](const Sequence& s) { return of_parts(s, 1, Operator::min); };
+  EXPECT_EQ(diagnosis_of(least, 1000, Type::float64, Operator::max).text,
+            "The result is the minimum of the elements, not their maximum.");
+  const auto of_blocks = [](const Sequence& s) { return of_parts(s, 256, Operator::min); };
+  const Diagnosis blocks = diagnosis_of(of_blocks, 1000, Type::int32, Operator::max);
+  EXPECT_EQ(blocks.kind, "other-operator");
+  EXPECT_NE(blocks.text.find("the minimum of the blocks' maximums"), std::string::npos) << blocks.text;
+}
+
+TEST(Diagnosis, OfExtremesThatAreElements) {
+  const auto as_signed = [](const Sequence& s) {
+    double most = -0x1p31;
+    for (std::size_t i = 0; i < s.n; ++i) most = std::max(most, s[i] < 0x1p31 ? s[i] : s[i] - 0x1p32);
+    return most;
+  };
+  EXPECT_EQ(diagnosis_of(as_signed, 1000, Type::uint32, Operator::max).kind, "signed-comparison");
+  const auto in_float = [](const Sequence& s) { return static_cast<double>(static_cast<float>(right(s))); };
+  EXPECT_EQ(diagnosis_of(in_float, 1000, Type::float64, Operator::min).kind, "rounded-to-float");
+  const auto second = [](const Sequence& s) {
+    double below = identity(s.type, s.op);
+    for (std::size_t i = 0; i < s.n; ++i) below = s[i] < right(s) ? std::max(below, s[i]) : below;
+    return below;
+  };
+  const Diagnosis passed = diagnosis_of(second, 1000, Type::float64, Operator::max);
+  EXPECT_EQ(passed.kind, "passed-over");
+  EXPECT_NE(passed.text.find("is greater and was passed over"), std::string::npos) << passed.text;
+}
+
+TEST(Diagnosis, OfSignsAndSteps) {
+  EXPECT_EQ(kind_of([](const Sequence& s) { return -right(s); }), "subtracted");
+  const auto tree = [](const Sequence& s) {
+    double sum = 0;
+    for (std::size_t i = 0; i < s.n; ++i) sum += std::popcount(i % 256) % 2 ? -s[i] : s[i];
+    return sum;
+  };
+  EXPECT_EQ(kind_of(tree), "subtracted");
+  EXPECT_EQ(kind_of(only([](std::size_t i) { return std::popcount(i % 256) <= 1; })), "stale-steps");
+  EXPECT_EQ(kind_of(only([](std::size_t i) { return i / 256 % 64 < 32; }), 100003), "lost-block");
+  const auto first_twice = [](const Sequence& s) { return right(s) + reduce(s, 0, 16384).value; };
+  EXPECT_EQ(kind_of(first_twice, 100003), "first-twice");
+}
+
+using Rows = std::function<double(const Sequence&, std::size_t row)>;
+
+double row_sum(const Sequence& matrix, std::size_t row) {
+  return reduce(matrix, row * 60, (row + 1) * 60).value;
+}
+
+// Of 100 rows of 60.
+Diagnosis diagnosis_of_rows(const Rows& wrong) {
+  const Sequence inputs[] = {make_sequence(Type::float32, Operator::add, Kind::exact, 6000, 1),
+                             make_sequence(Type::float32, Operator::add, Kind::exact, 6000, 99)};
+  std::vector<RowObservation> observations;
+  for (const Sequence& input : inputs) {
+    RowObservation seen{&input, {}, {}};
+    for (std::size_t row = 0; row < 100; ++row) {
+      seen.expected.push_back(row_sum(input, row));
+      seen.got.push_back(wrong(input, row));
+    }
+    observations.push_back(seen);
+  }
+  return diagnose_rows({Kind::exact, 6000, 100, 256, 0}, observations);
+}
+
+TEST(Diagnosis, OfTheRowsOfAMatrix) {
+  EXPECT_EQ(diagnosis_of_rows(row_sum).kind, "");
+  const auto lost = [](const Sequence& s, std::size_t row) {
+    return row < 96 ? row_sum(s, row) : poison(s.type, Kind::exact);
+  };
+  EXPECT_EQ(diagnosis_of_rows(lost).kind, "rows-not-written");
+  const auto by_columns = [](const Sequence& s, std::size_t row) {
+    double sum = 0;
+    for (std::size_t column = 0; column < 60; ++column) sum += s[column * 100 + row];
+    return sum;
+  };
+  EXPECT_EQ(diagnosis_of_rows(by_columns).kind, "transposed");
+  const auto running = [](const Sequence& s, std::size_t row) {
+    double sum = 0;
+    for (std::size_t before = row % 4; before <= row; before += 4) sum += row_sum(s, before);
+    return sum;
+  };
+  EXPECT_EQ(diagnosis_of_rows(running).kind, "running-total");
+  const auto next = [](const Sequence& s, std::size_t row) { return row_sum(s, (row + 1) % 100); };
+  EXPECT_EQ(diagnosis_of_rows(next).kind, "other-row");
+  const auto beside = [](const Sequence& s, std::size_t row) { return row_sum(s, row) + 17; };
+  EXPECT_EQ(diagnosis_of_rows(beside).kind, "");
+}
+
+TEST(Diagnosis, OfOneRowIsThatOfASum) {
+  const Diagnosis found = diagnosis_of_rows(
+      [](const Sequence& s, std::size_t row) { return reduce(s, row * 60, row * 60 + 59).value; });
+  EXPECT_EQ(found.kind, "lost-tail");
+  EXPECT_EQ(found.text.substr(0, 7), "Row 0: ");
 }
 
 } // namespace

@@ -88,6 +88,17 @@ TEST(Sequence, ExtremesFillTheTypesDigits) {
   EXPECT_LT(through_single, 10);
 }
 
+TEST(Sequence, LoneOnesAreLostAtEveryLevelOfATree) {
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::lone_ones, 65536, 1);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < input.n; ++i) values.push_back(static_cast<float>(input[i]));
+  for (std::size_t stride = input.n / 2; stride > 0; stride /= 2) {
+    for (std::size_t i = 0; i < stride; ++i) values[i] += values[i + stride];
+  }
+  EXPECT_EQ(reduce(input, 0, input.n).value, 0x1p24 + 16);
+  EXPECT_EQ(values[0], 0x1p24f);
+}
+
 TEST(Sequence, OneFloatStallsWhereATreeDoesNot) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::stalling, 65537, 1);
   const Reference reference = reduce(input, 0, input.n);

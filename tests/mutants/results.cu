@@ -1,7 +1,6 @@
-// Labs 01, 02, 05 and 06: how the blocks' sums come together, and what the host has to do for it.
+// Labs 01, 02 and 05: how the blocks' sums come together, and what the host has to do for it.
 #include "parts.cuh"
 
-#include <climits>
 #include <cstdint>
 
 __global__ void sequential(const float* input, float* result, std::size_t n) {
@@ -97,42 +96,6 @@ __global__ void identity_of_products(const float* input, float* result, std::siz
   // Threads beyond the end bring 1 along, as for a product.
   const float sum = tree_sum(i < n ? input[i] : 1, partial);
   if (threadIdx.x == 0) atomicAdd(result, sum);
-}
-
-// The largest of n numbers. The maximum over the blocks by atomicMax, which integers have.
-__global__ void maximum_from_0_kernel(const int* input, int* result, std::size_t n) {
-  // MUTANT maximum_from_0: state=wrong kind=none diagnosis=wrong-identity
-  // Starts from 0, which is more than every negative number.
-  int most = 0;
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
-    most = max(most, input[i]);
-  }
-  atomicMax(result, most);
-}
-void maximum_from_0(const int* input, int* result, std::size_t n, unsigned block) {
-  const int least = INT_MIN;
-  cudaMemcpy(result, &least, sizeof least, cudaMemcpyHostToDevice);
-  maximum_from_0_kernel<<<lab::resident_blocks(block), block>>>(input, result, n);
-}
-
-// The product: a block's by a tree of products, all blocks' by one thread. One block does it all.
-__global__ void product_from_0_kernel(const float* input, float* result, std::size_t n) {
-  extern __shared__ float partial[];
-  // MUTANT product_from_0: state=wrong kind=none diagnosis=wrong-identity
-  // A product that starts from 0 stays 0.
-  float product = 0;
-  for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) product *= input[i];
-  partial[threadIdx.x] = product;
-  __syncthreads();
-  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
-    if (threadIdx.x < stride) partial[threadIdx.x] *= partial[threadIdx.x + stride];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) *result = partial[0];
-}
-void product_from_0(const float* input, float* result, std::size_t n, unsigned block) {
-  product_from_0_kernel<<<1, block, block * sizeof(float)>>>(input, result, n);
 }
 
 // Sums kept in 16 bits stand in for sums of 32 bits, which the checks' inputs do not overflow.
@@ -299,8 +262,6 @@ int main(int argc, char** argv) {
        Rung("gaps_between_values").on(in_blocks<gaps_between_values>).promise(one_atomic_a_block()),
        Rung("atomic_at_block").on(in_blocks<atomic_at_block>).promise(one_atomic_a_block()),
        Rung("identity_of_products").on(in_blocks<identity_of_products>).promise(one_atomic_a_block()),
-       Rung("maximum_from_0").on(maximum_from_0).with(lab::Operator::max),
-       Rung("product_from_0").on(product_from_0).with(lab::Operator::product),
        Rung("sum_overflow").on(sum_overflow),
        Rung("input_as_workspace").on(in_blocks<input_as_workspace, 2>).promise(one_atomic_a_block()),
        Rung("sums_of_other_blocks").on(sums_of_other_blocks),

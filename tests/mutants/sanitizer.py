@@ -4,7 +4,7 @@ finds, as docs/results/sanitizers.md.
     meson setup build -Dkit_tests=true && python3 tests/mutants/sanitizer.py build
 
 Needs compute-sanitizer (it comes with the CUDA Toolkit) and a GPU. Each mutant runs alone, at one small n, with each
-tool: some 400 runs of about a second, several at a time. The emulator runs the same n.
+tool: some 700 runs of about a second, several at a time. The emulator runs the same n.
 """
 
 import argparse

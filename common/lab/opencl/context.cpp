@@ -9,7 +9,14 @@ namespace {
 cl_device_id device_id;
 cl_context context;
 cl_command_queue queue;
-cl_program program;
+cl_program programs[2]; // by Order
+Order order_of_run = Order::as_it_comes;
+
+// Each item of a work-group takes the number of the one opposite.
+constexpr const char* backwards =
+    "#define get_local_id(d) (get_local_size(d) - 1 - get_local_id(d))\n"
+    "#define get_global_id(d) (get_group_id(d) * get_local_size(d) + get_local_id(d))\n"
+    "#line 1\n";
 
 void require(cl_int status, const std::string& what) {
   if (status != CL_SUCCESS) throw Error(fmt::format("{}: OpenCL's error {}", what, status));
@@ -103,27 +110,31 @@ Device open(Choice choice) {
 }
 
 void compile(const std::string& source) {
-  cl_int status = CL_SUCCESS;
-  const char* text = source.c_str();
-  program = clCreateProgramWithSource(context, 1, &text, nullptr, &status);
-  require(status, "reading the kernels");
-  if (clBuildProgram(program, 1, &device_id, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS) return;
-  std::size_t size = 0;
-  clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
-  std::string log(size, '\0');
-  clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-  throw BuildError(log.c_str());
+  for (const Order order : {Order::as_it_comes, Order::backwards}) {
+    cl_int status = CL_SUCCESS;
+    const char* text[] = {order == Order::backwards ? backwards : "", source.c_str()};
+    cl_program program = clCreateProgramWithSource(context, 2, text, nullptr, &status);
+    require(status, "reading the kernels");
+    programs[static_cast<int>(order)] = program;
+    if (clBuildProgram(program, 1, &device_id, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS) continue;
+    std::size_t size = 0;
+    clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    std::string log(size, '\0');
+    clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    throw BuildError(log.c_str());
+  }
 }
 
-float run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group) {
+Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order) {
   const Buffer data(input.size(), input.data()), result(1, &before);
   Run one(data.memory, result.memory, input.size(), group);
+  order_of_run = order;
   reduce(one);
   require(clFinish(queue), "the kernel stopped");
-  float value = 0;
-  read_back(result.memory, &value, 1);
+  Ran ran{0, one.groups_of_first_launch()};
+  read_back(result.memory, &ran.result, 1);
   read_back(data.memory, input.data(), input.size());
-  return value;
+  return ran;
 }
 
 Run::~Run() {
@@ -138,7 +149,8 @@ cl_mem Run::scratch(std::size_t floats) {
 
 void Run::launch(const char* name, std::size_t groups, std::initializer_list<Argument> arguments) {
   cl_int status = CL_SUCCESS;
-  cl_kernel kernel = clCreateKernel(program, name, &status);
+  if (first_groups_ == 0) first_groups_ = groups;
+  cl_kernel kernel = clCreateKernel(programs[static_cast<int>(order_of_run)], name, &status);
   require(status, fmt::format("the .cl file has no kernel {}", name));
   cl_uint index = 0;
   for (const Argument& argument : arguments) {

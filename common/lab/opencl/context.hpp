@@ -32,7 +32,18 @@ Device open(Choice choice);
 // Compiles the kernels for the open device. Throws BuildError.
 void compile(const std::string& source);
 
-// One run on these floats; gives the result. What the rung left in the input comes back in `input`.
-float run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group);
+// Which of a work-group's items is the first: OpenCL leaves the order to the device between two barriers, and
+// a CPU takes them one after the other, always in the same order. Backwards, the items are numbered from the
+// last to the first, so that what is right by that order alone is not.
+enum class Order { as_it_comes, backwards };
+
+// What a run gave, and the work-groups of its first launch.
+struct Ran {
+  float result = 0;
+  std::size_t groups = 0;
+};
+
+// One run on these floats. What the rung left in the input comes back in `input`.
+Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order);
 
 } // namespace lab::opencl

@@ -3,6 +3,7 @@
 #include "command_line.hpp"
 #include "diagnosis.hpp"
 #include "opencl/context.hpp"
+#include "opencl/guard.hpp"
 #include "report.hpp"
 #include "source.hpp"
 
@@ -42,17 +43,21 @@ std::string in_terms_of(const std::string& source, std::string_view talk) {
 struct Tried {
   Check check;
   double got = 0;
+  std::size_t groups = 1;
   bool right = false;
 };
 
 // One run on one input.
-Tried try_case(const Rung& rung, const Case& given, const Sequence& input) {
+Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order order = Order::as_it_comes) {
   Tried tried;
   tried.check.name = describe(given), tried.check.n = given.n;
   tried.check.usual = given.kind == Kind::exact && given.block == 256;
   const std::vector<float> values = floats_of(input);
   std::vector<float> after = values;
-  tried.got = run(rung.reduce, after, static_cast<float>(poison(Type::float32, given.kind)), given.block);
+  const Stopwatch limit;
+  const Ran ran =
+      run(rung.reduce, after, static_cast<float>(poison(Type::float32, given.kind)), given.block, order);
+  tried.got = ran.result, tried.groups = std::max<std::size_t>(ran.groups, 1);
   const Reference reference = reduce(input, 0, given.n);
   const double most = given.n > 0 ? static_cast<double>(given.n) - 1 : 0;
   const double depth =
@@ -71,11 +76,11 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input) {
 }
 
 // What the wrong number looks like, on this input and on another.
-Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& input, double got) {
+Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& input, const Tried& tried) {
   const Sequence other =
       make_sequence(Type::float32, Operator::add, given.kind, given.n, input.seed + 1000003);
-  Symptom symptom{given, 1, {}, {}};
-  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
+  Symptom symptom{given, static_cast<unsigned>(tried.groups), {}, {}};
+  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, tried.got});
   symptom.again.push_back(try_case(rung, given, input).got);
   symptom.observations.push_back({&other, reduce(other, 0, given.n).value, try_case(rung, given, other).got});
   return diagnose(symptom);
@@ -88,9 +93,27 @@ void check_right(const Rung& rung, const Device& device, const Options& options,
     if (given.block > device.largest_group) continue;
     const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
     Tried tried = try_case(rung, given, input);
-    if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried.got);
+    if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried);
     result.checks.push_back(tried.check);
   }
+}
+
+// What is right with the items of a group in one order only is right by luck. In words, where it is.
+std::string luck_of(const Rung& rung, const Device& device, const Options& options) {
+  const Variant variant{Type::float32, rung.in_place, false, nullptr, nullptr};
+  for (const Case& given : cases_for(rung.what, variant, options)) {
+    if (given.kind != Kind::exact || given.offset != 0 || given.block > device.largest_group) continue;
+    const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
+    const Tried tried = try_case(rung, given, input, Order::backwards);
+    if (tried.right) continue;
+    return fmt::format(
+        "{}: {}, where the items of a work-group come in the opposite order, the last one first. An item "
+        "reads "
+        "what another one of its group writes, with no barrier between the two that all items pass, or what "
+        "nobody has written.",
+        tried.check.name, tried.check.message);
+  }
+  return "";
 }
 
 // Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
@@ -101,6 +124,7 @@ void check_wrong(const Rung& rung, const Options& options, Result& result) {
   const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
   Tried tried = try_case(rung, alone, small);
   tried.check.name += ", one work-group: its barrier holds";
+  if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, alone, small, tried);
   result.checks.push_back(tried.check);
   if (!tried.right) return;
   const Case given{Kind::exact, std::min(options.n.value_or(most), most), 1, group, 0};
@@ -169,6 +193,7 @@ private:
       compile(*kernels);
     } catch (const BuildError& error) {
       build_log_ = in_terms_of(heading_.source, error.what());
+      fmt::print(stderr, "{}\n", build_log_);
     }
   }
 
@@ -192,19 +217,29 @@ private:
   }
 
   void check(const Rung& rung, Result& result) {
+    std::string luck;
+    const auto has_failed = [](const Check& c) { return !c.ok; };
     try {
+      const Guard guard(rung.what.name, options_);
       rung.wrong_on_purpose ? check_wrong(rung, options_, result)
                             : check_right(rung, device_, options_, result);
+      if (!rung.wrong_on_purpose && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
+        luck = luck_of(rung, device_, options_);
     } catch (const Error& error) {
       result.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
     }
-    const auto failed =
-        std::find_if(result.checks.begin(), result.checks.end(), [](const Check& c) { return !c.ok; });
-    if (failed == result.checks.end()) return;
-    result.state = State::wrong;
-    result.reason = fmt::format("{}: {}", failed->name, failed->message);
-    if (const Check* telling = most_telling(result.checks)) result.diagnosis = telling->diagnosis;
+    const auto failed = std::find_if(result.checks.begin(), result.checks.end(), has_failed);
+    if (failed != result.checks.end()) {
+      result.state = State::wrong;
+      result.reason = fmt::format("{}: {}", failed->name, failed->message);
+      result.diagnosis = diagnosis_beside(result.checks, *failed);
+    } else if (!luck.empty()) {
+      result.state = State::hazard;
+      result.reason = "right, but by luck: " + luck;
+      result.checks.push_back(
+          {.name = "any order of a work-group's items", .ok = false, .message = luck, .diagnosis = {}});
+    }
   }
 
   int exit_code() const {

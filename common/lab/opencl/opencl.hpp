@@ -40,8 +40,10 @@ public:
   cl_mem scratch(std::size_t floats);
   // Starts `groups` work-groups of a kernel of the .cl file; commands run in the order of the calls.
   void launch(const char* kernel, std::size_t groups, std::initializer_list<Argument> arguments);
+  std::size_t groups_of_first_launch() const { return first_groups_; }
 
 private:
+  std::size_t first_groups_ = 0;
   cl_mem scratch_[4] = {};
   int scratch_count_ = 0;
 };

@@ -1,0 +1,128 @@
+"""What lab 10's program says of mistakes in its kernels, on the processor: the solution with one planted mistake each.
+
+Called by Meson with the source root, a folder to build in, the C++ compiler's command and the link's, both separated
+by |. Where OpenCL offers no processor, the tests are skipped.
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT, WORK, COMPILE, LINK = Path(), Path(), [], []
+
+BARRIER = "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
+LOCAL_BARRIER = "    barrier(CLK_LOCAL_MEM_FENCE);\n  }\n"
+LOCAL_STEP = "    if (item < stride) partial[item] += partial[item + stride];\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
+
+# Rung, kernel, what is replaced by what; the state, and the kind of the diagnosis.
+MUTANTS = {
+    "modulo without a barrier": ("modulo_in_place", "modulo_in_place", (BARRIER, ""), "wrong", "stale-steps"),
+    "dense without a barrier": ("dense_items", "dense_items", (BARRIER, ""), "wrong", "stale-steps"),
+    "halving without a barrier": ("halving_items", "halving_items", (BARRIER, ""), "wrong", "stale-steps"),
+    "across without a barrier": ("across_groups", "across_groups", (BARRIER, ""), "wrong", "stale-steps"),
+    "group without a barrier": ("two_stage", "group_sums", (LOCAL_BARRIER, "  }\n"), "wrong", "stale-steps"),
+    # The items add what others are changing: right where they come in ascending order, as on a processor.
+    "all items work": ("modulo_in_place", "modulo_in_place", ("at % (2 * stride)", "at % stride"), "hazard", None),
+    "every item adds": ("halving_items", "halving_items", ("item < stride && ", ""), "hazard", None),
+    "all add in local memory": ("two_stage", "group_sums", ("if (item < stride) ", ""), "hazard", None),
+    "barrier in the branch": ("two_stage", "group_sums",
+                              (LOCAL_STEP, "    if (item < stride) {\n" + LOCAL_STEP[22:] + "    }\n"),
+                              "hazard|wrong", None),
+    "neighbours overlap": ("dense_items", "dense_items", ("2 * stride * item", "stride * item"), "wrong", None),
+    "stored, not added": ("halving_items", "halving_items", ("+= data[item", "= data[item"), "wrong",
+                          "only-last-thread"),
+    "stride of a group": ("two_stage", "group_sums", ("i += get_global_size(0)", "i += get_local_size(0)"), "wrong",
+                          "wrong-stride"),
+    "start of a group": ("two_stage", "group_sums", ("ulong i = get_global_id(0)", "ulong i = get_local_id(0)"),
+                         "wrong", "same-part"),
+    "no walk": ("two_stage", "group_sums",
+                ("for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) sum",
+                 "const ulong i = get_global_id(0);\n  if (i < n) sum"), "wrong", "only-first-pass"),
+    "half a tree": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0) / 4"), "wrong",
+                    "lost-step"),
+    "one step too few": ("two_stage", "group_sums", ("stride > 0", "stride > 1"), "wrong", "lost-step"),
+    "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", None),
+    # Not told apart on a processor, where a barrier settles all memory.
+    "fence of the other memory": ("two_stage", "group_sums", (LOCAL_BARRIER, LOCAL_BARRIER.replace("LOCAL", "GLOBAL")),
+                                  "pass", None),
+    # Wrong on purpose, and repaired: one work-group does it all, and the others wait for nothing.
+    "across by one group": ("across_groups", "across_groups",
+                            ("if (item < stride && item + stride < n) data[item] += data[item + stride];",
+                             "for (ulong at = item; item < get_local_size(0) && at < stride; at += get_local_size(0))\n"
+                             "      if (at + stride < n) data[at] += data[at + stride];"), "pass", None),
+}
+
+
+def program() -> Path:
+    """The lab's host side; it reads the kernels that lie beside its source when it runs."""
+    folder = WORK / "10_opencl"
+    folder.mkdir(parents=True, exist_ok=True)
+    source, result = folder / "opencl.cpp", folder / "program"
+    source.write_text((ROOT / "solutions/10_opencl/opencl.cpp").read_text())
+    subprocess.run([*COMPILE, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], check=True)
+    subprocess.run([LINK[0], "-o", str(result), f"{result}.o", *LINK[1:]], check=True)
+    return result
+
+
+def with_mistake(kernel: str, old: str, new: str) -> str:
+    text = (ROOT / "solutions/10_opencl/opencl.cl").read_text()
+    begin = text.index(f"kernel void {kernel}(")
+    end = text.index("\n}\n", begin)
+    assert old in text[begin:end], f"{kernel} holds no {old!r}"
+    return text[:begin] + text[begin:end].replace(old, new, 1) + text[end:]
+
+
+class OpenCL(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = program()
+        cls.kernels = cls.program.parent / "opencl.cl"
+        cls.kernels.write_text((ROOT / "solutions/10_opencl/opencl.cl").read_text())
+        if (said := cls.run_rung("halving_items")).returncode == 77:
+            raise unittest.SkipTest(said.stderr.strip())
+
+    @classmethod
+    def run_rung(cls, rung: str, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([cls.program, "--device=emulator", f"--rung={rung}", *words], text=True,
+                              capture_output=True, timeout=120)
+
+    def test_each_mistake_is_found_and_named(self):
+        for name, (rung, kernel, mistake, state, diagnosis) in MUTANTS.items():
+            with self.subTest(mutant=name):
+                self.kernels.write_text(with_mistake(kernel, *mistake))
+                said = self.run_rung(rung, "--json")
+                found = json.loads(said.stdout)["rungs"][0]
+                self.assertIn(found["state"], state.split("|"), found)
+                self.assertEqual(found.get("diagnosis", {}).get("kind"), diagnosis, found.get("reason"))
+
+    def test_luck_says_what_the_items_order_has_to_do_with_it(self):
+        self.kernels.write_text(with_mistake("modulo_in_place", "at % (2 * stride)", "at % stride"))
+        said = self.run_rung("modulo_in_place")
+        self.assertEqual(said.returncode, 1)
+        self.assertRegex(said.stdout, r"^hazard +modulo_in_place: right, but by luck: n = 31, exact: expected .*"
+                                      "in the opposite order")
+        self.assertIn("not ok", self.run_rung("modulo_in_place", "--tap").stdout)
+
+    def test_a_kernel_that_ends_the_program_is_told_of(self):
+        self.kernels.write_text(with_mistake("modulo_in_place", "at + stride < n", "at + stride < n * 100000000"))
+        said = self.run_rung("modulo_in_place")
+        self.assertEqual(said.returncode, 1)
+        self.assertRegex(said.stdout, "^wrong +modulo_in_place: the kernel ended the program")
+        tap = self.run_rung("modulo_in_place", "--tap").stdout
+        self.assertRegex(tap, r"(?m)^not ok 1 - modulo_in_place: .*\n1\.\.1$")
+
+    def test_what_the_compiler_says_is_shown_with_the_students_line(self):
+        self.kernels.write_text(with_mistake("group_sums", "sum += input[i];", "sum += input[i]"))
+        said = self.run_rung("two_stage")
+        self.assertEqual(said.returncode, 1)
+        self.assertRegex(said.stdout, "^wrong +two_stage: the kernels do not compile")
+        line = self.kernels.read_text().split("sum += input[i]")[0].count("\n") + 1
+        self.assertRegex(said.stderr, rf"opencl\.cl:{line}:\d+: .*expected ';'")
+
+
+if __name__ == "__main__":
+    ROOT, WORK = Path(sys.argv[1]), Path(sys.argv[2])
+    COMPILE, LINK = sys.argv[3].split("|"), sys.argv[4].split("|")
+    unittest.main(argv=[sys.argv[0], "-v"])
