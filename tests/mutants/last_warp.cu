@@ -12,9 +12,6 @@ __global__ void unrolled(const float* input, float* result, std::size_t n) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
   }
-  // MUTANT syncwarp_forgotten_once: state=hazard kind=race-shared diagnosis=none
-  // One __syncwarp() of a device function is missing. Inlined code is charged to the line of the kernel that
-  // calls it.
   if (t < 32) last_warp(partial, t);
   if (t == 0) atomicAdd(result, partial[0]);
 }
@@ -92,7 +89,8 @@ __device__ inline void syncwarp_forgotten_once(float* partial, unsigned t) {
   step(partial, t, 8);
   const float sum = partial[t] + partial[t + 4];
   __syncwarp();
-  // No __syncwarp() after this write.
+  // MUTANT syncwarp_forgotten_once: state=hazard kind=race-shared diagnosis=none
+  // No __syncwarp() after this write, one of six.
   partial[t] = sum;
   step(partial, t, 2);
   step(partial, t, 1);

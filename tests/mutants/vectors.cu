@@ -126,6 +126,21 @@ __global__ void scalar_loads(const float* input, float* result, std::size_t n) {
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
+__global__ void one_load_at_a_time(const float* input, float* result, std::size_t n) {
+  const Place at;
+  const unsigned head = head_of(input, n);
+  const std::size_t vectors = (n - head) / 4;
+  float sum = at.thread < head ? input[at.thread] : 0;
+  // MUTANT one_load_at_a_time: state=off-technique kind=none diagnosis=none
+  // Right, and 16 bytes a load, but a thread waits for each before it asks for the next.
+  for (std::size_t i = at.thread; i < vectors; i += at.threads) {
+    sum += fold(reinterpret_cast<const float4*>(input + head)[i]);
+  }
+  if (at.thread < n - head - 4 * vectors) sum += input[head + 4 * vectors + at.thread];
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
 int main(int argc, char** argv) {
   using lab::Rung;
   const auto of = [](const char* name, void (*reduce)(const float*, float*, std::size_t, unsigned)) {
@@ -145,5 +160,12 @@ int main(int argc, char** argv) {
                     of("tail_twice", in_one_wave<tail_twice>),
                     of("vector_index_of_floats", in_one_wave<vector_index_of_floats>),
                     of("unrolled_rest_lost", in_one_wave<unrolled_rest_lost>),
-                    of("scalar_loads", in_one_wave<scalar_loads>)});
+                    of("scalar_loads", in_one_wave<scalar_loads>),
+                    of("one_load_at_a_time", in_one_wave<one_load_at_a_time>)
+                        .promise(lab::at_least(
+                            lab::Counter::loads_at_once,
+                            [](const lab::Size& s) {
+                              return s.n / 4.0 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0;
+                            },
+                            "several loads of a thread are to be under way together"))});
 }
