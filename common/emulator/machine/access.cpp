@@ -151,7 +151,7 @@ bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uin
     auto found = warp.worker->grid.memory.find(first);
     if (!found || first + bytes > found->end())
       return refuse_global(warp, op, first, bytes, kind, lanes), false;
-    warp.worker->ranges[op->index] = {found->begin, found->end()};
+    warp.worker->ranges[op->index] = {found->begin, found->end(), first};
   }
   if (first % width) return refuse_misaligned(warp, op, first, width, kind, lanes), false;
   return true;

@@ -90,6 +90,7 @@ private:
 // Where the allocation lies that an operation accessed last: most accesses need no look-up.
 struct KnownRange {
   std::uint64_t begin = 1, end = 0;
+  std::uint64_t last = 0; // address that it loaded from
 };
 
 // Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is

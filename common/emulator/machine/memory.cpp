@@ -129,6 +129,16 @@ std::uint64_t row_of_neighbours(Warp& warp, const Operation* op, unsigned width)
              : no_row;
 }
 
+// A warp that strides over an array comes next to where no prefetcher of the host looks: a page or more away.
+inline void fetch_ahead(Warp& warp, const Operation* op, std::uint64_t first, unsigned bytes) {
+  constexpr std::uint64_t turns = 6, cache_line = 64;
+  std::uint64_t& last = warp.worker->ranges[op->index].last;
+  const std::uint64_t next = first + turns * (first - last);
+  last = first;
+  for (unsigned byte = 0; byte < bytes; byte += cache_line)
+    __builtin_prefetch(reinterpret_cast<const void*>(next + byte));
+}
+
 // Global memory: a whole warp only, since inactive lanes' elements may be another block's. Shared memory: any
 // lanes, as long as one pass serves them; the buffer is a row longer than what the block may use.
 template <ptx::Space S, AccessKind Kind>
@@ -150,6 +160,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   tally.lanes += lanes;
   tally.bytes += lanes * width;
   if constexpr (global) {
+    if constexpr (Kind == AccessKind::load) fetch_ahead(warp, op, first, bytes);
     tally.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
   }
