@@ -127,7 +127,9 @@ Diagnosis from_short_sums(const Symptom& symptom) {
   const bool fits =
       symptom.observations.size() > 1 &&
       std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& o) {
-        return o.got != o.expected && std::remainder(o.got - o.expected, 0x1p16) == 0;
+        const double most = 0x1p16 * static_cast<double>(o.input->n); // of so many sums
+        return o.got != o.expected && std::abs(o.got) <= most &&
+               std::remainder(o.got - o.expected, 0x1p16) == 0;
       });
   if (!fits) return {};
   return {"integer-overflow",

@@ -145,12 +145,29 @@ void read_addresses(Warp& warp, const Operation* op, Request& request) {
     read_row(warp, warp.row<u32>(op->a), static_cast<u32>(op->immediate), op->e, request);
 }
 
+namespace {
+
+bool in_known_hole(const Worker& worker, std::uint64_t address) {
+  const KnownHole& hole = worker.hole;
+  return address >= hole.begin && address < hole.end && hole.changes == worker.grid.memory.changes();
+}
+
+void note_hole(Worker& worker, std::uint64_t address) {
+  const std::uint64_t changes = worker.grid.memory.changes();
+  const auto [begin, end] = worker.grid.memory.hole_around(address);
+  worker.hole = {begin, end, changes};
+}
+
+} // namespace
+
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes) {
   if (!in_known_range(warp, op, first, bytes)) {
+    const auto refuse = [&] { return refuse_global(warp, op, first, bytes, kind, lanes), false; };
+    if (in_known_hole(*warp.worker, first)) return refuse();
     auto found = warp.worker->grid.memory.find(first);
-    if (!found || first + bytes > found->end())
-      return refuse_global(warp, op, first, bytes, kind, lanes), false;
+    if (!found) note_hole(*warp.worker, first);
+    if (!found || first + bytes > found->end()) return refuse();
     warp.worker->ranges[op->index] = {found->begin, found->end(), first};
   }
   if (first % width) return refuse_misaligned(warp, op, first, width, kind, lanes), false;

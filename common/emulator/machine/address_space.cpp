@@ -70,6 +70,7 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
   }
   allocations_[begin] = {begin, size, kind, true, std::move(label), begin};
   ask_for_huge_pages(begin, begin + size);
+  ++changes_;
   if (counted) used_ += size;
   return reinterpret_cast<void*>(begin);
 }
@@ -81,6 +82,7 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
   if (next != allocations_.end() && next->second.live && next->first < first + size) return false;
   if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first)
     return false;
+  ++changes_;
   allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory", first};
   return true;
 }
@@ -89,6 +91,7 @@ bool AddressSpace::release(void* begin) {
   std::lock_guard lock(mutex_);
   auto found = allocations_.find(reinterpret_cast<std::uint64_t>(begin));
   if (found == allocations_.end() || !found->second.live) return false;
+  ++changes_;
   Allocation& allocation = found->second;
   if (allocation.kind == MemoryKind::registered) {
     allocations_.erase(found);
@@ -133,6 +136,16 @@ std::optional<Allocation> AddressSpace::find(std::uint64_t address) const {
   const Allocation& candidate = std::prev(after)->second;
   if (!candidate.live || address >= candidate.end()) return std::nullopt;
   return candidate;
+}
+
+std::pair<std::uint64_t, std::uint64_t> AddressSpace::hole_around(std::uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  const auto is_live = [](const auto& entry) { return entry.second.live; };
+  const auto after = allocations_.upper_bound(address);
+  const auto next = std::find_if(after, allocations_.end(), is_live);
+  const auto before = std::find_if(std::make_reverse_iterator(after), allocations_.rend(), is_live);
+  return {before != allocations_.rend() ? before->second.end() : 0,
+          next != allocations_.end() ? next->first : ~0ull};
 }
 
 std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {

@@ -2,12 +2,14 @@
 // own instructions and an address alone tells whether it belongs to the device.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace warpfold::machine {
 
@@ -48,6 +50,10 @@ public:
   void name(const void* begin, const std::string& name);
 
   std::optional<Allocation> find(std::uint64_t address) const; // the live allocation that holds the address
+  // The addresses around one that no live allocation holds of which that is true as well, [begin, end). It
+  // holds until changes() differs.
+  std::pair<std::uint64_t, std::uint64_t> hole_around(std::uint64_t address) const;
+  std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   std::optional<Allocation>
   nearest(std::uint64_t address) const; // live or freed, the closest one, for reports
   // True for every address that the device could ever hand out, live or not; never for the host's own memory.
@@ -71,6 +77,7 @@ private:
   std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
   std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0,
                 quarantined_ = 0;
+  std::atomic<std::uint64_t> changes_ = 0; // allocations and releases so far
   void give_back_oldest();
 };
 

@@ -93,6 +93,13 @@ struct KnownRange {
   std::uint64_t last = 0; // address that it loaded from
 };
 
+// Where no allocation was when an operation last went astray. A loop that wanders off would ask again and
+// again, and all workers at one door.
+struct KnownHole {
+  std::uint64_t begin = 1, end = 0;
+  std::uint64_t changes = 0; // AddressSpace::changes() at that time
+};
+
 // Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is
 // remembered.
 struct Pattern {
@@ -106,6 +113,7 @@ struct Worker {
   Grid& grid;
   std::vector<Tally> tallies;          // by operation
   std::vector<KnownRange> ranges;      // by operation
+  KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory a lane
