@@ -16,7 +16,7 @@ BARRIER = "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
 LOCAL_BARRIER = "    barrier(CLK_LOCAL_MEM_FENCE);\n  }\n"
 LOCAL_STEP = "    if (item < stride) partial[item] += partial[item + stride];\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
 
-# Rung, kernel, what is replaced by what; the state, and the kind of the diagnosis.
+# Rung, kernel, what is replaced by what; the state, and the kind of the diagnosis ("any": it depends on chance).
 MUTANTS = {
     "modulo without a barrier": ("modulo_in_place", "modulo_in_place", (BARRIER, ""), "wrong", "stale-steps"),
     "dense without a barrier": ("dense_items", "dense_items", (BARRIER, ""), "wrong", "stale-steps"),
@@ -43,7 +43,8 @@ MUTANTS = {
     "half a tree": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0) / 4"), "wrong",
                     "lost-step"),
     "one step too few": ("two_stage", "group_sums", ("stride > 0", "stride > 1"), "wrong", "lost-step"),
-    "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", None),
+    # What lies there may look like anything.
+    "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", "any"),
     # Not told apart on a processor, where a barrier settles all memory.
     "fence of the other memory": ("two_stage", "group_sums", (LOCAL_BARRIER, LOCAL_BARRIER.replace("LOCAL", "GLOBAL")),
                                   "pass", None),
@@ -95,7 +96,8 @@ class OpenCL(unittest.TestCase):
                 said = self.run_rung(rung, "--json")
                 found = json.loads(said.stdout)["rungs"][0]
                 self.assertIn(found["state"], state.split("|"), found)
-                self.assertEqual(found.get("diagnosis", {}).get("kind"), diagnosis, found.get("reason"))
+                if diagnosis != "any":
+                    self.assertEqual(found.get("diagnosis", {}).get("kind"), diagnosis, found.get("reason"))
 
     def test_luck_says_what_the_items_order_has_to_do_with_it(self):
         self.kernels.write_text(with_mistake("modulo_in_place", "at % (2 * stride)", "at % stride"))

@@ -43,7 +43,7 @@ __global__ void rows_for_columns(const float* matrix, float* sums, std::size_t r
   const std::size_t row = thread_of_grid();
   if (row >= rows) return;
   float sum = 0;
-  // MUTANT rows_for_columns: state=wrong kind=out-of-bounds diagnosis=any
+  // MUTANT rows_for_columns: state=wrong kind=out-of-bounds diagnosis=any alone=--rows=100
   // A row starts row * columns elements after the first, not row * rows.
   for (std::size_t column = 0; column < columns; ++column) sum += matrix[row * rows + column];
   sums[row] = sum;
@@ -136,7 +136,7 @@ __global__ void lanes_without_column(const float* matrix, float* sums, std::size
   if (threadIdx.x % 32 >= columns) return;
   float sum = walk_of_lane(matrix + row * columns, columns);
   for (unsigned distance = 16; distance > 0; distance /= 2) {
-    // MUTANT lanes_without_column: state=wrong|hazard kind=warp-mask diagnosis=any
+    // MUTANT lanes_without_column: state=wrong|hazard kind=warp-mask diagnosis=any alone=--rows=100
     // In a row of fewer than 32 columns some lanes have left; the mask names them all.
     sum += __shfl_down_sync(lab::all_lanes, sum, distance);
   }
