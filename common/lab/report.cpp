@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace lab {
@@ -85,15 +87,36 @@ std::string quoted(const std::string& file, int line) {
   return fmt::format("{}:{}:{}", file, line, begin == text.npos ? "" : " " + text.substr(begin));
 }
 
-// What happened, both lines, why it is wrong, what to try, where to read about it.
-std::string in_words(const Hazard& hazard) {
+// What happened, and both lines.
+std::string event_of(const Hazard& hazard) {
   std::string text = fmt::format("{}: {}", hazard.kind, hazard.message);
   if (hazard.line != 0) text += "\n  " + quoted(hazard.file, hazard.line);
   const bool elsewhere = hazard.other_line != hazard.line || hazard.other_file != hazard.file;
   if (hazard.other_line != 0 && elsewhere) text += "\n  " + quoted(hazard.other_file, hazard.other_line);
+  return text;
+}
+
+// Why it is wrong, what to try, where to read about it.
+std::string explanation_of(const Hazard& hazard) {
+  std::string text;
   if (!hazard.why.empty()) text += "\n  why:  " + hazard.why;
   if (!hazard.advice.empty()) text += "\n  try:  " + hazard.advice;
   return text + "\n  read: " + section_about(hazard);
+}
+
+// The first of each kind say most, since others often follow from them; and each explanation is read once.
+void print_hazards(std::span<const Hazard> hazards) {
+  constexpr std::size_t most_of_a_kind = 3;
+  std::map<std::string, std::size_t> of_kind;
+  std::set<std::string> explained;
+  for (const Hazard& hazard : hazards) {
+    if (++of_kind[hazard.kind] > most_of_a_kind) continue;
+    const std::string explanation = explanation_of(hazard);
+    print_lines("    ", event_of(hazard) + (explained.insert(explanation).second ? explanation : ""));
+  }
+  for (const auto& [kind, count] : of_kind) {
+    if (count > most_of_a_kind) fmt::print("    {}: and {} more\n", kind, count - most_of_a_kind);
+  }
 }
 
 } // namespace
@@ -117,7 +140,7 @@ void print_text(const Result& result, const Options& options) {
     fmt::print("    at {}\n", place);
   }
   if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
-  for (const Hazard& hazard : result.hazards) print_lines("    ", in_words(hazard));
+  print_hazards(result.hazards);
   if (result.profile && options.profile) print_profile(*result.profile);
   if (result.timing) print_timing(*result.timing);
   std::fflush(stdout);
@@ -158,7 +181,7 @@ void print_tap(const Result& result, bool todo_fails) {
   }
   for (const Hazard& hazard : result.hazards) {
     fmt::print("not ok {} - {}: {}:{}\n", ++number, hazard.kind, hazard.file, hazard.line);
-    print_comment(in_words(hazard));
+    print_comment(event_of(hazard) + explanation_of(hazard));
   }
   if (result.state == State::pass || number == 0) {
     fmt::print("{} {} - {}\n", is_failure(result.state, todo_fails) ? "not ok" : "ok", number + 1,

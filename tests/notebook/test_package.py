@@ -164,6 +164,7 @@ class Pictures(unittest.TestCase):
         self.assertTrue(90 < fast <= 100 and 0 < slow < 1, (fast, slow))
         with self.assertRaisesRegex(LabError, "nothing measured of nothing"):
             measured("nothing")
+        self.assertNotIn("warp_per_row", [row[0] for row in measured().rows])  # its n are of many matrices
 
     def test_drawings_are_as_their_program_draws_them(self):
         import runpy

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,6 +12,7 @@ from .theme import themed
 ROOT = Path(__file__).resolve().parents[3]
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
+MOST_OF_A_KIND = 3  # hazards shown: others often follow from the first
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
 
 STYLE = (
@@ -66,11 +68,15 @@ class Rung:
             return []
         diagnosis = self.answer.get("diagnosis", {}).get("text", "")
         found = [diagnosis] if diagnosis else []
-        explained = set()
+        explained, of_kind = set(), Counter()
         for hazard in self.answer.get("hazards", []):
+            of_kind[hazard["kind"]] += 1
+            if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
+                continue
             words = explanation(hazard)
             found.append(f"{hazard['kind']} at {place(hazard)}: {hazard['message']}." + (f" {words}" if words not in explained else ""))
             explained.add(words)
+        found += [f"{kind}: and {count - MOST_OF_A_KIND} more" for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
         told = [f"{check['name']}: {check.get('message', 'failed')}" for check in self.failures()]
         # What the line above and the diagnosis say already is not said again.
         told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
