@@ -84,10 +84,10 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
   if (text.starts_with('-')) throw fail("this cannot be negative");
   const auto caret = text.find('^');
   const auto base = whole_number<std::size_t>(text.substr(0, caret));
-  if (!base) throw fail("this is not a whole number");
+  if (!base) throw fail("this is not a number");
   if (caret == text.npos) return *base;
   const auto exponent = whole_number<unsigned>(text.substr(caret + 1));
-  if (!exponent) throw fail("this is not a whole number");
+  if (!exponent) throw fail("this is not a number");
   std::size_t value = 1;
   for (unsigned i = 0; i < *exponent; ++i) {
     if (__builtin_mul_overflow(value, *base, &value)) throw fail("this is more than can be counted");
