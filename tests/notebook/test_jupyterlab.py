@@ -47,6 +47,7 @@ def wait_for(port: int) -> None:
 def use(page, address: str, handout: Path) -> list[str]:
     before = handout.read_bytes()
     page.goto(address)
+    page.get_by_text("(ipykernel) | Idle").wait_for()  # before that a key may be lost
     cell = page.locator(".jp-Notebook .jp-CodeCell").first
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
@@ -61,6 +62,9 @@ def use(page, address: str, handout: Path) -> list[str]:
         page.wait_for_timeout(100)
     if handout.stat().st_mtime_ns == opened:
         problems.append("nothing was saved")
+    written = time.monotonic() + 5  # the new time stands there before the last byte
+    while handout.read_bytes() != before and time.monotonic() < written:
+        page.wait_for_timeout(100)
     if handout.read_bytes() != before:
         problems.append(f"{handout.name} changed when it was saved")
     return problems
