@@ -65,14 +65,15 @@ def count(lab, rung: str, options) -> Pair:
                        "Counts of a wrong kernel say little: mend it first. `kit profile` without --device gpu shows where.")  # fmt: skip
     say(f"counting {rung} on the GPU")
     command = [str(lab.program), "--rung", rung, "--device", "gpu", "--n", str(emulated.n)]
-    if options.block:
-        command += ["--block", str(options.block)]
+    for name in ("rows", "block"):
+        if (value := getattr(options, name)) is not None:
+            command += [f"--{name}", str(value)]
     report = nsight.of_rung(command, rung, len(emulated.report["launches"]))
     return Pair(emulated, annotate.kernels(emulated.report, emulated.folder), annotate.kernels(report, emulated.folder))
 
 
 def show(pair: Pair, gpu: str) -> None:
-    print(f"\n{paint(pair.run.rung, 'bold')}, n = {pair.run.n:,}")
+    print(f"\n{paint(pair.run.rung, 'bold')}{pair.run.size}")
     # Kernels by their place: the two call them by different names.
     for ours, theirs in zip(pair.emulator, pair.gpu, strict=False):
         print(f"\n{paint(ours.name, 'bold')}  {ours.shape}")

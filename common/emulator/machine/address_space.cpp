@@ -113,12 +113,19 @@ bool AddressSpace::release(void* begin) {
 void AddressSpace::name(const void* begin, const std::string& name) {
   std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<std::uint64_t>(begin);
-  const auto after = allocations_.upper_bound(address);
-  if (after == allocations_.begin()) return;
-  Allocation& allocation = std::prev(after)->second;
-  if (!allocation.live || address >= allocation.end()) return;
+  const auto held = holding(address);
+  if (held == allocations_.end()) return;
+  Allocation& allocation = allocations_.at(held->first);
   allocation.label = fmt::format("{} ({} bytes)", name, allocation.end() - address);
   allocation.origin = address;
+}
+
+AddressSpace::Allocations::const_iterator AddressSpace::holding(std::uint64_t address) const {
+  const auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return allocations_.end();
+  const auto candidate = std::prev(after);
+  const bool holds = candidate->second.live && address < candidate->second.end();
+  return holds ? candidate : allocations_.end();
 }
 
 void AddressSpace::give_back_oldest() {
@@ -131,11 +138,8 @@ void AddressSpace::give_back_oldest() {
 
 std::optional<Allocation> AddressSpace::find(std::uint64_t address) const {
   std::lock_guard lock(mutex_);
-  auto after = allocations_.upper_bound(address);
-  if (after == allocations_.begin()) return std::nullopt;
-  const Allocation& candidate = std::prev(after)->second;
-  if (!candidate.live || address >= candidate.end()) return std::nullopt;
-  return candidate;
+  const auto held = holding(address);
+  return held != allocations_.end() ? std::optional(held->second) : std::nullopt;
 }
 
 std::pair<std::uint64_t, std::uint64_t> AddressSpace::hole_around(std::uint64_t address) const {

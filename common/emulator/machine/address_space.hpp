@@ -19,7 +19,7 @@ struct Allocation {
   std::uint64_t begin = 0; // device address of the first byte
   std::uint64_t size = 0;  // bytes the program asked for; what lies between is guard zone
   MemoryKind kind{};
-  bool live = true;  // false once freed; kept, so that a use after free can be named
+  bool live = true;         // false once freed; kept, so that a use after free can be named
   std::string label;        // a variable's name, or "allocation 3 (1024 bytes)"
   std::uint64_t origin = 0; // where its elements are counted from: `begin` plus what the program left free
   std::uint64_t end() const { return begin + size; }
@@ -71,13 +71,16 @@ public:
   }
 
 private:
+  using Allocations = std::map<std::uint64_t, Allocation>; // by first address
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Allocation> allocations_;          // by first address
+  Allocations allocations_;
   std::multimap<std::uint64_t, std::uint64_t> free_by_size_; // size of a hole -> its first address
   std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
   std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0,
                 quarantined_ = 0;
   std::atomic<std::uint64_t> changes_ = 0; // allocations and releases so far
+  // The live allocation that holds the address, or the end.
+  Allocations::const_iterator holding(std::uint64_t address) const;
   void give_back_oldest();
 };
 

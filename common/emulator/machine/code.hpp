@@ -86,7 +86,7 @@ struct Code {
   // operation that the PTX does not have (a head) is its own. Operations of one block follow their head.
   std::vector<std::uint32_t> head_of;
   std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for heads and the like
-  std::vector<std::uint8_t> begins_wait;       // 1 for a load of global memory that is waited for (ptx/load_waits.hpp)
+  std::vector<std::uint8_t> begins_wait;       // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel

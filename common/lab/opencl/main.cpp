@@ -108,9 +108,8 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
     if (tried.right) continue;
     return fmt::format(
         "{}: {}, where the items of a work-group come in the opposite order, the last one first. An item "
-        "reads "
-        "what another one of its group writes, with no barrier between the two that all items pass, or what "
-        "nobody has written.",
+        "reads what another one of its group writes, with no barrier between the two that all items pass, or "
+        "what nobody has written.",
         tried.check.name, tried.check.message);
   }
   return "";
