@@ -129,7 +129,7 @@ struct Worker {
   std::uint64_t instructions() const; // warp instructions so far
 
 private:
-  std::uint64_t nowhere_[8] = {};
+  alignas(16) std::uint64_t nowhere_[8] = {};
   std::unique_ptr<Block> take_block();
   enum class Turn : std::uint8_t {
     done, // the block came to its end

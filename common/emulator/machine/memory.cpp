@@ -1,5 +1,6 @@
 // Loads, stores and address conversions (PTX ISA 9.7.9).
 #include "memory.hpp"
+#include "whole_access.hpp"
 
 namespace warpfold::machine {
 
@@ -18,11 +19,16 @@ inline T read(const std::byte* from) {
   return value;
 }
 
-// Where the lanes' bytes lie, one pointer a lane; only active lanes are set. `width` bytes are checked for
+inline bool is_strong(const Operation* op) {
+  return static_cast<MemoryOrder>(op->order) != MemoryOrder::weak;
+}
+
+// Where the lanes' bytes lie, one pointer per lane; only active lanes are set. `width` bytes are checked for
 // each.
 struct Places {
   std::byte* at[warp_lanes];
   std::byte* first = nullptr; // set: lane i is at first + i * width, and all 32 may be read
+  std::byte* of(unsigned lane, unsigned width) const { return first ? first + lane * width : at[lane]; }
 };
 
 template <AccessKind Kind>
@@ -139,12 +145,14 @@ inline void fetch_ahead(Warp& warp, const Operation* op, std::uint64_t first, un
     __builtin_prefetch(reinterpret_cast<const void*>(next + byte));
 }
 
-// Global memory: a whole warp only, since inactive lanes' elements may be another block's. Shared memory: any
-// lanes, as long as one pass serves them; the buffer is a row longer than what the block may use.
+// Global memory: a whole warp only, since inactive lanes' elements may be another block's, and weak accesses
+// only, since other blocks must see each lane's strong access whole. Shared memory: any lanes, as long as one
+// pass serves them; the buffer is a row longer than what the block may use.
 template <ptx::Space S, AccessKind Kind>
 std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
   constexpr bool global = S == ptx::Space::global;
+  if (global && is_strong(op)) return nullptr;
   if (warp.mask != all_lanes && (global || width != bank_bytes)) return nullptr;
   std::uint64_t first = row_of_neighbours(warp, op, width);
   if (first == no_row || first % width) return nullptr;
@@ -152,7 +160,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   bool inside =
       global ? in_known_range(warp, op, first, bytes) : first + bytes <= warp.worker->grid.shared_bytes();
   if (!inside) return nullptr;
-  if (warp.watched && (op->order != 0 || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
+  if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;
   const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
   Tally& tally = warp.tallies[op->index];
@@ -170,10 +178,11 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   return warp.block->shared.data() + first;
 }
 
-constexpr std::uint8_t strong = 1; // Operation::order above this: others may be waited for
-
+// A strong load may be one that waits for another block.
 template <ptx::Space S>
-void note_spin_on(Warp& warp) {
+void after_load(Warp& warp, const Operation* op) {
+  if (!is_strong(op)) return;
+  order_after_load(static_cast<MemoryOrder>(op->order));
   note_possible_spin(warp, S == ptx::Space::shared ? spin_cost : global_spin_cost);
 }
 
@@ -183,18 +192,19 @@ const Operation* load(Warp& warp, const Operation* op) {
   if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
     const T* from = reinterpret_cast<const T*>(row);
     write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
-    if (op->order >= strong) note_spin_on<S>(warp);
+    after_load<S>(warp, op);
     return op + 1;
   }
   Places places;
   find_places<S, AccessKind::load>(warp, op, sizeof(T), places);
-  if (places.first) {
+  if (places.first && !is_strong(op)) {
     const T* from = reinterpret_cast<const T*>(places.first);
     write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
   } else {
-    each_active(warp, [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane])); });
+    each_active(warp,
+                [&](unsigned lane) { d[lane] = widened<R>(load_whole<T>(places.of(lane, sizeof(T)))); });
   }
-  if (op->order >= strong) note_spin_on<S>(warp);
+  after_load<S>(warp, op);
   return op + 1;
 }
 
@@ -207,20 +217,23 @@ const Operation* store(Warp& warp, const Operation* op) {
   }
   Places places;
   find_places<S, AccessKind::store>(warp, op, sizeof(T), places, sizeof(R));
-  if (places.first && (warp.mask == all_lanes || S == ptx::Space::shared)) {
+  order_before_store(static_cast<MemoryOrder>(op->order));
+  if (places.first && !is_strong(op) && (warp.mask == all_lanes || S == ptx::Space::shared)) {
     T* to = reinterpret_cast<T*>(places.first);
     write_lanes(warp, to, [=](unsigned lane) { return static_cast<T>(from[lane]); });
   } else {
     // Never by reading and writing back what inactive lanes point to: it may be another block's.
-    each_active(warp, [&](unsigned lane) {
-      T value = static_cast<T>(from[lane]);
-      std::memcpy(places.first ? places.first + lane * sizeof(T) : places.at[lane], &value, sizeof(T));
-    });
+    each_active(
+        warp, [&](unsigned lane) { store_whole<T>(places.of(lane, sizeof(T)), static_cast<T>(from[lane])); });
   }
   return op + 1;
 }
 
-// Vectors: the elements of a lane lie side by side in memory, and each in a register of its own.
+constexpr unsigned widest_vector = 32; // bytes: eight words, or four of 8 bytes
+
+// Vectors: the elements of a lane lie side by side in memory, and each in a register of its own. A lane's
+// vector is moved as a whole, but for rows that no other block may be writing just now. N: the number of
+// elements where rows are likely, else 0.
 template <typename T, typename R, unsigned N, ptx::Space S>
 const Operation* load_vector(Warp& warp, const Operation* op) {
   if constexpr (N != 0) {
@@ -236,40 +249,37 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
         d1[lane] = from[lane * N + 1];
         if constexpr (N == 4) d2[lane] = from[lane * N + 2], d3[lane] = from[lane * N + 3];
       }
-      if (op->order >= strong) note_spin_on<S>(warp);
       return op + 1;
     }
   }
-  const unsigned count = N ? N : op->e / static_cast<unsigned>(sizeof(T));
+  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
   Places places;
   find_places<S, AccessKind::load>(warp, op, op->e, places);
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
-  for (unsigned i = 0; i < count; ++i) {
-    R* d = warp.row<R>(rows[i]);
-    if (places.first) {
-      const T* from = reinterpret_cast<const T*>(places.first) + i;
-      write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane * count]); });
-    } else {
-      each_active(warp,
-                  [&](unsigned lane) { d[lane] = widened<R>(read<T>(places.at[lane] + i * sizeof(T))); });
-    }
-  }
-  if (op->order >= strong) note_spin_on<S>(warp);
+  each_active(warp, [&](unsigned lane) {
+    alignas(16) std::byte elements[widest_vector] = {};
+    copy_whole(elements, places.of(lane, op->e), op->e);
+    for (unsigned i = 0; i < count; ++i)
+      warp.row<R>(rows[i])[lane] = widened<R>(read<T>(elements + i * sizeof(T)));
+  });
+  after_load<S>(warp, op);
   return op + 1;
 }
 
 template <typename T, typename R, unsigned N, ptx::Space S>
 const Operation* store_vector(Warp& warp, const Operation* op) {
-  const unsigned count = N ? N : op->e / static_cast<unsigned>(sizeof(T));
+  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
   Places places;
   find_places<S, AccessKind::store>(warp, op, op->e, places);
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
+  order_before_store(static_cast<MemoryOrder>(op->order));
   each_active(warp, [&](unsigned lane) {
-    std::byte* to = places.first ? places.first + lane * op->e : places.at[lane];
+    alignas(16) std::byte elements[widest_vector] = {};
     for (unsigned i = 0; i < count; ++i) {
-      T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
-      std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+      const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
+      std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
     }
+    copy_whole(places.of(lane, op->e), elements, op->e);
   });
   return op + 1;
 }
@@ -402,6 +412,7 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
   const auto& elements = decoder.elements(value);
   if (elements.size() != form.elements) refuse(in);
   auto size = static_cast<unsigned>(ptx::size_of(form.type));
+  if (size * form.elements > widest_vector) refuse(in);
   unsigned held = 0;
   std::vector<std::uint32_t> rows;
   for (const ptx::Operand& element : elements) {
