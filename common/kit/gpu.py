@@ -1,14 +1,10 @@
-"""`kit device`: what the GPU is, by the driver's own words, and what it reads a second, measured."""
+"""The GPU of this machine: what the driver says of it, and who else uses it."""
 
 import ctypes
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import labs, toolchain
-from .build import Build
-from .console import paint, say
-from .errors import KitError
+from .console import say
 from .process import output
 
 # Of the driver's CUdevice_attribute.
@@ -19,7 +15,6 @@ ATTRIBUTES = {
     "blocks_per_multiprocessor": 106,
 }  # fmt: skip
 BUSY_PERCENT = 5  # of the last second; less is a desktop's
-EXCLUSIVE = {1: "one thread", 2: "prohibited", 3: "one process"}
 
 
 @dataclass
@@ -98,66 +93,3 @@ def require(driver, status: int, what: str) -> None:
     text = ctypes.c_char_p()
     driver.cuGetErrorString(status, ctypes.byref(text))
     raise NoGpu(f"{what}: {text.value.decode() if text.value else f'error {status}'}")
-
-
-def arguments(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="the same for a program")
-    parser.add_argument("--quick", action="store_true", help="only what the driver says: build and measure nothing")
-
-
-def run(options) -> int:
-    try:
-        gpu = find()
-    except NoGpu as reason:
-        if options.json:
-            print(json.dumps({"gpu": None, "reason": str(reason)}))
-        else:
-            print(f"No GPU: {reason}.\nEverything but times runs all the same, on the emulator.")
-        return 0
-    warn_if_busy()
-    measured = None if options.quick else read_bandwidth()
-    if options.json:
-        known = asdict(gpu) | {"capability": gpu.capability, "peak_gb_per_s": gpu.peak_gb_per_s, "measured_gb_per_s": measured}
-        print(json.dumps({"gpu": known}, indent=2))
-    else:
-        show(gpu, measured)
-    return 0
-
-
-def read_bandwidth() -> float:
-    """GB/s of the reading kernel that every timed run of a lab measures beside its rungs."""
-    build = Build(toolchain.prepare())
-    lab = labs.find(build, solved=True)[0]
-    labs.compile(build, [lab])
-    say("measuring the read bandwidth")
-    answer = labs.ask(lab, "--solutions", "--time", "--device", "gpu", "--n", "1024")
-    rung = answer["rungs"][0]
-    if "time" not in rung:
-        raise KitError(f"the GPU could not be measured: {rung.get('reason') or rung['state']}",
-                       "Is another program using it? nvidia-smi shows which.")  # fmt: skip
-    return rung["time"]["measured_gb_per_s"]
-
-
-def show(gpu: Gpu, measured: float | None) -> None:
-    known = gpu.attributes
-    peak = gpu.peak_gb_per_s
-    part = f", {100 * measured / peak:.1f} % of that" if measured and peak else ""
-    rows = [
-        ("compute capability", gpu.capability),
-        ("driver runs", f"up to {gpu.driver}"),
-        ("multiprocessors", f"{known['multiprocessors']} at up to {known['clock_khz'] / 1e6:.2f} GHz"),
-        ("memory", f"{gpu.memory_bytes / 2**30:.1f} GiB, ECC {'on' if known['ecc'] else 'off'}"),
-        ("bus", f"{known['bus_bits']} bits at {known['memory_clock_khz'] / 1e6:.2f} GHz, two transfers a clock"),
-        ("read bandwidth, by that", f"{peak:,.0f} GB/s" if peak else "the driver does not say"),
-        ("read bandwidth, measured", f"{measured:,.0f} GB/s{part}" if measured else "not measured (--quick)"),
-        ("L2 cache", f"{known['l2_bytes'] / 2**20:.0f} MiB"),
-        ("a multiprocessor holds", f"{known['threads_per_multiprocessor']} threads, {known['blocks_per_multiprocessor']} blocks, "
-         f"{known['registers_per_multiprocessor']} registers, {known['shared_per_multiprocessor'] // 1024} KiB of shared memory"),
-        ("a block has at most", f"{known['threads_per_block']} threads, {known['shared_per_block'] // 1024} KiB of shared memory "
-         f"({known['shared_per_block_opt_in'] // 1024} on request)"),
-    ]  # fmt: skip
-    print(paint(gpu.name, "bold"))
-    for heading, text in rows:
-        print(f"  {heading:<26}{text}")
-    if known["compute_mode"] in EXCLUSIVE:
-        print(f"  It is set to be used by {EXCLUSIVE[known['compute_mode']]}: a second program gets an error.")

@@ -7,14 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import system
-from .console import say
-from .errors import BUILD, KitError
-from .lock import exclusive
-from .paths import BUILD as FOLDER
-from .paths import LOGS, OWN, ROOT
-from .process import output, relative, tail
-from .toolchain import Tools
+from ..console import say
+from ..errors import BUILD, KitError
+from ..paths import BUILD as FOLDER
+from ..paths import LOGS, OWN, ROOT
+from ..process import output, relative, tail
+from ..setup import system
+from ..setup.lock import exclusive
+from ..setup.toolchain import Tools
 
 DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|urlopen error|Failed to download")
 

@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .build import FOLDER, Build
-from .errors import PROGRAM, USAGE, KitError
+from ..errors import PROGRAM, USAGE, KitError
+from .folder import FOLDER, Build
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import labs, toolchain
-from .build import FOLDER, Build
-from .errors import PROGRAM, USAGE, KitError
-from .process import relative
-
+from ..errors import PROGRAM, USAGE, KitError
+from ..process import relative
+from ..setup import toolchain
+from . import labs
+from .folder import FOLDER, Build
 
 COLOURS = {"pass": "green", "off-technique": "yellow", "slow": "yellow"}
 

@@ -3,12 +3,15 @@
 import json
 import subprocess
 
-from . import toolchain
-from .build import FOLDER, Build
-from .console import paint
-from .emulate import emulated
-from .errors import KitError
-from .table import Table
+from ..building.folder import FOLDER, Build
+from ..console import paint
+from ..emulate.program import emulated
+from ..errors import KitError
+from ..setup import toolchain
+from ..table import Table
+
+PURPOSE = "measure the emulator against a plain CPU loop"
+ORDER = 90
 
 # What each program may take on a 2-core machine without a GPU, in milliseconds: counters only, all checks on.
 BUDGET_MS = {

@@ -5,10 +5,16 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import device, labs, ladder, peers, picture, predict, toolchain
-from .build import Build
-from .console import say
-from .errors import USAGE, KitError
+from .. import gpu
+from ..building import labs
+from ..building.folder import Build
+from ..console import say
+from ..errors import USAGE, KitError
+from ..ladder import listing, peers, picture, predict
+from ..setup import toolchain
+
+PURPOSE = "climb the ladder: run every solved rung and show what it costs"
+ORDER = 10
 
 
 def arguments(parser) -> None:
@@ -28,7 +34,7 @@ def run(options) -> int:
         # Grids that fit the machine are those of the GPU that the prediction is for.
         os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
     else:
-        device.warn_if_busy()
+        gpu.warn_if_busy()
     build = Build(toolchain.prepare(tests=options.peers), tests=options.peers)
     chosen = labs.find(build, solved=True)
     if options.lab:
@@ -46,7 +52,7 @@ def run(options) -> int:
     if options.json:
         print(json.dumps(answers, indent=2))
     else:
-        ladder.show(answers)
+        listing.show(answers)
     return 0 if all(rung["state"] in ("pass", "skip") for answer in answers for rung in answer["rungs"]) else 1
 
 
@@ -57,8 +63,8 @@ def ask(lab: labs.Lab) -> dict:
 
 def is_emulated() -> bool:
     try:
-        device.find()
-    except device.NoGpu:
+        gpu.find()
+    except gpu.NoGpu:
         return True
     return False
 

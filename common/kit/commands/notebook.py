@@ -1,33 +1,18 @@
 """`kit notebook`: JupyterLab on the handouts."""
 
-import json
 import os
-import re
 from pathlib import Path
 
-from . import environment, labs, toolchain
-from .build import Build
-from .console import say
-from .errors import USAGE, KitError
-from .paths import OWN, ROOT
-from .process import logged, relative
+from ..building import labs
+from ..building.folder import Build
+from ..console import say
+from ..course import handouts, notebooks
+from ..errors import USAGE, KitError
+from ..paths import ROOT
+from ..setup import environment, toolchain
 
-HANDOUTS = ROOT / "docs" / "handouts"
-PACKAGE = ROOT / "common" / "notebook"
-SETTINGS = OWN / "jupyter"
-# In one process: jupytext's own command takes seconds to start, and only one file at a time with --output.
-CONVERT = """
-import sys, jupytext
-from pathlib import Path
-for handout in map(Path, sys.argv[2:]):
-    jupytext.write(jupytext.read(handout), Path(sys.argv[1], handout.stem + ".ipynb"))
-"""
-DEFAULTS = {
-    # A handout opens as a notebook.
-    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
-    # Nothing asks about news in front of the first handout.
-    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-}
+PURPOSE = "open the handouts in JupyterLab"
+ORDER = 100
 
 
 def arguments(parser) -> None:
@@ -38,12 +23,12 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
-    chosen = handout(options.handout)
+    chosen = handouts.named(options.handout)
     if options.ipynb and not options.ipynb.is_dir():
         raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
     environment.install("handouts", "the handouts become notebooks")
     if options.ipynb:
-        return export(options.ipynb)
+        return notebooks.export(options.ipynb)
     environment.install("notebook", "the handouts open in JupyterLab")
     build = Build(toolchain.prepare())
     say("building the labs, so that the first cell need not")
@@ -57,37 +42,4 @@ def run(options) -> int:
         command.append("--allow-root")
     say("starting JupyterLab; Ctrl-C ends it")
     os.chdir(ROOT)
-    os.execve(command[0], command, surroundings())  # so that what ends the kit ends the server
-
-
-def handout(name: str) -> Path:
-    known = sorted(HANDOUTS.glob("*.md"))
-    found = [path for path in known if path.stem == name] or [path for path in known if name in path.stem]
-    if len(found) != 1:
-        what = "could be several handouts" if found else "no such handout"
-        raise KitError(f"{name}: {what}", "There are: " + ", ".join(path.stem for path in found or known), USAGE)
-    return found[0]
-
-
-def surroundings() -> dict[str, str]:
-    """The kernel finds the package; JupyterLab's settings are ours where the user has none of their own."""
-    overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
-    overrides.parent.mkdir(parents=True, exist_ok=True)
-    overrides.write_text(json.dumps(DEFAULTS))
-    return os.environ | {"PYTHONPATH": before("PYTHONPATH", PACKAGE), "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", SETTINGS)}
-
-
-def before(variable: str, path: Path) -> str:
-    rest = os.environ.get(variable, "")
-    return f"{path}:{rest}" if rest else str(path)
-
-
-def export(folder: Path) -> int:
-    """For Colab, VS Code and a plain Jupyter. Links from one handout to another lead to the files that are written."""
-    handouts = sorted(HANDOUTS.glob("*.md"))
-    logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
-    for path in handouts:
-        target = folder.resolve() / f"{path.stem}.ipynb"
-        target.write_text(re.sub(r"\]\((\d\d_\w+)\.md", r"](\1.ipynb", target.read_text()))
-        say(f"wrote {relative(target)}")
-    return 0
+    os.execve(command[0], command, notebooks.surroundings())  # so that what ends the kit ends the server

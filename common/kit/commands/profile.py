@@ -3,14 +3,18 @@
 import json
 from pathlib import Path
 
-from . import annotate, listing, profile_page, rung_runs
-from .console import paint, say
-from .errors import USAGE, KitError
-from .process import relative, require_writable
+from ..building import rungs
+from ..console import paint, say
+from ..errors import USAGE, KitError
+from ..process import relative, require_writable
+from ..profile import annotate, beside_gpu, listing, page
+
+PURPOSE = "show a lab's source with counts beside each line, and what is hazardous in it"
+ORDER = 50
 
 
 def arguments(parser) -> None:
-    rung_runs.arguments(parser)
+    rungs.arguments(parser)
     parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
     parser.add_argument("--json", action="store_true", help="the same for a program")
     parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
@@ -20,19 +24,17 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     if options.device == "gpu":
-        from . import profile_gpu
-
-        return profile_gpu.run(options)
+        return beside_gpu.run(options)
     if options.html:
         require_writable(options.html, "--html")
-    lab = rung_runs.find(options)
+    lab = rungs.find(options)
     runs, left_out = [], []
-    for rung in rung_runs.rungs_of(lab, options.rung):
+    for rung in rungs.rungs_of(lab, options.rung):
         if rung["state"] == "todo":
-            left_out.append(rung_runs.todo_text(rung))
+            left_out.append(rungs.todo_text(rung))
         else:
             try:
-                runs.append(rung_runs.run(lab, rung["name"], options))
+                runs.append(rungs.run(lab, rung["name"], options))
             except KitError as error:
                 if options.rung or error.code != USAGE:
                     raise
@@ -44,7 +46,7 @@ def run(options) -> int:
                        "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
     profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
     if options.html:
-        options.html.write_text(profile_page.page(lab.name, profiled))
+        options.html.write_text(page.page(lab.name, profiled))
         say(f"wrote {relative(options.html)}")
     if options.json:
         print(json.dumps([to_json(each, kernels) for each, kernels in profiled], indent=1))
@@ -63,7 +65,7 @@ def show(profiled: list) -> None:
     listing.legend([kernel for _, kernels in profiled for kernel in kernels])
 
 
-def to_json(each: rung_runs.Run, kernels: list) -> dict:
+def to_json(each: rungs.Run, kernels: list) -> dict:
     return {
         "lab": each.lab.name, "rung": each.rung, "state": each.result["state"], "reason": each.result.get("reason", ""),
         "n": each.n, "kernels": annotate.to_json(kernels), "hazards": each.report["hazards"],

@@ -1,9 +1,13 @@
 """`kit setup`: what every command does first, by itself, and the part of the build that no student's edit changes; for
 machines that are prepared while there is time and a network."""
 
-from . import labs, toolchain
-from .build import Build
-from .console import say
+from ..building import labs
+from ..building.folder import Build
+from ..console import say
+from ..setup import toolchain
+
+PURPOSE = "install what the kit needs, and nothing else; the other commands do this by themselves"
+ORDER = 120
 
 
 def arguments(parser) -> None:

@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
-from . import labs, toolchain
-from .build import Build
-from .console import paint
-from .process import relative
-from .table import Table
+from ..building import labs
+from ..building.folder import Build
+from ..console import paint
+from ..process import relative
+from ..setup import toolchain
+from ..table import Table
+
+PURPOSE = "show each lab's rungs, their state, and the next TODO"
+ORDER = 30
 
 COLOURS = {
     "pass": "green", "todo": "grey", "wrong": "red", "hazard": "red", "off-technique": "yellow", "slow": "yellow",

@@ -6,10 +6,13 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from . import environment, system, toolchain
-from .build import FOLDER, Build
-from .console import paint, say
-from .errors import KitError
+from ..building.folder import FOLDER, Build
+from ..console import paint, say
+from ..errors import KitError
+from ..setup import environment, system, toolchain
+
+PURPOSE = "run every test: solutions, stubs, and the kit's own"
+ORDER = 20
 
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}

@@ -3,11 +3,15 @@
 import subprocess
 import time
 
-from . import labs, toolchain
-from .build import Build
-from .console import paint, say
-from .errors import KitError
-from .process import relative
+from ..building import labs
+from ..building.folder import Build
+from ..console import paint, say
+from ..errors import KitError
+from ..process import relative
+from ..setup import toolchain
+
+PURPOSE = "check a lab again whenever its file is saved"
+ORDER = 40
 
 POLL_SECONDS = 0.2  # polling one file costs nothing and works on every file system, network ones too
 

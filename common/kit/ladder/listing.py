@@ -1,10 +1,10 @@
 """The ladder as text: every rung, right or wrong, with its counts on the emulator or its times on a GPU."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
-from .console import paint
-from .table import Table
+from ..console import paint
+from ..table import Table
 
 VERDICTS = {
     "pass": ("right", "green"), "todo": ("to do", "yellow"), "wrong": ("WRONG", "red"), "hazard": ("HAZARD", "red"),

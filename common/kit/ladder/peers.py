@@ -3,10 +3,10 @@
 import json
 import subprocess
 
-from . import device
-from .build import FOLDER, Build
-from .console import say
-from .errors import PROGRAM, SETUP, KitError
+from .. import gpu
+from ..building.folder import FOLDER, Build
+from ..console import say
+from ..errors import PROGRAM, SETUP, KitError
 
 EXPONENT = 26  # as the labs' times
 SHOWN = {
@@ -23,8 +23,8 @@ SHOWN = {
 
 def require_gpu() -> None:
     try:
-        device.find()
-    except device.NoGpu as reason:
+        gpu.find()
+    except gpu.NoGpu as reason:
         raise KitError(f"--peers are timed, which takes a GPU; {reason}", "Without --peers the demo runs on the emulator.", SETUP) from None
 
 

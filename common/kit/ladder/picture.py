@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Callable
 
-from .ladder import counters, size
+from .listing import counters, size
 
 ROW, TOP, NAME_WIDTH, PANEL_WIDTH, PANEL_GAP = 17, 62, 210, 118, 12
 
@@ -89,7 +89,7 @@ def draw(labs: list[dict]) -> str:
         f'<title id="title">The ladder of reductions: what each rung costs, {escape(what)}</title>',
         f'<desc id="text">{escape(description(rows, panels))}</desc>',
         f"<style>{STYLE}</style>",
-        f'<text class="title" x="0" y="16">What each rung costs</text>',
+        '<text class="title" x="0" y="16">What each rung costs</text>',
         f'<text class="heading" x="0" y="33">{escape(what)}</text>',
     ]  # fmt: skip
     for index, panel in enumerate(panels):

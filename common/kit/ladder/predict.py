@@ -17,7 +17,7 @@ hold for the others: as nanoseconds where wires and memory chips set the pace, a
 
 from dataclasses import dataclass
 
-from .errors import USAGE, KitError
+from ..errors import USAGE, KitError
 
 LANES = 32
 SECTOR = 32  # bytes

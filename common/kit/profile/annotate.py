@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from . import report as reports
+from .. import report as reports
 
 LANES = 32
 CONTEXT = 1  # lines of source shown before and behind those that were counted

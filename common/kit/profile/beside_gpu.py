@@ -4,11 +4,13 @@ import json
 import os
 from dataclasses import dataclass
 
-from . import annotate, device, listing, nsight, rung_runs
-from .console import paint, say
-from .errors import SETUP, USAGE, KitError
-from .process import relative
-from .table import Table
+from .. import gpu as gpus
+from ..building import rungs
+from ..console import paint, say
+from ..errors import SETUP, USAGE, KitError
+from ..process import relative
+from ..table import Table
+from . import annotate, listing, nsight
 
 TOTALS = [
     "warp_instructions", "thread_instructions", "branches", "divergent_branches", "global_load_requests", "global_load_sectors",
@@ -20,7 +22,7 @@ BESIDE = ["simt_efficiency", "sectors_per_request", "bank_conflicts", "shuffles"
 
 @dataclass
 class Pair:
-    run: rung_runs.Run
+    run: rungs.Run
     emulator: list[annotate.Kernel]
     gpu: list[annotate.Kernel]
 
@@ -29,16 +31,16 @@ def run(options) -> int:
     if options.html:
         raise KitError("--html shows the emulator's counts; with --device gpu there is a table, or --json", code=USAGE)
     try:
-        gpu = device.find()
-    except device.NoGpu as reason:
+        gpu = gpus.find()
+    except gpus.NoGpu as reason:
         raise KitError(f"no GPU to count on: {reason}", "Without --device gpu the emulator counts.", SETUP) from None
     nsight.find()  # rather now than after a build
     os.environ["WARPFOLD_GRID_FOR"] = gpu.grid_for
-    lab = rung_runs.find(options)
+    lab = rungs.find(options)
     pairs = []
-    for rung in rung_runs.rungs_of(lab, options.rung):
+    for rung in rungs.rungs_of(lab, options.rung):
         if rung["state"] == "todo":
-            say(f"left out: {rung_runs.todo_text(rung)}")
+            say(f"left out: {rungs.todo_text(rung)}")
             continue
         try:
             pairs.append(count(lab, rung["name"], options))
@@ -59,7 +61,7 @@ def run(options) -> int:
 
 
 def count(lab, rung: str, options) -> Pair:
-    emulated = rung_runs.run(lab, rung, options)
+    emulated = rungs.run(lab, rung, options)
     if emulated.n is None:
         raise KitError(f"{rung} is {emulated.result['state']}: {emulated.result.get('reason', '')}",
                        "Counts of a wrong kernel say little: mend it first. `kit profile` without --device gpu shows where.")  # fmt: skip

@@ -1,9 +1,9 @@
 """Annotated source for a terminal: counts to the left, code to the right, the hottest line marked."""
 
+from ..console import paint, width
+from ..process import relative
+from ..report import source_line
 from .annotate import Excerpt, Kernel, Line, used_columns
-from .console import paint, width
-from .process import relative
-from .report import source_line
 
 NARROWEST_CODE = 30  # columns of text that the code gets before counts are left out
 DROP_FIRST = ["barriers", "shuffles", "atomic_operations", "runs_per_warp"]

@@ -18,7 +18,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import PROGRAM, SETUP, KitError
+from ..errors import PROGRAM, SETUP, KitError
 
 # The emulator's counters -> metrics of a launch, summed.
 METRICS = {

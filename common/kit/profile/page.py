@@ -1,25 +1,8 @@
 """The annotated source as one HTML page that needs nothing beside itself."""
 
-import html
-from pathlib import Path
-from string import Template
-
+from ..pages import escape, style, template
+from ..process import relative
 from .annotate import COLUMNS, Excerpt, Kernel, Line, used_columns
-from .process import relative
-
-PAGES = Path(__file__).parent / "pages"
-
-
-def template(name: str) -> Template:
-    return Template((PAGES / name).read_text())
-
-
-def style() -> str:
-    return (PAGES / "style.css").read_text()
-
-
-def escape(text: object) -> str:
-    return html.escape(str(text))
 
 
 def page(lab: str, profiled: list) -> str:

@@ -5,11 +5,11 @@ import re
 import shutil
 import sys
 
+from ..console import say
+from ..errors import SETUP, KitError
+from ..paths import OWN, REQUIREMENTS, VENV
+from ..process import output, tail
 from . import system
-from .console import say
-from .errors import SETUP, KitError
-from .paths import OWN, REQUIREMENTS, VENV
-from .process import output, tail
 
 # What pip says when the package index cannot be reached.
 NO_NETWORK = re.compile(

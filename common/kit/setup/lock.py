@@ -3,9 +3,9 @@
 import fcntl
 from contextlib import contextmanager
 
-from .console import say
-from .errors import SETUP, KitError
-from .paths import OWN
+from ..console import say
+from ..errors import SETUP, KitError
+from ..paths import OWN
 
 
 @contextmanager

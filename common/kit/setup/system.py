@@ -7,9 +7,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from .console import say
-from .errors import SETUP, KitError
-from .process import output, tail
+from ..console import say
+from ..errors import SETUP, KitError
+from ..process import output, tail
 
 OLDEST_GXX = 11
 

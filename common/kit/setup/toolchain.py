@@ -8,12 +8,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..console import say
+from ..errors import SETUP, KitError
+from ..paths import TOOLKIT, VENV
+from ..process import output, relative
 from . import environment, system, toolkit_paths
-from .console import say
-from .errors import SETUP, KitError
 from .lock import exclusive
-from .paths import TOOLKIT, VENV
-from .process import output, relative
 from .toolkit_paths import Toolkit, ToolkitError
 
 OLDEST_MESON = (1, 0)

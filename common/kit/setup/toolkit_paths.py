@@ -141,7 +141,7 @@ def missing_nvcc_message(kit_toolkit: Path) -> str:
 
 
 def main() -> int:
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     nvcc = nvcc_on_path()
     try:
         if nvcc is None:

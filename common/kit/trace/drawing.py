@@ -3,8 +3,8 @@
 import html
 from dataclasses import dataclass
 
-from .trace_steps import Array, Step, number, reads_as_float
-from .trace_words import ending, sentences, summary
+from .steps import Array, Step, number, reads_as_float
+from .words import ending, sentences, summary
 
 CELL, HEIGHT, GAP = 30, 24, 3  # of a cell: its width with the gap, its height, the gap
 HEADING, SPACE = 22, 46  # of a row of words; between threads and memory, where the lines run

@@ -1,10 +1,8 @@
 """The steps of a block as one HTML page to go forward and back in."""
 
-import html
-
-from . import trace_drawing
-from .profile_page import escape, style, template
-from .trace_words import ending, lines_of, sentences, summary, title
+from ..pages import escape, style, template
+from . import drawing
+from .words import ending, lines_of, sentences, summary, title
 
 LEGEND = [
     ("idle", "idle thread, or memory that the step leaves alone"),
@@ -21,7 +19,7 @@ def page(traced, steps: list, block_index: int) -> str:
     intro = (f"Block {block_index} on the emulator, {steps[0].threads} threads, from barrier to barrier. "
              f"The rung's verdict: <span{mark}>{escape(text)}</span>.")  # fmt: skip
     return template("trace.html").substitute(
-        title=escape(f"{traced.lab.name}: {traced.rung}, step by step"), style=style(), drawing_style=trace_drawing.STYLE,
+        title=escape(f"{traced.lab.name}: {traced.rung}, step by step"), style=style(), drawing_style=drawing.STYLE,
         intro=intro, count=len(steps), legend="\n".join(legend_entry(*entry) for entry in LEGEND),
         steps="\n".join(step_section(traced, steps, index) for index in range(len(steps))),
     )  # fmt: skip
@@ -34,12 +32,12 @@ def step_section(traced, steps: list, index: int) -> str:
     words = " ".join([f"{heading}.", *([f"{step.launch.capitalize()}."] if step.launch.startswith("launch") else []), summary(step), *sentences(step), ending(step)]).strip()
     listed = "".join(f"<li>{escape(text)}</li>" for text in sentences(step))
     source = "\n".join(f"{line:>5}  {text}" for line, text in lines_of(step))
-    return f"""<section class="step" id="step{index + 1}" data-words="{html.escape(words)}" aria-labelledby="heading{index + 1}">
+    return f"""<section class="step" id="step{index + 1}" data-words="{escape(words)}" aria-labelledby="heading{index + 1}">
 <h2 id="heading{index + 1}">{heading}</h2>
 <p><code>{escape(step.launch)}</code>. {escape(summary(step))} {escape(ending(step))}</p>
 <pre>{escape(source)}</pre>
-<div class="wide">{trace_drawing.draw(step, 32, title=heading_of_drawing)}</div>
-<div class="narrow">{trace_drawing.draw(step, narrow_columns(step), title=heading_of_drawing)}</div>
+<div class="wide">{drawing.draw(step, 32, title=heading_of_drawing)}</div>
+<div class="narrow">{drawing.draw(step, narrow_columns(step), title=heading_of_drawing)}</div>
 <ul class="words">{listed}</ul>
 </section>"""
 

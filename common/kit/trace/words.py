@@ -1,7 +1,7 @@
 """A step in words: for screen readers, for the title of a still, and beside the picture."""
 
-from .report import source_line
-from .trace_steps import LANES, Request, Step
+from ..report import source_line
+from .steps import LANES, Request, Step
 
 ONE_DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
 MANY_DO = {"load": "read", "store": "write", "atomic": "update atomically"}

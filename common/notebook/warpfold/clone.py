@@ -13,7 +13,7 @@ from .verdict import BuildFailed, LabError
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "common"))
 
-from kit import labs as kit_labs  # noqa: E402
+from kit.building import labs as kit_labs  # noqa: E402
 from kit.errors import KitError  # noqa: E402
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
@@ -78,8 +78,9 @@ def folder(progress: Progress) -> Folder:
 
 
 def kits_own() -> Folder:
-    from kit import paths, toolchain
-    from kit.build import Build
+    from kit import paths
+    from kit.building.folder import Build
+    from kit.setup import toolchain
 
     try:
         build = Build(toolchain.prepare())

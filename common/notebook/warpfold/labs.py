@@ -122,7 +122,7 @@ class Lab:
 
     def profile(self, *rungs: str, n: int | None = None, block: int | None = None, rows: int | None = None) -> Annotated:
         """The source with counts beside each line."""
-        from kit import rung_runs
+        from kit.building import rungs as rung_runs
 
         runs, open_rungs = [], []
         with Progress() as progress:
