@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import PROGRAM, USAGE, KitError
-from .folder import FOLDER, Build
+from .folder import Build
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ def named(labs: list[Lab], name: str) -> Lab:
     raise KitError(f"{name}: {what}", "The labs: " + ", ".join(lab.name for lab in matches or labs), USAGE)
 
 
-def compile(build: Build, labs: list[Lab]) -> None:
+def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> None:
     """The labs' programs, and the emulator, which any of them may turn to."""
-    files = [lab.program for lab in labs] + [build.target("shared library", "cudart")]
-    build.compile([str(path.relative_to(FOLDER)) for path in files])
+    # A program that is told of another emulator (common/lab/device.cpp) does not need this build's.
+    emulator = [] if os.environ.get("WARPFOLD_EMULATOR_DIR") else [build.emulator()]
+    build.compile([*(lab.program for lab in labs), *emulator], show)
 
 
 def ask(lab: Lab, *words: str) -> dict:

@@ -4,16 +4,18 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from .. import states
+from ..console import say
 from ..errors import PROGRAM, USAGE, KitError
 from ..process import relative
-from ..setup import toolchain
-from . import labs
-from .folder import FOLDER, Build
+from . import folder, labs
 
-COLOURS = {"pass": "green", "off-technique": "yellow", "slow": "yellow"}
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -31,8 +33,8 @@ class Run:
     @property
     def verdict(self) -> tuple[str, str]:
         """The state and its reason, and the colour that goes with it."""
-        state, reason = self.result["state"], self.result.get("reason")
-        return f"{state}{': ' + reason if reason and state != 'pass' else ''}", COLOURS.get(state, "red")
+        state, reason = states.of(self.result), self.result.get("reason")
+        return f"{state.name}{': ' + reason if reason and state.kind != 'pass' else ''}", state.colour
 
     @property
     def size(self) -> str:
@@ -49,7 +51,7 @@ class Run:
     @property
     def folder(self) -> Path:
         """Where the compiler ran: paths in the report may be relative to it."""
-        return FOLDER
+        return folder.FOLDER
 
 
 def arguments(parser) -> None:
@@ -61,7 +63,7 @@ def arguments(parser) -> None:
 
 
 def find(options) -> labs.Lab:
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
     labs.compile(build, [lab])
     return lab
@@ -81,13 +83,38 @@ def todo_text(rung: dict) -> str:
     return f"{rung['name']} is still a TODO at {relative(Path(rung['file']))}:{rung['line']}: {rung['todo']}"
 
 
+def filled_and_open(lab: labs.Lab, asked: list[str]) -> tuple[list[str], list[dict]]:
+    """Of the rungs asked for (all where none is): the names of those that can be run, and those that are still to do."""
+    listed = rungs_of(lab, asked)
+    return [rung["name"] for rung in listed if rung["state"] != "todo"], [rung for rung in listed if rung["state"] == "todo"]
+
+
+def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> list[Result]:
+    """What `work` makes of each rung asked for that can be run; says which are left out, and why."""
+    filled, still_open = filled_and_open(lab, asked)
+    for rung in still_open:
+        say(f"left out: {todo_text(rung)}")
+    results = []
+    for name in filled:
+        try:
+            results.append(work(name))
+        except KitError as error:
+            if asked or error.code != USAGE:
+                raise
+            say(f"left out: {error}")  # a size that this rung does not take
+    if not results:
+        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
+                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+    return results
+
+
 def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
     words = ["--json", "--profile", "--device", "emulator", "--rung", rung]
     for name in ("n", "rows", "block"):
         if (value := getattr(options, name, None)) is not None:
             words += [f"--{name}", str(value)]
-    with tempfile.TemporaryDirectory() as folder:
-        report, trace = Path(folder) / "report.json", Path(folder) / "trace.json"
+    with tempfile.TemporaryDirectory() as temporary:
+        report, trace = Path(temporary) / "report.json", Path(temporary) / "trace.json"
         environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
         if traced_block is not None:
             environment |= {"WARPFOLD_TRACE": str(trace), "WARPFOLD_TRACE_BLOCK": str(traced_block)}

@@ -3,11 +3,10 @@
 import json
 import subprocess
 
-from ..building.folder import FOLDER, Build
+from ..building import folder
 from ..console import paint
 from ..emulate.program import emulated
 from ..errors import KitError
-from ..setup import toolchain
 from ..table import Table
 
 PURPOSE = "measure the emulator against a plain CPU loop"
@@ -32,10 +31,10 @@ def arguments(parser) -> None:
 def run(options) -> int:
     if options.workers is not None and options.workers < 1:
         raise KitError(f"--workers {options.workers}: at least 1 is needed", code=2)
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     emulator = build.emulator()
     programs = {name: build.target("executable", f"bench_{name}") for name in BUDGET_MS}
-    build.compile([str(path.relative_to(FOLDER)) for path in programs.values()])
+    build.compile([emulator, *programs.values()])
     environment = emulated(emulator.parent) | {"WARPFOLD_CHECKS": "all" if options.checks else "none"}
     if options.workers:
         environment["WARPFOLD_WORKERS"] = str(options.workers)

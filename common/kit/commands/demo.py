@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import gpu
-from ..building import labs
-from ..building.folder import Build
+from ..building import folder, labs
 from ..console import say
 from ..errors import USAGE, KitError
 from ..ladder import listing, peers, picture, predict
@@ -35,7 +34,7 @@ def run(options) -> int:
         os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
     else:
         gpu.warn_if_busy()
-    build = Build(toolchain.prepare(tests=options.peers), tests=options.peers)
+    build = folder.configured(toolchain.prepare(tests=options.peers), tests=options.peers)
     chosen = labs.find(build, solved=True)
     if options.lab:
         named = {labs.named(chosen, name) for name in options.lab}

@@ -4,11 +4,9 @@ import json
 from dataclasses import asdict
 
 from .. import gpu as gpus
-from ..building import labs
-from ..building.folder import Build
+from ..building import folder, labs
 from ..console import paint, say
 from ..errors import KitError
-from ..setup import toolchain
 
 PURPOSE = "say what the GPU is, and measure what it reads"
 ORDER = 80
@@ -42,7 +40,7 @@ def run(options) -> int:
 
 def read_bandwidth() -> float:
     """GB/s of the reading kernel that every timed run of a lab measures beside its rungs."""
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     lab = labs.find(build, solved=True)[0]
     labs.compile(build, [lab])
     say("measuring the read bandwidth")

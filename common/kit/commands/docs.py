@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from ..building import labs
-from ..building.folder import Build
+from ..building import folder, labs
 from ..console import say
 from ..course import links, site
 from ..errors import KitError
 from ..paths import OWN
 from ..process import relative
-from ..setup import environment, toolchain
+from ..setup import environment
 
 PURPOSE = "build the course as a site, with every handout run"
 ORDER = 110
@@ -27,7 +26,7 @@ def run(options) -> int:
     browser = site.find_browser() if options.pdf else None
     for group, why in [("notebook", "the handouts are executed"), ("docs", "Sphinx makes the site")]:
         environment.install(group, why)
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     say("building the labs that the handouts run")
     for solved in (False, True):
         labs.compile(build, labs.find(build, solved=solved))

@@ -10,13 +10,12 @@ import tempfile
 from pathlib import Path
 
 from .. import report
-from ..building.folder import Build
+from ..building import folder
 from ..console import say
 from ..emulate import elf, program
 from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
-from ..setup import toolchain
 
 PURPOSE = "run any CUDA program linked to the shared runtime, without a GPU"
 ORDER = 70
@@ -40,7 +39,9 @@ def run(options) -> int:
     program.require_emulatable(path)
     if options.report:
         require_writable(options.report, "--report")
-    library = Build(toolchain.prepare()).emulator()
+    build = folder.prepare()
+    library = build.emulator()
+    build.compile([library])
     program.check_version(elf.read(path), library)
     environment = program.emulated(library.parent)
     if options.check:
@@ -50,8 +51,8 @@ def run(options) -> int:
         if options.report:
             environment["WARPFOLD_REPORT"] = str(options.report.resolve())
         os.execve(program, command, environment)
-    with tempfile.TemporaryDirectory() as folder:
-        written = options.report.resolve() if options.report else Path(folder) / "report.json"
+    with tempfile.TemporaryDirectory() as temporary:
+        written = options.report.resolve() if options.report else Path(temporary) / "report.json"
         written.unlink(missing_ok=True)
         environment["WARPFOLD_REPORT"] = str(written)
         status = child(command, environment)

@@ -3,13 +3,12 @@
 import os
 from pathlib import Path
 
-from ..building import labs
-from ..building.folder import Build
+from ..building import folder, labs
 from ..console import say
 from ..course import handouts, notebooks
 from ..errors import USAGE, KitError
 from ..paths import ROOT
-from ..setup import environment, toolchain
+from ..setup import environment
 
 PURPOSE = "open the handouts in JupyterLab"
 ORDER = 100
@@ -30,7 +29,7 @@ def run(options) -> int:
     if options.ipynb:
         return notebooks.export(options.ipynb)
     environment.install("notebook", "the handouts open in JupyterLab")
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     say("building the labs, so that the first cell need not")
     for solved in (False, True):  # a handout begins with a picture of the solved lab
         labs.compile(build, labs.find(build, solved=solved))

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from ..building import rungs
 from ..console import paint, say
-from ..errors import USAGE, KitError
 from ..process import relative, require_writable
 from ..profile import annotate, beside_gpu, listing, page
 
@@ -28,22 +27,7 @@ def run(options) -> int:
     if options.html:
         require_writable(options.html, "--html")
     lab = rungs.find(options)
-    runs, left_out = [], []
-    for rung in rungs.rungs_of(lab, options.rung):
-        if rung["state"] == "todo":
-            left_out.append(rungs.todo_text(rung))
-        else:
-            try:
-                runs.append(rungs.run(lab, rung["name"], options))
-            except KitError as error:
-                if options.rung or error.code != USAGE:
-                    raise
-                left_out.append(str(error))  # a size that this rung does not take
-    for text in left_out:
-        say(f"left out: {text}")
-    if not runs:
-        raise KitError(f"nothing to profile: no rung of {lab.name} that was asked for can be run",
-                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+    runs = rungs.of_each(lab, options.rung, lambda rung: rungs.run(lab, rung, options))
     profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
     if options.html:
         options.html.write_text(page.page(lab.name, profiled))

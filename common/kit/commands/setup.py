@@ -1,8 +1,7 @@
 """`kit setup`: what every command does first, by itself, and the part of the build that no student's edit changes; for
 machines that are prepared while there is time and a network."""
 
-from ..building import labs
-from ..building.folder import Build
+from ..building import folder, labs
 from ..console import say
 from ..setup import toolchain
 
@@ -17,7 +16,7 @@ def arguments(parser) -> None:
 def run(options) -> int:
     tools = toolchain.prepare(tests=options.tests)
     say("building the emulator and the solved labs")
-    build = Build(tools, tests=options.tests)
+    build = folder.configured(tools, tests=options.tests)
     labs.compile(build, labs.find(build, solved=True))
     say(f"ready: nvcc is {tools.nvcc}, Meson is {tools.meson}, Ninja is {tools.ninja}")
     return 0

@@ -3,19 +3,14 @@
 import json
 from pathlib import Path
 
-from ..building import labs
-from ..building.folder import Build
+from .. import states
+from ..building import folder, labs
 from ..console import paint
 from ..process import relative
-from ..setup import toolchain
 from ..table import Table
 
 PURPOSE = "show each lab's rungs, their state, and the next TODO"
 ORDER = 30
-
-COLOURS = {
-    "pass": "green", "todo": "grey", "wrong": "red", "hazard": "red", "off-technique": "yellow", "slow": "yellow",
-}  # fmt: skip
 
 
 def arguments(parser) -> None:
@@ -24,7 +19,7 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     chosen = labs.find(build, solved=False)
     if options.lab:
         chosen = [labs.named(chosen, options.lab)]
@@ -42,13 +37,15 @@ def show(chosen: list[labs.Lab], answers: list[dict]) -> None:
     following = None
     for lab, answer in zip(chosen, answers, strict=True):
         for index, rung in enumerate(answer["rungs"]):
-            state = rung["state"]
+            state = states.of(rung)
             place = where(rung)
-            table.add([lab.name if index == 0 else "", rung["name"], paint(state, COLOURS.get(state, "bold")), place, reason(rung)])
-            if following is None and state != "pass":
-                following = (rung["name"], state, place)
+            table.add([lab.name if index == 0 else "", rung["name"], paint(state.name, state.colour), place, reason(rung)])
+            if following is None and state.kind != "pass":
+                following = (rung["name"], state.name, place)
     print(table.text())
     rungs = [rung for answer in answers for rung in answer["rungs"]]
+    if meanings := states.legend(rungs):
+        print(paint(f"\n{meanings}", "grey"))
     print(f"\n{sum(rung['state'] == 'pass' for rung in rungs)} of {len(rungs)} rungs pass.")
     if following:
         print(f"Next: {following[0]} ({following[1]}) {following[2]}".rstrip())

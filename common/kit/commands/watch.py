@@ -3,12 +3,11 @@
 import subprocess
 import time
 
-from ..building import labs
+from ..building import folder, labs
 from ..building.folder import Build
 from ..console import paint, say
 from ..errors import KitError
 from ..process import relative
-from ..setup import toolchain
 
 PURPOSE = "check a lab again whenever its file is saved"
 ORDER = 40
@@ -25,7 +24,7 @@ def arguments(parser) -> None:
 def run(options) -> int:
     if options.times is not None and options.times < 1:
         raise KitError(f"--times {options.times}: at least 1 is needed", code=2)
-    build = Build(toolchain.prepare())
+    build = folder.prepare()
     lab = labs.named(labs.find(build, solved=False), options.lab)
     words = [word for rung in options.rung for word in ("--rung", rung)]
     checks, status = 0, 0

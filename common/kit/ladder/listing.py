@@ -3,13 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .. import states
 from ..console import paint
 from ..table import Table
-
-VERDICTS = {
-    "pass": ("right", "green"), "todo": ("to do", "yellow"), "wrong": ("WRONG", "red"), "hazard": ("HAZARD", "red"),
-    "off-technique": ("off technique", "yellow"), "slow": ("slow", "yellow"), "skip": ("skipped", "grey"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,8 +101,8 @@ LEAST_NEEDED = ["instructions", "launches", "n", "sectors", "SIMT", "of measured
 
 
 def verdict(rung: dict) -> str:
-    word, colour = VERDICTS.get(rung["state"], (rung["state"], "bold"))
-    return paint(word, colour)
+    state = states.of(rung)
+    return paint(state.label, state.colour)
 
 
 def show(labs: list[dict]) -> None:

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from .. import gpu
-from ..building.folder import FOLDER, Build
+from ..building.folder import Build
 from ..console import say
 from ..errors import PROGRAM, SETUP, KitError
 
@@ -32,7 +32,7 @@ def ask(build: Build) -> dict:
     """As a lab's answer, so that it is shown as one: a rung a peer."""
     program = build.target("executable", "peers")
     say("building the peers (CUB and Thrust take nvcc half a minute, the first time)")
-    build.compile([str(program.relative_to(FOLDER))])
+    build.compile([program])
     say("timing the peers")
     run = subprocess.run([str(program), "--json", "--smallest", str(EXPONENT), "--largest", str(EXPONENT)], text=True, capture_output=True)
     try:

@@ -37,20 +37,7 @@ def run(options) -> int:
     nsight.find()  # rather now than after a build
     os.environ["WARPFOLD_GRID_FOR"] = gpu.grid_for
     lab = rungs.find(options)
-    pairs = []
-    for rung in rungs.rungs_of(lab, options.rung):
-        if rung["state"] == "todo":
-            say(f"left out: {rungs.todo_text(rung)}")
-            continue
-        try:
-            pairs.append(count(lab, rung["name"], options))
-        except KitError as error:
-            if options.rung or error.code != USAGE:
-                raise
-            say(f"left out: {error}")  # a size that this rung does not take
-    if not pairs:
-        raise KitError(f"nothing to profile: no rung of {lab.name} that was asked for can be run",
-                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+    pairs = rungs.of_each(lab, options.rung, lambda rung: count(lab, rung, options))
     if options.json:
         print(json.dumps([to_json(pair) for pair in pairs], indent=1))
     else:

@@ -45,13 +45,12 @@ def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
         clone.build(found, progress)
         progress.show(f"tracing {rung}")
         options = Namespace(n=None if n is None else str(n), block=None if block is None else str(block), block_index=block_index)
-        try:
-            if rungs.rungs_of(found, [rung])[0]["state"] == "todo":
+        with clone.lab_errors():
+            filled, _ = rungs.filled_and_open(found, [rung])
+            if not filled:
                 return None, []
             run = record.record(found, rung, options)
             return run, record.steps_of(run, block_index)
-        except clone.KitError as error:
-            raise LabError(f"{error} {error.advice}".strip()) from None
 
 
 def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
