@@ -50,7 +50,7 @@ def run(options) -> int:
     if not (options.check or options.profile):
         if options.report:
             environment["WARPFOLD_REPORT"] = str(options.report.resolve())
-        os.execve(program, command, environment)
+        os.execve(path, command, environment)
     with tempfile.TemporaryDirectory() as temporary:
         written = options.report.resolve() if options.report else Path(temporary) / "report.json"
         written.unlink(missing_ok=True)
