@@ -1,15 +1,19 @@
 """A report of the emulator laid beside the source that it counted: what the terminal, the page and the JSON show."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from . import report as reports
+from .paths import ROOT
 
 LANES = 32
 CONTEXT = 1  # lines of source shown before and behind those that were counted
+# What the emulator works out of its counters: it cannot be added up.
+RATIOS = set(re.findall(r"^RATIO\((\w+)", (ROOT / "common/emulator/watch/counted.def").read_text(), re.MULTILINE))
 FOLD = 4  # so many lines in a row that did nothing are folded into one mark
 
 
@@ -115,7 +119,7 @@ def text_of(path: Path) -> list[str]:
 
 def add_up(into: dict, counters: dict) -> None:
     for key, value in counters.items():
-        if isinstance(value, int | float) and key not in ("line", "simt_efficiency"):
+        if isinstance(value, int | float) and key != "line" and key not in RATIOS:
             into[key] = into.get(key, 0) + value
 
 
