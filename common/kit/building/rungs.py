@@ -129,5 +129,5 @@ def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> R
             said = (finished.stderr or finished.stdout).strip()
             raise KitError(f"{lab.name} {rung} ended with code {finished.returncode}\n{said}", code=PROGRAM) from None
     result = answer["rungs"][0]
-    found["hazards"] = [hazard for hazard in found["hazards"] if hazard["kind"] != "leak"]
+    found["hazards"] = [hazard for hazard in found["hazards"] if hazard["fails_check"]]
     return Run(lab, rung, result, found, steps)

@@ -1,5 +1,7 @@
 // Addresses from one space to another, questions about them, and hints (PTX ISA 9.7.9).
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
 
 namespace warpfold::machine {
 

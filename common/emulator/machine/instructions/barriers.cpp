@@ -1,5 +1,7 @@
 // Barriers and fences (PTX ISA 9.7.13): of the block (bar, barrier), of the warp (bar.warp.sync), of memory.
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
 
 #include <atomic>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // builtins.
 #pragma once
 
-#include "lanes.hpp"
+#include "decoder.hpp"
 
 #include <cstring>
 

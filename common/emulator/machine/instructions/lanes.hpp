@@ -1,7 +1,7 @@
 // Handlers that do the same to every lane: what the families of arithmetic are made of.
 #pragma once
 
-#include "decoder.hpp"
+#include "machine/decoder.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -46,15 +46,6 @@ const Operation* ternary(Warp& warp, const Operation* op) {
               [=](unsigned lane) { return static_cast<D>(F(a[lane], b[lane], c[lane])); });
   return op + 1;
 }
-
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using s8 = std::int8_t;
-using s16 = std::int16_t;
-using s32 = std::int32_t;
-using s64 = std::int64_t;
 
 // The C++ type that holds values of a PTX type; untyped bits are unsigned.
 template <typename T>

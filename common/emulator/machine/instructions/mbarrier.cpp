@@ -2,6 +2,8 @@
 // many arrivals and bytes the phase still waits for, and which phase it is.
 #include "mbarrier.hpp"
 
+#include "lanes.hpp"
+
 #include <fmt/format.h>
 
 namespace warpfold::machine {

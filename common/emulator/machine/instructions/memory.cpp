@@ -1,5 +1,7 @@
 // Loads, stores and address conversions (PTX ISA 9.7.9).
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
 
 namespace warpfold::machine {
 

@@ -1,6 +1,8 @@
 // Atomic updates (PTX ISA 9.7.13): atom, which returns what was there before, and red, which does not.
 #include "half.hpp"
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
 
 #include <atomic>
 

@@ -1,7 +1,9 @@
 // Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block
 // heads and guards.
-#include "builtins.hpp"
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
+#include "machine/builtins.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 // Operations across the lanes of a warp: shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9, 9.7.13).
-#include "memory.hpp"
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
 
 #include <fmt/format.h>
 

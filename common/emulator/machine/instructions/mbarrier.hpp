@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "memory.hpp"
+#include "machine/access.hpp"
 
 namespace warpfold::machine {
 

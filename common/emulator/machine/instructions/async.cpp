@@ -1,4 +1,5 @@
 // Asynchronous copies (PTX ISA 9.7.9.25): done at once, which is one of the orders that they allow.
+#include "lanes.hpp"
 #include "mbarrier.hpp"
 
 #include <fmt/format.h>
