@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
 
@@ -27,6 +28,21 @@ def width() -> int:
 def say(text: str) -> None:
     """One line of progress."""
     print(f"kit: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress(doing: str):
+    """A function that shows how many steps of how many are done: one line, rewritten, where somebody watches."""
+
+    def show(done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\rkit: {doing}, step {done} of {of}\033[K", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def complain(error) -> None:

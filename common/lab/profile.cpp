@@ -4,7 +4,6 @@
 
 #include "runtime/warpfold_emulator.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -33,30 +32,8 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.message = json.value("message", "");
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
+  hazard.read = json.value("read", "");
   return hazard;
-}
-
-// Sums over all launches. A ratio cannot be summed: it is worked out anew from the sums.
-std::vector<std::pair<std::string, double>> totals_of(const nlohmann::ordered_json& launches) {
-  std::vector<std::pair<std::string, double>> totals;
-  for (const auto& launch : launches) {
-    for (const auto& [key, value] : launch.at("counters").items()) {
-      if (!value.is_number()) continue;
-      auto at =
-          std::find_if(totals.begin(), totals.end(), [&](const auto& total) { return total.first == key; });
-      if (at == totals.end()) at = totals.insert(totals.end(), {key, 0.0});
-      at->second += value.template get<double>();
-    }
-  }
-  double warps = 0, threads = 0;
-  for (const auto& [key, value] : totals) {
-    if (key == "warp_instructions") warps = value;
-    if (key == "thread_instructions") threads = value;
-  }
-  for (auto& [key, value] : totals) {
-    if (key == "simt_efficiency") value = warps > 0 ? threads / (32 * warps) : 0;
-  }
-  return totals;
 }
 
 } // namespace
@@ -68,8 +45,11 @@ Recorded record(const std::function<void()>& run) {
   recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
   const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
   recorded.profile.launches = report.at("launches").size();
-  recorded.profile.totals = totals_of(report.at("launches"));
-  for (const auto& hazard : report.at("hazards")) recorded.hazards.push_back(hazard_from(hazard));
+  if (recorded.profile.launches != 0)
+    for (const auto& [key, value] : report.at("total").items())
+      recorded.profile.totals.emplace_back(key, value.get<double>());
+  for (const auto& hazard : report.at("hazards"))
+    if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
   return recorded;
 }
 

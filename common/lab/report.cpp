@@ -101,7 +101,7 @@ std::string explanation_of(const Hazard& hazard) {
   std::string text;
   if (!hazard.why.empty()) text += "\n  why:  " + hazard.why;
   if (!hazard.advice.empty()) text += "\n  try:  " + hazard.advice;
-  return text + "\n  read: " + section_about(hazard);
+  return text + "\n  read: " + hazard.read;
 }
 
 // The first of each kind say most, since others often follow from them; and each explanation is read once.
@@ -120,18 +120,6 @@ void print_hazards(std::span<const Hazard> hazards) {
 }
 
 } // namespace
-
-std::string section_about(const Hazard& hazard) {
-  constexpr std::pair<std::string_view, std::string_view> sections[] = {
-      {"race", "#races"},           {"fence", "#races"},
-      {"barrier", "#barriers"},     {"warp-mask", "#one-instruction-32-lanes"},
-      {"out-of-bounds", "#memory"}, {"use-after-free", "#memory"},
-      {"misaligned", "#memory"},    {"uninitialised", "#memory"},
-      {"input-written", "#memory"}};
-  for (const auto& [kind, section] : sections)
-    if (hazard.kind.starts_with(kind)) return fmt::format("docs/handouts/00_start.md{}", section);
-  return "docs/handouts/00_start.md#how-a-lab-goes";
-}
 
 void print_text(const Result& result, const Options& options) {
   fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,

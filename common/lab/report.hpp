@@ -19,9 +19,6 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
                 bool json);
 
 // As "wrong", "off-technique", with what a reader does next.
-// The part of the course notes that explains hazards of this kind.
-std::string section_about(const Hazard& hazard);
-
 void print_text(const Result& result, const Options& options);
 
 // One rung's checks, each a TAP point.

@@ -31,7 +31,7 @@ ordered_json to_json(const Hazard& hazard) {
           {"message", hazard.message},
           {"why", hazard.why},
           {"advice", hazard.advice},
-          {"read", section_about(hazard)}};
+          {"read", hazard.read}};
 }
 
 ordered_json to_json(const Profile& profile) {

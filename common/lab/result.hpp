@@ -34,6 +34,7 @@ struct Check {
 struct Hazard {
   std::string kind, file, other_file, message;
   std::string why, advice; // a sentence each, from the emulator
+  std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
   int line = 0, other_line = 0;
 };
 

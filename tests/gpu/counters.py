@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit import nsight  # noqa: E402
+from kit.profile import nsight  # noqa: E402
 
 N = 1 << 20
 GRID_FOR = "16x1024"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the constants of common/kit/predict.py, and says how well they do.
+"""Fits the constants of common/kit/ladder/predict.py, and says how well they do.
 
     fit_model.py [--fit]                            on docs/results/model_h200.json
     fit_model.py --gather COUNTS.json TIMES.json    makes that file out of two of tests/gpu/ladder.py's
@@ -19,8 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit import predict  # noqa: E402
-
+from kit.ladder import predict  # noqa: E402
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "results" / "model_h200.json"
 FITTED_TO, HELD_OUT = "cases", "row_sums"

@@ -7,7 +7,7 @@
 --shapes: lab 11 instead, on about square matrices of three sizes, and timed on 2^26 floats from one row to 2^26.
 
 One process a lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
-named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/predict.py
+named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/ladder/predict.py
 read what this writes.
 """
 import argparse

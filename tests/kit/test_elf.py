@@ -8,9 +8,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import support  # noqa: F401  (finds the kit)
+from kit.emulate import elf
 from support import CloneCase
-
-from kit import elf
 
 
 def compiler(case: unittest.TestCase) -> str:

@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-
-from kit import ladder, picture, report
+from kit import report
+from kit.ladder import listing, picture
 from kit.table import Table
 
 COUNTERS = {
@@ -30,7 +30,7 @@ def timed(name: str, **time) -> dict:
 def shown(labs: list[dict], columns: int | None = None) -> str:
     out = io.StringIO()
     with mock.patch.dict(os.environ, {"COLUMNS": str(columns)} if columns else {}), contextlib.redirect_stdout(out):
-        ladder.show(labs)
+        listing.show(labs)
     return out.getvalue()
 
 

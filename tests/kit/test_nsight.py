@@ -7,9 +7,9 @@ from pathlib import Path
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-
-from kit import device, nsight
+from kit import gpu
 from kit.errors import KitError
+from kit.profile import nsight
 
 PAGES = Path(__file__).parent / "nsight"
 
@@ -70,20 +70,20 @@ class Refusals(unittest.TestCase):
 
 class Device(unittest.TestCase):
     def test_no_driver_is_a_reason_and_no_crash(self):
-        with mock.patch("ctypes.CDLL", side_effect=OSError), self.assertRaises(device.NoGpu) as none:
-            device.find()
+        with mock.patch("ctypes.CDLL", side_effect=OSError), self.assertRaises(gpu.NoGpu) as none:
+            gpu.find()
         self.assertIn("libcuda.so.1", str(none.exception))
 
     def test_peak_bandwidth_is_two_transfers_a_clock_over_the_bus(self):
-        attributes = dict.fromkeys(device.ATTRIBUTES, 0) | {"memory_clock_khz": 3201000, "bus_bits": 6016}
-        self.assertAlmostEqual(device.Gpu("H200", 0, "CUDA 13.0", attributes).peak_gb_per_s, 4814.3, places=1)
+        attributes = dict.fromkeys(gpu.ATTRIBUTES, 0) | {"memory_clock_khz": 3201000, "bus_bits": 6016}
+        self.assertAlmostEqual(gpu.Gpu("H200", 0, "CUDA 13.0", attributes).peak_gb_per_s, 4814.3, places=1)
 
     def others(self, utilisation: str, programs: str, code: int = 0) -> str:
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
             smi = Path(folder) / "nvidia-smi"
             smi.write_text(f'#!/bin/sh\ncase "$*" in *utilization*) echo "{utilisation}";; *) printf "{programs}";; esac\nexit {code}\n')
             smi.chmod(0o755)
-            return device.others_at_work()
+            return gpu.others_at_work()
 
     def test_a_gpu_that_others_use_is_told_of(self):
         self.assertEqual(self.others("97", "123, /usr/bin/python3, 4096\\n"), "it is 97 % busy, python3 (process 123, 4096 MiB)")

@@ -6,11 +6,10 @@ import json
 import math
 import statistics
 import unittest
-from pathlib import Path
 
 import support
-from kit import ladder, peers, predict
 from kit.errors import KitError
+from kit.ladder import listing, peers, predict
 
 RESULTS = support.ROOT / "docs" / "results"
 
@@ -84,7 +83,7 @@ class Shown(unittest.TestCase):
     def text(self, answers: list[dict]) -> str:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            ladder.show(answers)
+            listing.show(answers)
         return out.getvalue()
 
     def test_as_predicted_and_for_which_gpu(self):

@@ -12,8 +12,10 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-
-from kit import annotate, emulate, listing, process, profile_page, rung_runs
+from kit import process
+from kit.building import rungs
+from kit.commands import emulate
+from kit.profile import annotate, listing, page
 
 SOURCE = """__global__ void tree(float* data) {
   extern __shared__ float partial[];
@@ -206,8 +208,8 @@ class Page(Case):
     def page(self, *hazards: dict, state: str = "pass") -> str:
         report = self.report(*hazards)
         result = {"state": state, "reason": "a < b", "profile": {"n": 4096, "rows": 1}}
-        run = rung_runs.Run(SimpleNamespace(name="02_tree"), "sequential", result, report)
-        return profile_page.page("02_tree", [(run, annotate.kernels(report))])
+        run = rungs.Run(SimpleNamespace(name="02_tree"), "sequential", result, report)
+        return page.page("02_tree", [(run, annotate.kernels(report))])
 
     def test_needs_nothing_beside_itself(self):
         read = self_contained(self, self.page(self.race()))

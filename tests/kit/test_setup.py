@@ -12,7 +12,7 @@ from pathlib import Path
 from support import NO_INDEX, CloneCase
 
 KIT_ONLY = ("common/kit", "kit", "requirements", "meson", "subprojects")
-NO_TOOLKIT = "from kit import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
+NO_TOOLKIT = "from kit.setup import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
 
 # Answers as an nvcc does that is in order up to the point that a test is about.
 NVCC = """case "$*" in

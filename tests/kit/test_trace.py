@@ -6,10 +6,11 @@ import xml.etree.ElementTree as ElementTree
 from types import SimpleNamespace
 
 import support  # noqa: F401  (finds the kit)
-from test_profile import self_contained
-
-from kit import rung_runs, trace, trace_drawing, trace_page, trace_steps, trace_words
+from kit.building import rungs
 from kit.errors import KitError
+from kit.trace import drawing, page, record, words
+from kit.trace import steps as trace_steps
+from test_profile import self_contained
 
 SHARED, RESULT = 0, 1
 
@@ -135,47 +136,47 @@ class Words(unittest.TestCase):
             ([3], "3"), ([0, 1], "0, 1"), ([0, 1, 2], "0 to 2"), ([0, 2, 4, 6], "0 to 6 by 2"), ([5, 9, 30], "5, 9, 30"),
             ([0, 1, 2, 3, 8, 9, 10], "0 to 3, 8 to 10"),
         ]:  # fmt: skip
-            self.assertEqual(trace_words.runs(numbers), text)
+            self.assertEqual(words.runs(numbers), text)
 
     def test_a_step_of_the_tree(self):
         step = steps(*tree_step(3, 32), barrier(4))[0]
-        self.assertEqual(trace_words.summary(step), "32 of 64 threads at work.")
+        self.assertEqual(words.summary(step), "32 of 64 threads at work.")
         self.assertEqual(
-            trace_words.sentences(step),
+            words.sentences(step),
             ["Line 3: threads 0 to 31 read partial[0 to 31].", "Line 3: threads 0 to 31 read partial[32 to 63].",
              "Line 3: threads 0 to 31 write partial[0 to 31]."],
         )  # fmt: skip
-        self.assertEqual(trace_words.ending(step), "Then all wait at the barrier in line 4.")
+        self.assertEqual(words.ending(step), "Then all wait at the barrier in line 4.")
 
     def test_warps_that_do_the_same_are_one_sentence(self):
         step = steps(access("store", 1, each(range(32))), access("store", 1, each(range(32, 64))))[0]
-        self.assertEqual(trace_words.sentences(step), ["Line 1: threads 0 to 63 write partial[0 to 63]."])
+        self.assertEqual(words.sentences(step), ["Line 1: threads 0 to 63 write partial[0 to 63]."])
 
     def test_the_rounds_of_a_loop_are_one_sentence(self):
         loop = [access("load", 7, {0: element}) for element in range(16)]
-        self.assertEqual(trace_words.sentences(steps(*loop)[0]), ["Line 7: thread 0 reads partial[0 to 15] in 16 requests."])
+        self.assertEqual(words.sentences(steps(*loop)[0]), ["Line 7: thread 0 reads partial[0 to 15] in 16 requests."])
 
     def test_sectors_of_global_memory(self):
         step = steps(access("load", 7, each(range(32)), RESULT, sectors=4), access("load", 7, each(range(32, 64)), RESULT, sectors=4))[0]
-        self.assertEqual(trace_words.sentences(step), ["Line 7: threads 0 to 63 read allocation 2[0 to 63], 8 sectors."])
+        self.assertEqual(words.sentences(step), ["Line 7: threads 0 to 63 read allocation 2[0 to 63], 8 sectors."])
 
     def test_one_thread_and_an_atomic(self):
         step = steps(access("atomic", 9, {0: 0}, RESULT))[0]
-        self.assertEqual(trace_words.sentences(step), ["Line 9: thread 0 updates atomically allocation 2[0]."])
+        self.assertEqual(words.sentences(step), ["Line 9: thread 0 updates atomically allocation 2[0]."])
 
     def test_conflicts_and_races_are_told(self):
         step = steps(*Races.EVENTS, access("load", 5, {0: 0, 1: 32}, wavefronts=2), hazards=(RACE,))[0]
-        self.assertIn("1 bank conflict.", trace_words.summary(step))
-        self.assertIn("Race: threads 32 and 0 meet at partial[32] and 31 places more", trace_words.summary(step))
+        self.assertIn("1 bank conflict.", words.summary(step))
+        self.assertIn("Race: threads 32 and 0 meet at partial[32] and 31 places more", words.summary(step))
 
 
 class Drawing(unittest.TestCase):
     def draw(self, step: trace_steps.Step, **more) -> ElementTree.Element:
-        return ElementTree.fromstring(trace_drawing.draw(step, **more))
+        return ElementTree.fromstring(drawing.draw(step, **more))
 
-    def groups(self, drawing: ElementTree.Element) -> dict[str, tuple[str, str]]:
+    def groups(self, svg: ElementTree.Element) -> dict[str, tuple[str, str]]:
         found = {}
-        for group in drawing:
+        for group in svg:
             if group.tag.endswith("}g"):
                 title, rect, text = group
                 found[title.text.split(":")[0].split(",")[0].split(" =")[0]] = (rect.get("class"), text.text or "")
@@ -193,14 +194,14 @@ class Drawing(unittest.TestCase):
         self.assertEqual(drawn["partial[32]"], ("cell race", "!"))
         clashing = self.groups(self.draw(steps(access("load", 1, {0: 0, 1: 32}, wavefronts=2))[0]))
         self.assertEqual(clashing["partial[32]"][0], "cell read clash")
-        self.assertIn("stroke-dasharray", trace_drawing.STYLE)
+        self.assertIn("stroke-dasharray", drawing.STYLE)
 
     def test_a_still_stands_alone_and_tells_itself(self):
-        text = trace_drawing.draw(steps(*tree_step(3, 32), barrier(4))[0], alone=True, title="a < b")
-        drawing = ElementTree.fromstring(text)
-        self.assertEqual(drawing.find("{*}title").text, "a < b")
-        self.assertIn("threads 0 to 31 read partial[32 to 63]", drawing.find("{*}desc").text)
-        self.assertIn("prefers-color-scheme: dark", drawing.find("{*}style").text)
+        text = drawing.draw(steps(*tree_step(3, 32), barrier(4))[0], alone=True, title="a < b")
+        svg = ElementTree.fromstring(text)
+        self.assertEqual(svg.find("{*}title").text, "a < b")
+        self.assertIn("threads 0 to 31 read partial[32 to 63]", svg.find("{*}desc").text)
+        self.assertIn("prefers-color-scheme: dark", svg.find("{*}style").text)
 
     def test_a_link_from_each_thread_to_what_it_touches(self):
         links = [path for path in self.draw(steps(*tree_step(3, 4))[0]) if path.tag.endswith("}path")]
@@ -209,16 +210,16 @@ class Drawing(unittest.TestCase):
 
     def test_figures_fit_their_cells(self):
         for value, text in [(0, "0"), (12345, "12345"), (-12345, "-12k"), (123456, "123k"), (0.5, "0.5"), (-1e6, "-1M"), (25e9, "25G")]:
-            self.assertEqual(trace_drawing.value_text(value), text)
+            self.assertEqual(drawing.value_text(value), text)
         for value in (1e-9, 1 / 3, -1 / 3, 99999.7, 16777216.0, 1e30, -1e30):
-            self.assertLessEqual(len(trace_drawing.value_text(value)), 6, value)
+            self.assertLessEqual(len(drawing.value_text(value)), 6, value)
 
 
 class Page(unittest.TestCase):
     def page(self) -> str:
         found = steps(*tree_step(3, 32), barrier(4), *tree_step(3, 16), hazards=(RACE,))
-        traced = rung_runs.Run(SimpleNamespace(name="02_tree"), "sequential", {"state": "hazard", "reason": "a <race>"}, {})
-        return trace_page.page(traced, found, 0)
+        traced = rungs.Run(SimpleNamespace(name="02_tree"), "sequential", {"state": "hazard", "reason": "a <race>"}, {})
+        return page.page(traced, found, 0)
 
     def test_needs_nothing_beside_itself_and_says_each_step(self):
         read = self_contained(self, self.page())
@@ -242,16 +243,16 @@ class Choice(unittest.TestCase):
 
     def test_a_block_that_is_not_there(self):
         with self.assertRaisesRegex(KitError, "--block-index 1: the launch has 1 block,"):
-            trace.steps_of(self.run_of([launch(*tree_step(3, 4))]), 1)
+            record.steps_of(self.run_of([launch(*tree_step(3, 4))]), 1)
 
     def test_a_block_that_touches_nothing(self):
         with self.assertRaisesRegex(KitError, "accesses no memory"):
-            trace.steps_of(self.run_of([launch(barrier(2))]), 0)
+            record.steps_of(self.run_of([launch(barrier(2))]), 0)
 
     def test_of_a_wrong_rung_the_first_run_only(self):
         launches = [launch(*tree_step(3, 4)) for _ in range(3)]
-        self.assertEqual(len(trace.steps_of(self.run_of(launches, n=None), 0)), 1)
-        self.assertEqual(len(trace.steps_of(self.run_of(launches), 0)), 3)
+        self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 1)
+        self.assertEqual(len(record.steps_of(self.run_of(launches), 0)), 3)
 
 
 if __name__ == "__main__":

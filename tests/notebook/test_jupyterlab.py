@@ -14,7 +14,8 @@ import support
 
 support.use_python_with("jupyterlab", "jupytext", "ipykernel", "playwright")
 
-from kit import notebook, system  # noqa: E402
+from kit.course import notebooks  # noqa: E402
+from kit.setup import system  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 PATIENCE = 120  # seconds, on a machine that has other work too
@@ -28,10 +29,10 @@ def free_port() -> int:
 
 def serve(root: Path, port: int, token: str) -> subprocess.Popen:
     """As `./kit notebook` starts it, but for the folder, and without this user's settings and open tabs."""
-    notebook.SETTINGS = root / "jupyter"
+    notebooks.SETTINGS = root / "jupyter"
     own = {name: str(root / "own") for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", f"--port={port}", "--no-browser", "--allow-root"]
-    return subprocess.Popen(command, env=notebook.surroundings() | own | {"JUPYTER_TOKEN": token}, cwd=root, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, env=notebooks.surroundings() | own | {"JUPYTER_TOKEN": token}, cwd=root, stderr=subprocess.DEVNULL)
 
 
 def wait_for(port: int) -> None:

@@ -13,10 +13,10 @@ import support
 
 support.use_python_with("jupytext", "jupyter_server")
 
-from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class  # noqa: E402
 from jupyter_server.services.contents.largefilemanager import LargeFileManager  # noqa: E402
-
-from kit import environment, notebook  # noqa: E402
+from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class  # noqa: E402
+from kit.course import notebooks  # noqa: E402
+from kit.setup import environment  # noqa: E402
 
 HANDOUTS = support.ROOT / "docs" / "handouts"
 ContentsManager = build_sync_jupytext_contents_manager_class(LargeFileManager)
@@ -46,7 +46,7 @@ def save(server: Path, handout: Path) -> None:
 
 def wrong_exports(folder: Path) -> list[str]:
     environment.python = lambda: sys.executable  # not the clone's own environment, which may not be there
-    notebook.export(folder)
+    notebooks.export(folder)
     problems = [] if len(list(folder.iterdir())) == len(list(HANDOUTS.glob("*.md"))) else ["not every handout is written"]
     for path in folder.iterdir():
         text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])

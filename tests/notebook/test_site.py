@@ -12,7 +12,8 @@ import support
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
 from docutils import nodes, utils  # noqa: E402
-from kit import links, system  # noqa: E402
+from kit.course import links  # noqa: E402
+from kit.setup import system  # noqa: E402
 
 
 def build(folder: Path) -> Path:

@@ -1,5 +1,5 @@
 // Addresses of a request: where they point, whether they may, and what the request costs.
-#include "memory.hpp"
+#include "access.hpp"
 
 #include <fmt/format.h>
 

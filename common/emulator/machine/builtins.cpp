@@ -1,6 +1,6 @@
 #include "builtins.hpp"
 
-#include "memory.hpp"
+#include "access.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>

@@ -12,10 +12,7 @@ namespace {
 const Opcode* find_opcode(std::string_view name) {
   static const auto table = [] {
     std::unordered_map<std::string_view, const Opcode*> all;
-    for (auto family :
-         {integer_opcodes(), float_opcodes(), logic_opcodes(), compare_opcodes(), conversion_opcodes(),
-          move_opcodes(), memory_opcodes(), address_opcodes(), atomic_opcodes(), control_opcodes(),
-          barrier_opcodes(), warp_wide_opcodes(), async_opcodes(), mbarrier_opcodes(), video_opcodes()})
+    for (auto family : families())
       for (const Opcode& opcode : family) all.emplace(opcode.name, &opcode);
     return all;
   }();

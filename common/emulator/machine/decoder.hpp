@@ -1,7 +1,8 @@
 // From PTX instructions to operations: what a family of instructions needs to decode its own.
 //
-// To add an instruction: write its handler in the file of its family and name it in that file's table. The
-// decoder finds it by the opcode; everything else (guards, blocks, counting, source lines) comes by itself.
+// To add an instruction: write its handler in the file of its family (instructions/) and name it in that
+// file's table; then add a case to tests/emulator/machine/cases. The decoder finds it by the opcode;
+// everything else (guards, blocks, counting, source lines) comes by itself.
 #pragma once
 
 #include "block.hpp"
@@ -16,6 +17,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <vector>
 
 namespace warpfold::machine {
 
@@ -38,22 +40,28 @@ struct Opcode {
   Guarding guarding = Guarding::masks;
 };
 
-// The families, one file each.
-std::span<const Opcode> integer_opcodes();    // integer.cpp
-std::span<const Opcode> float_opcodes();      // float.cpp
-std::span<const Opcode> logic_opcodes();      // logic.cpp
-std::span<const Opcode> compare_opcodes();    // compare.cpp
-std::span<const Opcode> conversion_opcodes(); // conversion.cpp
-std::span<const Opcode> move_opcodes();       // move.cpp
-std::span<const Opcode> memory_opcodes();     // memory.cpp
-std::span<const Opcode> address_opcodes();    // addresses.cpp
-std::span<const Opcode> atomic_opcodes();     // atomics.cpp
-std::span<const Opcode> control_opcodes();    // control.cpp
-std::span<const Opcode> barrier_opcodes();    // barriers.cpp
-std::span<const Opcode> warp_wide_opcodes();  // warp_wide.cpp
-std::span<const Opcode> async_opcodes();      // async.cpp
-std::span<const Opcode> mbarrier_opcodes();   // mbarrier.cpp
-std::span<const Opcode> video_opcodes();      // video.cpp
+// The families, one file each in instructions/.
+#define FAMILY(name) std::span<const Opcode> name##_opcodes();
+#include "instructions/families.def"
+#undef FAMILY
+
+// All of their tables.
+inline std::vector<std::span<const Opcode>> families() {
+  return {
+#define FAMILY(name) name##_opcodes(),
+#include "instructions/families.def"
+#undef FAMILY
+  };
+}
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
 
 // Rows begin at multiples of a cache line.
 inline constexpr std::uint32_t row_alignment = 64;

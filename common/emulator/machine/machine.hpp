@@ -53,7 +53,6 @@ struct Fault {
     endless,
     unsupported,
     stack_overflow,
-    host_memory,
     invalid_instruction,
   };
   Kind kind{};

@@ -96,7 +96,6 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   switch (kind) {
   case Kind::out_of_bounds:
   case Kind::use_after_free:
-  case Kind::host_memory:
     return cudaErrorIllegalAddress;
   case Kind::misaligned:
     return cudaErrorMisalignedAddress;

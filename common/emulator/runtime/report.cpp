@@ -26,10 +26,8 @@ void ReportFile::write(const std::string& text) const {
 
 namespace {
 
-// One that has no place in the device code.
-watch::Hazard hazard(const char* kind, std::string message, const char* why, const char* advice) {
-  return {kind, {}, {}, std::move(message), why, advice};
-}
+using watch::HazardCause;
+using watch::HazardKind;
 
 // One hazard for all that is left, since nothing says where it was allocated.
 void add_leaks(Runtime& runtime) {
@@ -45,19 +43,15 @@ void add_leaks(Runtime& runtime) {
   if (count == 0) return;
   if (count > named) labels += ", ...";
   const std::string where = count == 1 ? "one allocation" : fmt::format("{} allocations", count);
-  runtime.recorder.add(hazard(
-      "leak", fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels),
-      "What is not freed stays taken until the program ends, and a loop that allocates runs out of memory.",
-      "Give each cudaMalloc a cudaFree on every way out of the function."));
+  runtime.recorder.add({HazardKind::leak, HazardCause::not_freed,
+                        fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels)});
 }
 
 } // namespace
 
 std::string Runtime::report(bool at_exit) {
   for (const std::string& launch : take_unasked_launches())
-    recorder.add(hazard("launch", launch + "; the program never asked",
-                        "A refused launch does nothing, and the results are what was in memory before.",
-                        "Check cudaGetLastError() after each launch."));
+    recorder.add({HazardKind::launch, HazardCause::refused_launch, launch + "; the program never asked"});
   if (at_exit && options.check_leaks) add_leaks(*this);
   return recorder.json();
 }

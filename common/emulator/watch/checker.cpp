@@ -256,7 +256,7 @@ void Checker::check_input(const machine::Access& access) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
     if (!reaches_input(address, access.width)) continue;
-    if (!is_new("input-written", access.operation, ~0u)) return;
+    if (!is_new(HazardKind::input_written, access.operation, ~0u)) return;
     Hazard hazard =
         describe_input_written(thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
                                global_name(memory_, address, access.width), access.kind);
@@ -265,7 +265,7 @@ void Checker::check_input(const machine::Access& access) {
   }
 }
 
-bool Checker::is_new(const char* kind, const machine::Operation& operation, std::uint32_t other, int reach) {
+bool Checker::is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach) {
   std::lock_guard lock(mutex_);
   return reported_.emplace(kind, operation.index, other, reach).second;
 }
@@ -274,12 +274,15 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const Origin& earlier = conflict.earlier;
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
-  const char* kind = shared ? "race-shared" : conflict.unfenced ? "fence" : "race-global";
+  const HazardKind kind = shared              ? HazardKind::race_shared
+                          : conflict.unfenced ? HazardKind::fence
+                                              : HazardKind::race_global;
   RaceScope scope = !same_block ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
                     : earlier.warp == access.warp.index ? RaceScope::warp
                                                         : RaceScope::block;
   if (!is_new(kind, access.operation, earlier.operation, static_cast<int>(scope))) return;
-  Race race{.later = access.kind,
+  Race race{.kind = kind,
+            .later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .scope = scope,
@@ -288,14 +291,13 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),
             .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, conflict.earlier_lane)};
   Hazard hazard = describe(race);
-  hazard.kind = kind;
   hazard.where = grid_->code.line_of(access.operation);
   hazard.other = grid_->code.line_of(grid_->code.operations[earlier.operation]);
   recorder_.add(std::move(hazard));
 }
 
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
-  if (!is_new("uninitialised", access.operation, ~0u)) return;
+  if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
   const std::string place =
       access.space == ptx::Space::shared  ? shared_name(grid_->code, address, access.width)
       : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
@@ -309,7 +311,7 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane,
 void Checker::bad_access(const machine::Warp&, const machine::Operation& operation,
                          const machine::Fault& fault) {
   Hazard hazard = hazard_from(fault);
-  if (is_new(hazard.kind.c_str(), operation, ~0u)) recorder_.add(std::move(hazard));
+  if (is_new(hazard.kind, operation, ~0u)) recorder_.add(std::move(hazard));
 }
 
 void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
@@ -323,8 +325,7 @@ void Checker::notice(const machine::Warp& warp, const machine::Operation& operat
       what,
       thread_name(*grid_, warp.block->linear_id, warp.index, static_cast<unsigned>(std::countr_zero(lanes))),
       static_cast<unsigned>(std::popcount(lanes)));
-  if (!is_new(hazard.kind.c_str(), operation, other ? other->index : ~0u - static_cast<unsigned>(what)))
-    return;
+  if (!is_new(hazard.kind, operation, other ? other->index : ~0u - static_cast<unsigned>(what))) return;
   hazard.where = where;
   hazard.other = second;
   recorder_.add(std::move(hazard));

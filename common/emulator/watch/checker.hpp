@@ -63,7 +63,7 @@ private:
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if these two operations were reported before.
-  bool is_new(const char* kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);
+  bool is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);
 
   Checks checks_;
   const machine::AddressSpace& memory_;
@@ -74,8 +74,8 @@ private:
   std::unique_ptr<BlockHistories> histories_;
   const machine::Grid* grid_ = nullptr;
   std::uint64_t input_begin_ = 0, input_end_ = 0;
-  std::mutex mutex_;                                                              // of what follows
-  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, int>> reported_; // in this launch
+  std::mutex mutex_;                                                             // of what follows
+  std::set<std::tuple<HazardKind, std::uint32_t, std::uint32_t, int>> reported_; // in this launch
 };
 
 } // namespace warpfold::watch

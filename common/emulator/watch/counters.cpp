@@ -40,8 +40,7 @@ void charge_memory(Counters& to, std::string_view name, const Tally& tally) {
   }
 }
 
-void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction,
-            bool begins_wait) {
+void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction, bool begins_wait) {
   if (is_instruction) {
     to.warp_instructions += tally.warps;
     to.thread_instructions += tally.threads;
@@ -60,11 +59,17 @@ void charge(Counters& to, std::string_view name, const Tally& tally, bool is_ins
 
 } // namespace
 
-double Counters::simt_efficiency() const {
-  constexpr double lanes = 32;
-  return warp_instructions
-             ? static_cast<double>(thread_instructions) / (lanes * static_cast<double>(warp_instructions))
-             : 0;
+Counters& Counters::operator+=(const Counters& other) {
+#define COUNTED(key, ...) key += other.key;
+#define COUNTED_PER_LAUNCH(...)
+#define COUNTED_PER_LINE(...)
+#define RATIO(...)
+#include "counted.def"
+#undef COUNTED
+#undef COUNTED_PER_LAUNCH
+#undef COUNTED_PER_LINE
+#undef RATIO
+  return *this;
 }
 
 LaunchCounters count(const machine::LaunchRecord& record) {

@@ -8,18 +8,33 @@
 
 namespace warpfold::watch {
 
+// The catalogue's counters, each a member of its name; and its ratios, each a function.
 struct Counters {
-#define COUNTER(name) std::uint64_t name = 0;
-#include "counters.def"
-#undef COUNTER
-  // Lanes that worked, of those that the issued warp instructions had room for; 0 where nothing was issued.
-  double simt_efficiency() const;
+#define COUNTED(key, ...) std::uint64_t key = 0;
+#define COUNTED_PER_LAUNCH(...)
+#define COUNTED_PER_LINE(...)
+#define RATIO(key, label, unit, meaning, numerator, denominator)                                             \
+  double key() const {                                                                                       \
+    return divide(numerator, denominator);                                                                   \
+  }
+#include "counted.def"
+#undef COUNTED
+#undef COUNTED_PER_LAUNCH
+#undef COUNTED_PER_LINE
+#undef RATIO
+
+  Counters& operator+=(const Counters& other);
+
+private:
+  static double divide(std::uint64_t numerator, std::uint64_t denominator) {
+    return denominator ? static_cast<double>(numerator) / static_cast<double>(denominator) : 0;
+  }
 };
 
 struct LineCounters {
   machine::SourceLine line;
   Counters counters;
-  std::uint64_t executions = 0; // of the line by a warp: what its most executed instruction says
+  std::uint64_t executions = 0; // of the line by warps: those of its most executed instruction
 };
 
 struct LaunchCounters {

@@ -13,10 +13,15 @@ using Json = nlohmann::ordered_json;
 
 Json to_json(const Counters& counters) {
   Json json;
-#define COUNTER(name) json[#name] = counters.name;
-#include "counters.def"
-#undef COUNTER
-  json["simt_efficiency"] = counters.simt_efficiency();
+#define COUNTED(key, ...) json[#key] = counters.key;
+#define COUNTED_PER_LAUNCH(...)
+#define COUNTED_PER_LINE(...)
+#define RATIO(key, ...) json[#key] = counters.key();
+#include "counted.def"
+#undef COUNTED
+#undef COUNTED_PER_LAUNCH
+#undef COUNTED_PER_LINE
+#undef RATIO
   return json;
 }
 
@@ -24,10 +29,14 @@ Json to_json(const machine::Dim3& size) {
   return Json::array({size.x, size.y, size.z});
 }
 
-Json to_json(const machine::LaunchRecord& record) {
-  LaunchCounters counted = count(record);
-  Json counters = to_json(counted.total);
-  counters["blocks"] = record.blocks;
+// Of a launch, or of all together.
+Json to_json(const Counters& counters, std::uint64_t blocks) {
+  Json json = to_json(counters);
+  json["blocks"] = blocks;
+  return json;
+}
+
+Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted) {
   Json lines = Json::array();
   for (const LineCounters& line : counted.lines) {
     Json entry{{"file", line.line.file}, {"line", line.line.line}, {"executions", line.executions}};
@@ -38,7 +47,7 @@ Json to_json(const machine::LaunchRecord& record) {
           {"grid", to_json(record.shape.grid)},
           {"block", to_json(record.shape.block)},
           {"dynamic_shared", record.shape.dynamic_shared},
-          {"counters", std::move(counters)},
+          {"counters", to_json(counted.total, record.blocks)},
           {"lines", std::move(lines)}};
 }
 
@@ -54,6 +63,8 @@ bool same_place(const Hazard& a, const Hazard& b) {
 struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
+  Counters total; // of all launches
+  std::uint64_t blocks = 0;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each was seen
 };
@@ -66,9 +77,12 @@ Recorder::State& Recorder::state() const {
 }
 
 void Recorder::add(const machine::LaunchRecord& record) {
-  Json json = to_json(record);
+  const LaunchCounters counted = count(record);
+  Json json = to_json(record, counted);
   std::lock_guard lock(state().mutex);
   state().launches.push_back(std::move(json));
+  state().total += counted.total;
+  state().blocks += record.blocks;
 }
 
 void Recorder::add(Hazard hazard) {
@@ -88,6 +102,8 @@ void Recorder::add(Hazard hazard) {
 void Recorder::reset() {
   std::lock_guard lock(state().mutex);
   state().launches = Json::array();
+  state().total = {};
+  state().blocks = 0;
   state().hazards.clear();
   state().times.clear();
 }
@@ -102,18 +118,24 @@ std::string Recorder::json() const {
   Json hazards = Json::array();
   for (std::size_t i = 0; i < state().hazards.size(); ++i) {
     const Hazard& hazard = state().hazards[i];
-    hazards.push_back({{"kind", hazard.kind},
+    const auto& [kind, read, fails_check] = facts(hazard.kind);
+    const auto& [why, advice] = facts(hazard.cause);
+    hazards.push_back({{"kind", kind},
                        {"file", hazard.where.file},
                        {"line", hazard.where.line},
                        {"other_file", hazard.other.file},
                        {"other_line", hazard.other.line},
                        {"message", hazard.message},
-                       {"why", hazard.why},
-                       {"advice", hazard.advice},
+                       {"why", why},
+                       {"advice", advice},
+                       {"read", read},
+                       {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }
-  return Json{{"launches", state().launches}, {"hazards", std::move(hazards)}}.dump(
-      1, ' ', false, Json::error_handler_t::replace);
+  return Json{{"launches", state().launches},
+              {"total", to_json(state().total, state().blocks)},
+              {"hazards", std::move(hazards)}}
+      .dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace warpfold::watch

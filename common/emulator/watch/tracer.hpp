@@ -1,5 +1,5 @@
 // The watcher behind WARPFOLD_TRACE: what one block of each launch does to memory, request by request, as
-// JSON for pictures (common/kit/trace_steps.py reads it).
+// JSON for pictures (common/kit/trace/steps.py reads it).
 #pragma once
 
 #include "machine/watcher.hpp"

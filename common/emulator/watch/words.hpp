@@ -1,8 +1,9 @@
-// What the student reads about a hazard: what happened, why it is wrong, what to try. One sentence each.
+// What happened, in words for the student. Why it is wrong and what to try stand in hazards.def.
 #pragma once
 
+#include "hazards.hpp"
+
 #include "machine/watcher.hpp"
-#include "report.hpp"
 
 #include <string>
 
@@ -11,13 +12,14 @@ namespace warpfold::watch {
 enum class RaceScope : std::uint8_t { warp, block, blocks, fence };
 
 struct Race {
+  HazardKind kind{};
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
   RaceScope scope{};
   std::string place, later_thread, earlier_thread;
 };
 
-// The hazard's places are left to the caller; of a race, the kind too.
+// The caller sets the places.
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
 Hazard describe_uninitialised(const std::string& thread, const std::string& place, ptx::Space space);

@@ -19,7 +19,7 @@ STYLE = """<style>
 
 class Annotated:
     def __init__(self, runs: list, still_open: list[str], folder: Path):
-        from kit import annotate
+        from kit.profile import annotate
 
         self.still_open = still_open
         self.profiled = [(run, annotate.kernels(run.report, folder)) for run in runs]
@@ -60,7 +60,7 @@ class Annotated:
 
 def table(kernel) -> tuple[list[str], list[tuple[list[str], str, object]]]:
     """Headings, and for each line of source its cells, its text, and the line itself (None: lines left out)."""
-    from kit import annotate
+    from kit.profile import annotate
 
     columns = annotate.used_columns(kernel)
     rows = []

@@ -122,21 +122,18 @@ class Lab:
 
     def profile(self, *rungs: str, n: int | None = None, block: int | None = None, rows: int | None = None) -> Annotated:
         """The source with counts beside each line."""
-        from kit import rung_runs
+        from kit.building import rungs as kit_rungs
 
-        runs, open_rungs = [], []
         with Progress() as progress:
             lab = clone.named(self.name, self.is_solved, progress)
             clone.build(lab, progress)
-            for listed in rung_runs.rungs_of(lab, list(rungs)):
-                if listed["state"] == "todo":
-                    open_rungs.append(listed["name"])
-                    continue
-                progress.show(f"profiling {listed['name']}")
-                try:
-                    runs.append(rung_runs.run(lab, listed["name"], Namespace(n=n, block=block, rows=rows)))
-                except clone.KitError as error:
-                    raise LabError(f"{error} {error.advice}".strip()) from None
+            with clone.lab_errors():
+                filled, still_open = kit_rungs.filled_and_open(lab, list(rungs))
+                runs = []
+                for rung in filled:
+                    progress.show(f"profiling {rung}")
+                    runs.append(kit_rungs.run(lab, rung, Namespace(n=n, block=block, rows=rows)))
+            open_rungs = [rung["name"] for rung in still_open]
             return Annotated(runs, open_rungs, clone.folder(progress).path)
 
     def compare(self, *counters: str, rungs: list[str] | None = None, n: int | None = None, rows: int | None = None) -> plots.Picture | str:

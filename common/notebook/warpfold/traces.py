@@ -37,24 +37,24 @@ class Frame:
 
 def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
     """The run and its steps; None where the rung is still to be filled."""
-    from kit import rung_runs, trace
+    from kit.building import rungs
+    from kit.trace import record
 
     with Progress() as progress:
         found = clone.named(lab.name, lab.is_solved, progress)
         clone.build(found, progress)
         progress.show(f"tracing {rung}")
         options = Namespace(n=None if n is None else str(n), block=None if block is None else str(block), block_index=block_index)
-        try:
-            if rung_runs.rungs_of(found, [rung])[0]["state"] == "todo":
+        with clone.lab_errors():
+            filled, _ = rungs.filled_and_open(found, [rung])
+            if not filled:
                 return None, []
-            run = trace.record(found, rung, options)
-            return run, trace.steps_of(run, block_index)
-        except clone.KitError as error:
-            raise LabError(f"{error} {error.advice}".strip()) from None
+            run = record.record(found, rung, options)
+            return run, record.steps_of(run, block_index)
 
 
 def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
-    from kit import trace_page
+    from kit.trace import page as trace_page
 
     run, steps = traced(lab, rung, n, None, block_index)
     if run is None:
@@ -75,19 +75,19 @@ def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawin
 
 
 def picture(run, steps: list, index: int) -> Drawing:
-    from kit import trace_drawing, trace_words
+    from kit.trace import drawing, words
 
-    svg = trace_drawing.draw(steps[index], title=trace_words.title(run, steps, index + 1))
-    words = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
-    style = f"<style>{colours()}.warpfold-still {{ {trace_drawing.STYLE} }}</style>"
-    return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(words))
+    svg = drawing.draw(steps[index], title=words.title(run, steps, index + 1))
+    told = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
+    style = f"<style>{colours()}.warpfold-still {{ {drawing.STYLE} }}</style>"
+    return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(told))
 
 
 def colours() -> str:
     """The drawing's own colours, light and dark, on a page that knows which it is."""
-    from kit import trace_drawing
+    from kit.trace import drawing
 
-    sets = re.findall(r"svg \{(.*?)\}", trace_drawing.COLOURS, re.DOTALL)
+    sets = re.findall(r"svg \{(.*?)\}", drawing.COLOURS, re.DOTALL)
     light, dark = (re.sub(r"--ground:[^;]*;", f"--ground: {GROUND};", each).strip() for each in sets)
     return themed(".warpfold-still", light, dark)
 

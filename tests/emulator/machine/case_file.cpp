@@ -1,6 +1,6 @@
 #include "case_file.hpp"
 
-#include "machine/half.hpp"
+#include "machine/instructions/half.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -157,13 +157,18 @@ TEST(Opcodes, EachHasACase) {
   using namespace warpfold::machine;
   std::set<std::string> covered = opcodes_with_cases();
   std::string missing;
-  for (auto family :
-       {integer_opcodes(), float_opcodes(), logic_opcodes(), compare_opcodes(), conversion_opcodes(),
-        move_opcodes(), memory_opcodes(), atomic_opcodes(), control_opcodes(), barrier_opcodes(),
-        warp_wide_opcodes(), async_opcodes(), mbarrier_opcodes(), video_opcodes()})
+  for (auto family : families())
     for (const Opcode& opcode : family)
       if (!covered.contains(std::string(opcode.name))) missing += " " + std::string(opcode.name);
   EXPECT_EQ(missing, "") << "opcodes that no file of " << CASES_FOLDER << " uses";
+}
+
+// The decoder would take whichever comes first.
+TEST(Opcodes, EachIsInOneFamily) {
+  std::set<std::string_view> seen;
+  for (auto family : machine::families())
+    for (const machine::Opcode& opcode : family)
+      EXPECT_TRUE(seen.insert(opcode.name).second) << opcode.name << " stands in two tables";
 }
 
 } // namespace

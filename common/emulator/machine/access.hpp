@@ -1,0 +1,99 @@
+// Memory accesses of a warp: addresses, bounds, patterns, counting. Used by loads, stores, atomics and
+// builtins.
+#pragma once
+
+#include "decoder.hpp"
+
+#include <cstring>
+
+namespace warpfold::machine {
+
+// The addresses of one request, by lane; those of inactive lanes are whatever their registers hold.
+struct Request {
+  alignas(64) std::uint64_t address[warp_lanes];
+  std::uint64_t first = 0, stride = 0;
+  bool even = false; // address[i] == first + i * stride for every active lane i
+};
+
+// Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride.
+// Operation::e is the access's width, bytes a lane.
+void read_addresses(Warp& warp, const Operation* op, Request& request);
+
+// A bad access stops the launch, unless a watcher is there to hear of it: then the launch goes on, reads give
+// 0 and writes go nowhere (Worker::nowhere), so that one mistake does not hide the next.
+
+// Whether [first, first + bytes) lies in one allocation and is aligned to `width`.
+bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
+                  AccessKind kind, std::uint32_t lanes);
+inline bool in_known_range(const Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes) {
+  const KnownRange& range = warp.worker->ranges[op->index];
+  return first >= range.begin && first + bytes <= range.end;
+}
+// Where a lane's bytes of global memory lie.
+std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes,
+                     unsigned width, AccessKind kind, unsigned lane);
+// The same for shared memory.
+std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
+                     std::uint32_t lanes);
+// A lane's local memory.
+std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width,
+                    AccessKind kind);
+
+// Where a lane's generic address lies on the host, checked for `bytes` bytes.
+std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
+                      std::uint64_t bytes, unsigned width, AccessKind kind);
+
+// Counts a request: sectors of global memory, wavefronts of shared memory.
+void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width);
+void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width);
+
+// Tells the watcher, if there is one.
+inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::Space space, AccessKind kind,
+                 unsigned width, unsigned value_stride = 0) {
+  if (Watcher* watcher = warp.worker->grid.watcher)
+    watcher->access({.warp = warp,
+                     .operation = *op,
+                     .space = space,
+                     .kind = kind,
+                     .order = static_cast<MemoryOrder>(op->order),
+                     .scope = static_cast<MemoryScope>(op->scope),
+                     .mask = warp.mask,
+                     .width = width,
+                     .addresses = request.address,
+                     .first = request.first,
+                     .contiguous = request.even && request.stride == width,
+                     .values = value_stride ? warp.frame + op->d : nullptr,
+                     .value_stride = value_stride});
+}
+
+// The space that all active lanes' generic addresses lie in; `generic` if they differ. Addresses of shared
+// and local memory are made offsets.
+ptx::Space resolve_generic(const Warp& warp, Request& request);
+
+// Spinning on memory uses up a time slice sooner than computing does; soonest on memory that other blocks write,
+// which may not have run yet.
+constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
+inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
+  warp.slice = warp.slice > cost ? warp.slice - cost : 1;
+  warp.spins = true;
+}
+
+template <typename Visit>
+inline void each_active(const Warp& warp, Visit visit) {
+  for (std::uint32_t mask = warp.mask; mask; mask &= mask - 1)
+    visit(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+// Space, order and scope that the modifiers of a memory instruction give; refuses those that the machine does
+// not have.
+struct MemoryForm {
+  ptx::Space space = ptx::Space::generic;
+  MemoryOrder order = MemoryOrder::weak;
+  MemoryScope scope = MemoryScope::block;
+  unsigned elements = 1;
+  ptx::Type type = ptx::Type::none;
+};
+MemoryForm memory_form(const ptx::Instruction& in);
+void set_form(Operation& op, const MemoryForm& form, const Decoder::Address& address, unsigned width);
+
+} // namespace warpfold::machine

@@ -1,0 +1,117 @@
+// Asynchronous copies (PTX ISA 9.7.9.25): done at once, which is one of the orders that they allow.
+#include "lanes.hpp"
+#include "mbarrier.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+// cp.async.ca.shared.global [to], [from], size, bytes from the source; the rest is zeros.
+const Operation* copy_to_shared(Warp& warp, const Operation* op) {
+  Request from, to = read_listed_address(warp, op, 0);
+  read_addresses(warp, op, from);
+  const u32* limit = warp.row<u32>(op->c);
+  unsigned size = op->e;
+  each_active(warp, [&](unsigned lane) {
+    std::byte* into =
+        shared_at(warp, op, to.address[lane] & ~window_mask, size, AccessKind::store, 1u << lane);
+    unsigned bytes = std::min(limit[lane], size);
+    std::memset(into, 0, size);
+    if (bytes == 0) return;
+    std::memcpy(into, global_at(warp, op, from.address[lane], bytes, size, AccessKind::load, lane), bytes);
+  });
+  count_global(warp, op, from, size);
+  tell(warp, op, from, ptx::Space::global, AccessKind::load, size);
+  tell(warp, op, to, ptx::Space::shared, AccessKind::store, size);
+  return op + 1;
+}
+
+// cp.async.bulk.shared.global.mbarrier::complete_tx::bytes [to], [from], size, [barrier]: as a rule by one
+// lane.
+const Operation* copy_bulk(Warp& warp, const Operation* op) {
+  Request from, to = read_listed_address(warp, op, 0), barrier = read_listed_address(warp, op, 3);
+  read_addresses(warp, op, from);
+  const u32* size = warp.row<u32>(op->c);
+  constexpr u32 unit = 16;
+  each_active(warp, [&](unsigned lane) {
+    u32 bytes = size[lane];
+    if (bytes % unit)
+      stop(warp, op, Fault::Kind::misaligned,
+           fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);
+    for (u32 done = 0; done < bytes; done += unit)
+      std::memcpy(
+          shared_at(warp, op, (to.address[lane] & ~window_mask) + done, unit, AccessKind::store, 1u << lane),
+          global_at(warp, op, from.address[lane] + done, unit, unit, AccessKind::load, lane), unit);
+    complete_bytes(warp, op, lane, barrier.address[lane], bytes);
+  });
+  return op + 1;
+}
+
+// cp.async.mbarrier.arrive.noinc: the copies before it are done, so it is an arrival. Without .noinc it adds
+// the arrival that it then makes.
+const Operation* arrive_after_copies(Warp& warp, const Operation* op) {
+  Request request;
+  read_addresses(warp, op, request);
+  each_active(warp, [&](unsigned lane) { arrive_at_mbarrier(warp, op, lane, request.address[lane]); });
+  return op + 1;
+}
+
+const Operation* nothing(Warp&, const Operation* op) {
+  return op + 1;
+}
+
+void set_source(Operation& op, const Decoder::Address& from, std::uint32_t list) {
+  op.a = from.row;
+  op.immediate = from.offset;
+  op.width = static_cast<std::uint8_t>(from.width);
+  op.list = list;
+}
+
+void decode_bulk(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("commit_group") || in.has("wait_group")) return void(decoder.emit(nothing));
+  bool to_shared = in.has("global") && (in.has("shared::cluster") || in.has("shared::cta")) &&
+                   in.has("mbarrier::complete_tx::bytes") && in.modifiers[2].starts_with("shared");
+  if (!to_shared || in.has("tensor") || in.has("multicast::cluster") || in.operands.size() < 4) refuse(in);
+  std::vector<std::uint32_t> others;
+  append_address(others, decoder.address(in.operands[0], ptx::Space::shared));
+  append_address(others, decoder.address(in.operands[3], ptx::Space::shared));
+  Decoder::Address from = decoder.address(in.operands[1], ptx::Space::global);
+  std::uint32_t size = decoder.source(in.operands[2], ptx::Type::u32), list = decoder.list(others);
+  set_source(decoder.emit(copy_bulk, 0, 0, 0, size), from, list);
+}
+
+void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.has("async") || in.has("reduce")) refuse(in);
+  if (in.has("bulk")) return decode_bulk(decoder, in);
+  if (in.has("commit_group") || in.has("wait_group") || in.has("wait_all"))
+    return void(decoder.emit(nothing));
+  if (in.has("mbarrier")) {
+    if (!in.has("noinc")) return void(decoder.emit(nothing));
+    Decoder::Address barrier = decoder.address(in.operands.at(0), ptx::Space::shared);
+    set_source(decoder.emit(arrive_after_copies), barrier, 0);
+    return;
+  }
+  auto* size = in.operands.size() >= 3 ? std::get_if<ptx::Immediate>(&in.operands[2].value) : nullptr;
+  if (!size) refuse(in);
+  std::vector<std::uint32_t> to;
+  append_address(to, decoder.address(in.operands[0], ptx::Space::shared));
+  Decoder::Address from = decoder.address(in.operands[1], ptx::Space::global);
+  std::uint32_t limit = in.operands.size() > 3 ? decoder.source(in.operands[3], ptx::Type::u32)
+                                               : decoder.constant(size->bits, 4);
+  std::uint32_t list = decoder.list(to);
+  Operation& op = decoder.emit(copy_to_shared, 0, 0, 0, limit);
+  set_source(op, from, list);
+  op.e = static_cast<std::uint32_t>(size->bits);
+}
+
+constexpr Opcode opcodes[] = {{"cp", decode_cp}};
+
+} // namespace
+
+std::span<const Opcode> async_opcodes() {
+  return opcodes;
+}
+
+} // namespace warpfold::machine

@@ -1,0 +1,221 @@
+// mbarrier (PTX ISA 9.7.13.15). What the program sees as 64 opaque bits holds, here as on the hardware, how
+// many arrivals and bytes the phase still waits for, and which phase it is.
+#include "mbarrier.hpp"
+
+#include "lanes.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+constexpr unsigned count_bits = 20, byte_bits = 23;
+constexpr u64 largest_count = (1u << count_bits) - 1;
+
+struct Mbarrier {
+  u64 pending : count_bits;  // arrivals that the phase waits for
+  u64 expected : count_bits; // arrivals of the next phase
+  s64 bytes : byte_bits;     // transactions that the phase waits for
+  u64 phase : 1;             // its parity
+
+  void advance() {
+    if (pending != 0 || bytes != 0) return;
+    pending = expected;
+    phase ^= 1;
+  }
+};
+static_assert(sizeof(Mbarrier) == 8);
+
+// Changes the lane's barrier in its place.
+template <typename Change>
+void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change make) {
+  if ((address & window_mask) == 0) address |= shared_window;
+  if ((address & window_mask) != shared_window)
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("takes 0x{:x} for a barrier in shared memory", address), 1u << lane);
+  std::byte* place =
+      shared_at(warp, op, address & ~window_mask, sizeof(Mbarrier), AccessKind::atomic, 1u << lane);
+  Mbarrier barrier;
+  std::memcpy(&barrier, place, sizeof barrier);
+  make(barrier);
+  std::memcpy(place, &barrier, sizeof barrier);
+}
+
+void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u64 count) {
+  if (count > barrier.pending)
+    stop(warp, op, Fault::Kind::barrier,
+         fmt::format("arrives {} times at a barrier that waits for {} more: it is not initialised, or for "
+                     "fewer threads",
+                     count, static_cast<u64>(barrier.pending)),
+         1u << lane);
+  barrier.pending -= count;
+  barrier.advance();
+}
+
+// One lane after the other; `F` gets the barrier and the lane's count.
+using Step = void (*)(Warp&, const Operation*, unsigned lane, Mbarrier&, u32 count);
+void initialise(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+  if (count == 0 || count > largest_count)
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("makes a barrier for {} arrivals; 1 to {} are possible", count, largest_count),
+         1u << lane);
+  barrier = {.pending = count, .expected = count, .bytes = 0, .phase = 0};
+}
+void invalidate(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32) {
+  barrier = {};
+}
+void arrive_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+  arrive(warp, op, lane, barrier, count);
+}
+void drop_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+  barrier.expected -= count;
+  arrive(warp, op, lane, barrier, count);
+}
+void expect_and_arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 bytes) {
+  barrier.bytes += bytes;
+  arrive(warp, op, lane, barrier, 1);
+}
+void expect_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
+  barrier.bytes += bytes;
+}
+void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
+  barrier.bytes -= bytes;
+  barrier.advance();
+}
+
+void tell_shared(Warp& warp, const Operation* op, Request& request) {
+  for (std::uint64_t& address : request.address) address &= ~window_mask;
+  count_shared(warp, op, request, sizeof(Mbarrier));
+  tell(warp, op, request, ptx::Space::shared, AccessKind::atomic, sizeof(Mbarrier));
+}
+
+// The token of an arrival is the barrier as it was: its phase is what a wait needs.
+template <Step Do>
+const Operation* update(Warp& warp, const Operation* op) {
+  Request request;
+  read_addresses(warp, op, request);
+  const u32* count = warp.row<u32>(op->b);
+  u64* token = warp.row<u64>(op->d);
+  each_active(warp, [&](unsigned lane) {
+    change(warp, op, lane, request.address[lane], [&](Mbarrier& barrier) {
+      Mbarrier before = barrier;
+      Do(warp, op, lane, barrier, count[lane]);
+      if (op->d) token[lane] = std::bit_cast<u64>(before);
+    });
+  });
+  tell_shared(warp, op, request);
+  return op + 1;
+}
+
+// A phase is over when the barrier is in the other one. Who asks in vain gives way to those that it waits
+// for.
+template <bool Parity>
+const Operation* test_wait(Warp& warp, const Operation* op) {
+  Request request;
+  read_addresses(warp, op, request);
+  u32 over = 0;
+  each_active(warp, [&](unsigned lane) {
+    u64 phase =
+        Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
+    change(warp, op, lane, request.address[lane],
+           [&](Mbarrier& barrier) { over |= static_cast<u32>(barrier.phase != phase) << lane; });
+  });
+  u32& d = *warp.row<u32>(op->d);
+  d = (d & ~warp.mask) | over;
+  if (over != warp.mask) note_possible_spin(warp);
+  tell_shared(warp, op, request);
+  return op + 1;
+}
+
+const Operation* read_pending(Warp& warp, const Operation* op) {
+  const u64* token = warp.row<u64>(op->a);
+  write_lanes(warp, warp.row<u32>(op->d),
+              [=](unsigned lane) { return static_cast<u32>(std::bit_cast<Mbarrier>(token[lane]).pending); });
+  return op + 1;
+}
+
+void emit_update(Decoder& decoder, const ptx::Instruction& in, Handler run, const ptx::Operand& where,
+                 const ptx::Operand* count, std::uint32_t token) {
+  std::uint32_t count_row = count ? decoder.source(*count, ptx::Type::u32) : decoder.constant(1, 4);
+  MemoryForm form = memory_form(in);
+  form.order = MemoryOrder::acquire_release;
+  Decoder::Address address = decoder.address(where, form.space);
+  Operation& op = decoder.emit(run, token, 0, count_row);
+  set_form(op, form, address, sizeof(Mbarrier));
+}
+
+void decode_arrive(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.operands.size() < 2) refuse(in, "only barriers of the own block are");
+  std::uint32_t token =
+      std::holds_alternative<ptx::Sink>(in.operands[0].value) ? 0 : decoder.destination(in.operands[0], 8);
+  const ptx::Operand* count = in.operands.size() > 2 ? &in.operands[2] : nullptr;
+  Handler run = in.has("expect_tx")     ? update<expect_and_arrive>
+                : in.has("arrive_drop") ? update<drop_step>
+                                        : update<arrive_step>;
+  emit_update(decoder, in, run, in.operands[1], count, token);
+}
+
+void decode_wait(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.operands.size() < 3) refuse(in);
+  bool parity = in.has("parity");
+  std::uint32_t d = decoder.predicate(in.operands[0]);
+  std::uint32_t phase = decoder.source(in.operands[2], parity ? ptx::Type::u32 : ptx::Type::b64);
+  MemoryForm form = memory_form(in);
+  form.order = MemoryOrder::acquire_release;
+  Decoder::Address address = decoder.address(in.operands[1], form.space);
+  Operation& op = decoder.emit(parity ? test_wait<true> : test_wait<false>, d, 0, phase);
+  set_form(op, form, address, sizeof(Mbarrier));
+}
+
+void decode_mbarrier(Decoder& decoder, const ptx::Instruction& in) {
+  const auto& operands = in.operands;
+  const ptx::Operand* second = operands.size() > 1 ? &operands[1] : nullptr;
+  if (in.has("arrive") || in.has("arrive_drop")) return decode_arrive(decoder, in);
+  if (in.has("test_wait") || in.has("try_wait")) return decode_wait(decoder, in);
+  if (in.has("pending_count") && second) {
+    decoder.emit(read_pending, decoder.destination(operands[0], 4), decoder.source(*second, ptx::Type::b64));
+    return;
+  }
+  Handler run = in.has("init")          ? update<initialise>
+                : in.has("inval")       ? update<invalidate>
+                : in.has("expect_tx")   ? update<expect_step>
+                : in.has("complete_tx") ? update<complete_step>
+                                        : nullptr;
+  if (operands.empty()) refuse(in);
+  emit_update(decoder, in, need(run, in), operands[0], second, 0);
+}
+
+constexpr Opcode opcodes[] = {{"mbarrier", decode_mbarrier}};
+
+} // namespace
+
+void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address) {
+  change(warp, op, lane, address, [&](Mbarrier& barrier) { arrive(warp, op, lane, barrier, 1); });
+}
+
+void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
+                    std::uint32_t bytes) {
+  change(warp, op, lane, address, [&](Mbarrier& barrier) { complete_step(warp, op, lane, barrier, bytes); });
+}
+
+void append_address(std::vector<std::uint32_t>& words, const Decoder::Address& address) {
+  words.insert(words.end(), {address.row, address.width, static_cast<std::uint32_t>(address.offset)});
+}
+
+Request read_listed_address(Warp& warp, const Operation* op, unsigned first_word) {
+  const std::uint32_t* words = warp.worker->grid.code.lists.data() + op->list + first_word;
+  Operation other = *op;
+  other.a = words[0];
+  other.width = static_cast<std::uint8_t>(words[1]);
+  other.immediate = static_cast<std::int32_t>(words[2]);
+  Request request;
+  read_addresses(warp, &other, request);
+  return request;
+}
+
+std::span<const Opcode> mbarrier_opcodes() {
+  return opcodes;
+}
+
+} // namespace warpfold::machine

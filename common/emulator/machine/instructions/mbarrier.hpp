@@ -1,0 +1,18 @@
+// Barriers that lie in shared memory (PTX ISA 9.7.13.15), as what copies asynchronously needs to know of
+// them.
+#pragma once
+
+#include "machine/access.hpp"
+
+namespace warpfold::machine {
+
+// A lane's barrier at a generic address or an offset in shared memory: one arrival, or bytes that have come.
+void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address);
+void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
+                    std::uint32_t bytes);
+
+// An address operand that is not the instruction's first: its row, width and offset in Code::lists.
+void append_address(std::vector<std::uint32_t>& words, const Decoder::Address& address);
+Request read_listed_address(Warp& warp, const Operation* op, unsigned first_word);
+
+} // namespace warpfold::machine

@@ -1,0 +1,487 @@
+// Loads, stores and address conversions (PTX ISA 9.7.9).
+<<<<<<< HEAD:common/emulator/machine/memory.cpp
+#include "memory.hpp"
+#include "whole_access.hpp"
+=======
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
+>>>>>>> 78dc25d:common/emulator/machine/instructions/memory.cpp
+
+namespace warpfold::machine {
+
+namespace {
+
+// A value as a register holds it: widened by its sign, or by zeros.
+template <typename R, typename T>
+inline R widened(T value) {
+  return static_cast<R>(value);
+}
+
+template <typename T>
+inline T read(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+inline bool is_strong(const Operation* op) {
+  return static_cast<MemoryOrder>(op->order) != MemoryOrder::weak;
+}
+
+// Where the lanes' bytes lie, one pointer per lane; only active lanes are set. `width` bytes are checked for
+// each.
+struct Places {
+  std::byte* at[warp_lanes];
+  std::byte* first = nullptr; // set: lane i is at first + i * width, and all 32 may be read
+  std::byte* of(unsigned lane, unsigned width) const { return first ? first + lane * width : at[lane]; }
+};
+
+template <AccessKind Kind>
+void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                 Places& places) {
+  std::uint64_t first = request.first;
+  if (request.even && request.stride == width && first % width == 0 &&
+      in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width)) {
+    places.first = reinterpret_cast<std::byte*>(first);
+  } else if (request.even && request.stride == width && warp.mask == all_lanes) {
+    if (check_global(warp, op, first, width, width, Kind, 1) &&
+        in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width))
+      places.first = reinterpret_cast<std::byte*>(first);
+  }
+  if (!places.first)
+    each_active(warp, [&](unsigned lane) {
+      places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
+    });
+  count_global(warp, op, request, width);
+  tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
+}
+
+template <AccessKind Kind>
+void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                 Places& places) {
+  std::uint64_t first = request.first;
+  // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
+  unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
+  if (request.even && request.stride == width && first % width == 0 &&
+      first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() &&
+      width <= Block::shared_slack / warp_lanes)
+    places.first = warp.block->shared.data() + first;
+  else
+    each_active(warp, [&](unsigned lane) {
+      places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
+    });
+  count_shared(warp, op, request, width);
+  tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
+}
+
+template <AccessKind Kind>
+void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                Places& places) {
+  each_active(warp, [&](unsigned lane) {
+    places.at[lane] = local_at(warp, op, lane, request.address[lane], width, Kind);
+  });
+  tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
+}
+
+template <AccessKind Kind>
+void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+                  Places& places) {
+  switch (resolve_generic(warp, request)) {
+  case ptx::Space::global:
+    return find_global<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::shared:
+    return find_shared<Kind>(warp, op, request, width, value_stride, places);
+  case ptx::Space::local:
+    return find_local<Kind>(warp, op, request, width, value_stride, places);
+  default: // lanes point to different spaces
+    each_active(warp, [&](unsigned lane) {
+      places.at[lane] = generic_at(warp, op, lane, request.address[lane], width, width, Kind);
+    });
+  }
+}
+
+template <ptx::Space S, AccessKind Kind>
+void find_places(Warp& warp, const Operation* op, unsigned width, Places& places, unsigned value_stride = 0) {
+  Request request;
+  read_addresses(warp, op, request);
+  if constexpr (S == ptx::Space::global)
+    find_global<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::shared)
+    find_shared<Kind>(warp, op, request, width, value_stride, places);
+  else if constexpr (S == ptx::Space::local)
+    find_local<Kind>(warp, op, request, width, value_stride, places);
+  else
+    find_generic<Kind>(warp, op, request, width, value_stride, places);
+}
+
+// What most requests are: neighbouring elements. Returns where lane 0's bytes lie (or would, were it active),
+// and counts the request; null where it is anything else, and the long way must be gone.
+template <typename Base>
+bool are_neighbours(const Warp& warp, const Base* base, unsigned width, Base& first) {
+  auto leader = static_cast<unsigned>(std::countr_zero(warp.mask));
+  first = static_cast<Base>(base[leader] - leader * width);
+  Base differs = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane)
+    differs |= (base[lane] ^ static_cast<Base>(first + lane * width)) & static_cast<Base>(warp.lanes[lane]);
+  return differs == 0;
+}
+
+// The address of lane 0, or none of the lanes' where they are no neighbours.
+constexpr std::uint64_t no_row = ~0ull;
+std::uint64_t row_of_neighbours(Warp& warp, const Operation* op, unsigned width) {
+  if (op->width == 8) {
+    u64 first;
+    return are_neighbours(warp, warp.row<u64>(op->a), width, first) ? first + static_cast<u64>(op->immediate)
+                                                                    : no_row;
+  }
+  u32 first;
+  return are_neighbours(warp, warp.row<u32>(op->a), width, first)
+             ? static_cast<u32>(first + static_cast<u32>(op->immediate))
+             : no_row;
+}
+
+// A warp that strides over an array comes next to where no prefetcher of the host looks: a page or more away.
+inline void fetch_ahead(Warp& warp, const Operation* op, std::uint64_t first, unsigned bytes) {
+  constexpr std::uint64_t turns = 6, cache_line = 64;
+  std::uint64_t& last = warp.worker->ranges[op->index].last;
+  const std::uint64_t next = first + turns * (first - last);
+  last = first;
+  for (unsigned byte = 0; byte < bytes; byte += cache_line)
+    __builtin_prefetch(reinterpret_cast<const void*>(next + byte));
+}
+
+// Global memory: a whole warp only, since inactive lanes' elements may be another block's, and weak accesses
+// only, since other blocks must see each lane's strong access whole. Shared memory: any lanes, as long as one
+// pass serves them; the buffer is a row longer than what the block may use.
+template <ptx::Space S, AccessKind Kind>
+std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
+  if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
+  constexpr bool global = S == ptx::Space::global;
+  if (global && is_strong(op)) return nullptr;
+  if (warp.mask != all_lanes && (global || width != bank_bytes)) return nullptr;
+  std::uint64_t first = row_of_neighbours(warp, op, width);
+  if (first == no_row || first % width) return nullptr;
+  const unsigned bytes = static_cast<unsigned>(std::bit_width(warp.mask)) * width;
+  bool inside =
+      global ? in_known_range(warp, op, first, bytes) : first + bytes <= warp.worker->grid.shared_bytes();
+  if (!inside) return nullptr;
+  if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
+    return nullptr;
+  const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
+  Tally& tally = warp.tallies[op->index];
+  ++tally.requests;
+  tally.lanes += lanes;
+  tally.bytes += lanes * width;
+  if constexpr (global) {
+    if constexpr (Kind == AccessKind::load) fetch_ahead(warp, op, first, bytes);
+    tally.sectors += contiguous_sectors(first, bytes);
+    return reinterpret_cast<std::byte*>(first);
+  }
+  unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
+  tally.wavefronts += passes;
+  tally.ideal_wavefronts += passes;
+  return warp.block->shared.data() + first;
+}
+
+// A strong load may be one that waits for another block.
+template <ptx::Space S>
+void after_load(Warp& warp, const Operation* op) {
+  if (!is_strong(op)) return;
+  order_after_load(static_cast<MemoryOrder>(op->order));
+  note_possible_spin(warp, S == ptx::Space::shared ? spin_cost : global_spin_cost);
+}
+
+template <typename T, typename R, ptx::Space S>
+const Operation* load(Warp& warp, const Operation* op) {
+  R* d = warp.row<R>(op->d);
+  if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, sizeof(T))) {
+    const T* from = reinterpret_cast<const T*>(row);
+    write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
+    after_load<S>(warp, op);
+    return op + 1;
+  }
+  Places places;
+  find_places<S, AccessKind::load>(warp, op, sizeof(T), places);
+  if (places.first && !is_strong(op)) {
+    const T* from = reinterpret_cast<const T*>(places.first);
+    write_lanes(warp, d, [=](unsigned lane) { return widened<R>(from[lane]); });
+  } else {
+    each_active(warp,
+                [&](unsigned lane) { d[lane] = widened<R>(load_whole<T>(places.of(lane, sizeof(T)))); });
+  }
+  after_load<S>(warp, op);
+  return op + 1;
+}
+
+template <typename T, typename R, ptx::Space S>
+const Operation* store(Warp& warp, const Operation* op) {
+  const R* from = warp.row<R>(op->d);
+  if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
+    write_lanes(warp, reinterpret_cast<T*>(row), [=](unsigned lane) { return static_cast<T>(from[lane]); });
+    return op + 1;
+  }
+  Places places;
+  find_places<S, AccessKind::store>(warp, op, sizeof(T), places, sizeof(R));
+  order_before_store(static_cast<MemoryOrder>(op->order));
+  if (places.first && !is_strong(op) && (warp.mask == all_lanes || S == ptx::Space::shared)) {
+    T* to = reinterpret_cast<T*>(places.first);
+    write_lanes(warp, to, [=](unsigned lane) { return static_cast<T>(from[lane]); });
+  } else {
+    // Never by reading and writing back what inactive lanes point to: it may be another block's.
+    each_active(
+        warp, [&](unsigned lane) { store_whole<T>(places.of(lane, sizeof(T)), static_cast<T>(from[lane])); });
+  }
+  return op + 1;
+}
+
+constexpr unsigned widest_vector = 32; // bytes: eight words, or four of 8 bytes
+
+// Vectors: the elements of a lane lie side by side in memory, and each in a register of its own. A lane's
+// vector is moved as a whole, but for rows that no other block may be writing just now. N: the number of
+// elements where rows are likely, else 0.
+template <typename T, typename R, unsigned N, ptx::Space S>
+const Operation* load_vector(Warp& warp, const Operation* op) {
+  if constexpr (N != 0) {
+    if (const std::byte* row = quick_row<S, AccessKind::load>(warp, op, N * sizeof(T))) {
+      const T* from = reinterpret_cast<const T*>(row);
+      const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
+      R *d0 = warp.row<R>(rows[0]), *d1 = warp.row<R>(rows[1]), *d2 = warp.row<R>(rows[N - 2]),
+        *d3 = warp.row<R>(rows[N - 1]);
+#pragma GCC ivdep
+      for (unsigned lane = 0; lane < warp_lanes;
+           ++lane) { // one loop, so that the compiler reads whole vectors
+        d0[lane] = from[lane * N];
+        d1[lane] = from[lane * N + 1];
+        if constexpr (N == 4) d2[lane] = from[lane * N + 2], d3[lane] = from[lane * N + 3];
+      }
+      return op + 1;
+    }
+  }
+  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
+  Places places;
+  find_places<S, AccessKind::load>(warp, op, op->e, places);
+  const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
+  each_active(warp, [&](unsigned lane) {
+    alignas(16) std::byte elements[widest_vector] = {};
+    copy_whole(elements, places.of(lane, op->e), op->e);
+    for (unsigned i = 0; i < count; ++i)
+      warp.row<R>(rows[i])[lane] = widened<R>(read<T>(elements + i * sizeof(T)));
+  });
+  after_load<S>(warp, op);
+  return op + 1;
+}
+
+template <typename T, typename R, unsigned N, ptx::Space S>
+const Operation* store_vector(Warp& warp, const Operation* op) {
+  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
+  Places places;
+  find_places<S, AccessKind::store>(warp, op, op->e, places);
+  const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
+  order_before_store(static_cast<MemoryOrder>(op->order));
+  each_active(warp, [&](unsigned lane) {
+    alignas(16) std::byte elements[widest_vector] = {};
+    for (unsigned i = 0; i < count; ++i) {
+      const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
+      std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
+    }
+    copy_whole(places.of(lane, op->e), elements, op->e);
+  });
+  return op + 1;
+}
+
+// The kernel's parameters are the same for all lanes.
+template <typename T, typename R>
+const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
+  R value = widened<R>(read<T>(warp.worker->grid.parameters.data() + op->immediate));
+  write_lanes(warp, warp.row<R>(op->d), [=](unsigned) { return value; });
+  return op + 1;
+}
+
+// A function's parameters and results lie in its frame, `e` bytes a lane.
+template <typename T, typename R>
+const Operation* load_slot(Warp& warp, const Operation* op) {
+  const std::byte* from = warp.frame + op->a + op->immediate;
+  R* d = warp.row<R>(op->d);
+  each_active(warp, [&](unsigned lane) { d[lane] = widened<R>(read<T>(from + lane * op->e)); });
+  return op + 1;
+}
+template <typename T, typename R>
+const Operation* store_slot(Warp& warp, const Operation* op) {
+  std::byte* to = warp.frame + op->a + op->immediate;
+  const R* from = warp.row<R>(op->d);
+  each_active(warp, [&](unsigned lane) {
+    T value = static_cast<T>(from[lane]);
+    std::memcpy(to + lane * op->e, &value, sizeof(T));
+  });
+  return op + 1;
+}
+
+enum class Family : std::uint8_t {
+  load,
+  store,
+  load_slot,
+  store_slot,
+  kernel_parameter,
+  load_vector,
+  store_vector
+};
+
+template <typename T, typename R, Family F>
+Handler by_space(ptx::Space space, unsigned elements) {
+  auto with = [&]<ptx::Space S>(std::integral_constant<ptx::Space, S>) -> Handler {
+    if constexpr (F == Family::load) return load<T, R, S>;
+    if constexpr (F == Family::store) return store<T, R, S>;
+    constexpr bool quick = sizeof(T) == sizeof(R) && sizeof(T) >= 4;
+    if constexpr (F == Family::load_vector) {
+      if constexpr (quick && S == ptx::Space::global) {
+        if (elements == 2) return load_vector<T, R, 2, S>;
+        if (elements == 4) return load_vector<T, R, 4, S>;
+      }
+      return load_vector < T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S > ;
+    }
+    if constexpr (F == Family::store_vector) {
+      if constexpr (quick && S == ptx::Space::global) {
+        if (elements == 2) return store_vector<T, R, 2, S>;
+        if (elements == 4) return store_vector<T, R, 4, S>;
+      }
+      return store_vector < T, R, 0, S == ptx::Space::global ? ptx::Space::generic : S > ;
+    }
+    return nullptr;
+  };
+  if constexpr (F == Family::load_slot)
+    return load_slot<T, R>;
+  else if constexpr (F == Family::store_slot)
+    return store_slot<T, R>;
+  else if constexpr (F == Family::kernel_parameter)
+    return load_kernel_parameter<T, R>;
+  else
+    switch (space) {
+    case ptx::Space::global:
+    case ptx::Space::constant:
+      return with(std::integral_constant<ptx::Space, ptx::Space::global>{});
+    case ptx::Space::shared:
+      return with(std::integral_constant<ptx::Space, ptx::Space::shared>{});
+    case ptx::Space::local:
+      return with(std::integral_constant<ptx::Space, ptx::Space::local>{});
+    default:
+      return with(std::integral_constant<ptx::Space, ptx::Space::generic>{});
+    }
+}
+
+template <typename T, Family F>
+Handler by_register(unsigned held, ptx::Space space, unsigned elements) {
+  if constexpr (sizeof(T) <= 2)
+    if (held == 2) return by_space<T, std::conditional_t<std::is_signed_v<T>, s16, u16>, F>(space, elements);
+  if constexpr (sizeof(T) <= 4)
+    if (held == 4) return by_space<T, std::conditional_t<std::is_signed_v<T>, s32, u32>, F>(space, elements);
+  if (held == 8) return by_space<T, std::conditional_t<std::is_signed_v<T>, s64, u64>, F>(space, elements);
+  return nullptr;
+}
+
+// Signs matter only when a load widens.
+template <Family F>
+Handler by_type(ptx::Type type, unsigned held, ptx::Space space, unsigned elements) {
+  std::size_t bytes = ptx::size_of(type);
+  bool is_signed = type == ptx::Type::s8 || type == ptx::Type::s16 || type == ptx::Type::s32;
+  constexpr bool loads = F == Family::load || F == Family::load_vector || F == Family::load_slot ||
+                         F == Family::kernel_parameter;
+  if constexpr (loads) {
+    if (is_signed && bytes < held) {
+      if (bytes == 1) return by_register<s8, F>(held, space, elements);
+      if (bytes == 2) return by_register<s16, F>(held, space, elements);
+      return by_register<s32, F>(held, space, elements);
+    }
+  }
+  switch (bytes) {
+  case 1:
+    return by_register<u8, F>(held, space, elements);
+  case 2:
+    return by_register<u16, F>(held, space, elements);
+  case 4:
+    return by_register<u32, F>(held, space, elements);
+  case 8:
+    return by_register<u64, F>(held, space, elements);
+  default:
+    return nullptr;
+  }
+}
+
+unsigned held_width(const Decoder& decoder, const ptx::Operand& operand, ptx::Type type) {
+  unsigned width = decoder.width_of(operand);
+  return width ? width : std::max(2u, static_cast<unsigned>(ptx::size_of(type)));
+}
+
+template <bool Stores>
+void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryForm& form,
+                     const Decoder::Address& address, const ptx::Operand& value) {
+  const auto& elements = decoder.elements(value);
+  if (elements.size() != form.elements) refuse(in);
+  auto size = static_cast<unsigned>(ptx::size_of(form.type));
+  if (size * form.elements > widest_vector) refuse(in);
+  unsigned held = 0;
+  std::vector<std::uint32_t> rows;
+  for (const ptx::Operand& element : elements) {
+    if (!std::holds_alternative<ptx::Sink>(element.value)) held = held_width(decoder, element, form.type);
+    rows.push_back(Stores ? decoder.source(element, form.type) : decoder.destination(element, 8));
+  }
+  if (address.in_frame || address.is_kernel_parameter) {
+    for (unsigned i = 0; i < rows.size(); ++i) {
+      Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
+                    : address.is_kernel_parameter
+                        ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
+                        : by_type<Family::load_slot>(form.type, held, address.space, 1);
+      Operation& op = decoder.emit(need(run, in), rows[i], address.row);
+      op.immediate = address.offset + i * size;
+      op.e = address.stride;
+    }
+    return;
+  }
+  Handler run = Stores ? by_type<Family::store_vector>(form.type, held, address.space, form.elements)
+                       : by_type<Family::load_vector>(form.type, held, address.space, form.elements);
+  std::uint32_t list = decoder.list(rows);
+  Operation& op = decoder.emit(need(run, in));
+  set_form(op, form, address, size * form.elements);
+  op.list = list;
+}
+
+template <bool Stores>
+void decode_access(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.operands.size() < 2) refuse(in);
+  MemoryForm form = memory_form(in);
+  const ptx::Operand& value = in.operands[Stores ? 1 : 0];
+  Decoder::Address address = decoder.address(in.operands[Stores ? 0 : 1], form.space);
+  if (form.elements > 1) return decode_elements<Stores>(decoder, in, form, address, value);
+  unsigned held = held_width(decoder, value, form.type);
+  std::uint32_t row = Stores ? decoder.source(value, held == 2 ? ptx::Type::b16 : form.type)
+                             : decoder.destination(value, held);
+  if (address.in_frame || address.is_kernel_parameter) {
+    Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
+                  : address.is_kernel_parameter
+                      ? by_type<Family::kernel_parameter>(form.type, held, address.space, 1)
+                      : by_type<Family::load_slot>(form.type, held, address.space, 1);
+    if (Stores && address.is_kernel_parameter) refuse(in, "a kernel cannot write its parameters");
+    Operation& op = decoder.emit(need(run, in), row, address.row);
+    op.immediate = address.offset;
+    op.e = address.stride;
+    return;
+  }
+  Handler run = Stores ? by_type<Family::store>(form.type, held, address.space, 1)
+                       : by_type<Family::load>(form.type, held, address.space, 1);
+  Operation& op = decoder.emit(need(run, in), row);
+  set_form(op, form, address, static_cast<unsigned>(ptx::size_of(form.type)));
+}
+
+constexpr Opcode opcodes[] = {
+    {"ld", decode_access<false>},
+    {"ldu", decode_access<false>},
+    {"st", decode_access<true>},
+};
+
+} // namespace
+
+std::span<const Opcode> memory_opcodes() {
+  return opcodes;
+}
+
+} // namespace warpfold::machine

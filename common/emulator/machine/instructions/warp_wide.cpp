@@ -1,0 +1,316 @@
+// Operations across the lanes of a warp: shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9, 9.7.13).
+#include "lanes.hpp"
+
+#include "machine/access.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+
+namespace {
+
+void note_member_mask(Warp& warp, const Operation* op, u32 members) {
+  Watcher* watcher = warp.worker->grid.watcher;
+  if (!watcher || warp.rendezvous >= 0) return;
+  std::uint32_t block_lanes = std::min(warp_lanes, warp.block->threads - warp.index * warp_lanes);
+  u32 exited = members & ~warp.alive & (all_lanes >> (warp_lanes - block_lanes));
+  if (exited) watcher->notice(warp, *op, Notice::names_exited_lane, exited, nullptr);
+  if (warp.mask & ~members)
+    watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
+}
+
+// Lanes may name different masks in one instruction (tiles of a warp): each mask is served apart. Calls
+// serve(members, lanes, values, present) with the source values of all members that are here.
+template <typename T, typename Serve>
+const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
+  const u32* masks = warp.row<u32>(op->e);
+  u32 members = masks[std::countr_zero(warp.mask)], same = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) same |= static_cast<u32>(masks[lane] == members) << lane;
+  const T* source = warp.row<T>(op->a);
+  if ((warp.mask & ~same) == 0) {
+    note_member_mask(warp, op, members);
+    if ((members & warp.alive & ~warp.mask) == 0 && warp.rendezvous < 0) { // all members are in this path
+      serve(warp.mask, source, warp.mask);
+      return op + 1;
+    }
+    std::uint64_t values[warp_lanes];
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      values[lane] = static_cast<std::uint64_t>(source[lane]);
+    Rendezvous* met = nullptr;
+    if (!warp.gather(op, members, values, met)) return warp.next_path();
+    if (!met) {
+      serve(warp.mask, source, warp.mask);
+      return op + 1;
+    }
+    T gathered[warp_lanes];
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) gathered[lane] = static_cast<T>(met->values[lane]);
+    serve(warp.mask, gathered, met->arrived);
+    warp.collected(*met);
+    return op + 1;
+  }
+  // Several masks: as a rule tiles whose lanes are all here. A path for each that is not would be needed
+  // otherwise.
+  for (u32 rest = warp.mask; rest;) {
+    members = masks[std::countr_zero(rest)];
+    u32 group = 0;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      group |= static_cast<u32>(masks[lane] == members) << lane;
+    group &= rest;
+    serve(group, source, warp.mask & members);
+    rest &= ~group;
+  }
+  return op + 1;
+}
+
+enum class Shuffle : std::uint8_t { up, down, butterfly, index };
+
+// PTX ISA, shfl.sync: c holds the segment's mask (bits 8 to 12) and the clamp (bits 0 to 4).
+struct Source {
+  unsigned lane;
+  bool in_range;
+};
+template <Shuffle Mode>
+Source source_lane(unsigned lane, u32 b, u32 c) {
+  unsigned segment = c >> 8 & 31, clamp = c & 31;
+  int last = static_cast<int>((lane & segment) | (clamp & ~segment)),
+      first = static_cast<int>(lane & segment);
+  b &= 31;
+  int from = Mode == Shuffle::up          ? static_cast<int>(lane) - static_cast<int>(b)
+             : Mode == Shuffle::down      ? static_cast<int>(lane + b)
+             : Mode == Shuffle::butterfly ? static_cast<int>(lane ^ b)
+                                          : first | static_cast<int>(b & ~segment);
+  bool in_range = Mode == Shuffle::up ? from >= last : from <= last;
+  return {in_range ? static_cast<unsigned>(from) : lane, in_range};
+}
+
+template <Shuffle Mode>
+const Operation* shuffle(Warp& warp, const Operation* op) {
+  const u32 *b = warp.row<u32>(op->b), *c = warp.row<u32>(op->c);
+  return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
+    u32 result[warp_lanes], in_range = 0, asked_absent = 0;
+    if (lanes == all_lanes) {
+      for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+        Source from = source_lane<Mode>(lane, b[lane], c[lane]);
+        in_range |= static_cast<u32>(from.in_range) << lane;
+        result[lane] = values[from.lane];
+      }
+      std::memcpy(warp.row<u32>(op->d), result, sizeof result);
+    } else {
+      for (u32 rest = lanes; rest; rest &= rest - 1) {
+        auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        Source from = source_lane<Mode>(lane, b[lane], c[lane]);
+        in_range |= static_cast<u32>(from.in_range) << lane;
+        bool there = present >> from.lane & 1;
+        result[lane] =
+            there ? values[from.lane] : 0; // PTX leaves it open; a stale value would look right too often
+        if (!there) asked_absent |= 1u << lane;
+      }
+      u32* d = warp.row<u32>(op->d);
+      for (u32 rest = lanes; rest; rest &= rest - 1) {
+        auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        d[lane] = result[lane];
+      }
+    }
+    if (op->immediate) {
+      u32& predicate = *warp.row<u32>(static_cast<std::uint32_t>(op->immediate));
+      predicate = (predicate & ~lanes) | (in_range & lanes);
+    }
+    if (Watcher* watcher = warp.worker->grid.watcher; watcher && asked_absent)
+      watcher->notice(warp, *op, Notice::reads_inactive_lane, asked_absent, nullptr);
+  });
+}
+
+void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.has("sync")) refuse(in, "shuffles without .sync are gone since compute capability 7.0");
+  need_operands(in, 5);
+  Handler run = in.has("up")     ? shuffle<Shuffle::up>
+                : in.has("down") ? shuffle<Shuffle::down>
+                : in.has("bfly") ? shuffle<Shuffle::butterfly>
+                : in.has("idx")  ? shuffle<Shuffle::index>
+                                 : nullptr;
+  std::uint32_t d = 0, predicate = 0;
+  if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
+    d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
+    if (!pair->second_is_sink) predicate = decoder.register_row(pair->second.index);
+  } else {
+    d = decoder.destination(in.operands[0], 4);
+  }
+  std::uint32_t members = decoder.source(in.operands[4], ptx::Type::b32);
+  Operation& op = decoder.emit(need(run, in), d, decoder.source(in.operands[1], ptx::Type::b32),
+                               decoder.source(in.operands[2], ptx::Type::b32),
+                               decoder.source(in.operands[3], ptx::Type::b32));
+  op.e = members;
+  op.immediate = predicate;
+}
+
+enum class Vote : std::uint8_t { all, any, uniform, ballot };
+
+// The predicate travels as a 0 or 1 a lane, in `a`.
+const Operation* spread_predicate(Warp& warp, const Operation* op) {
+  u32 bits = *warp.row<u32>(op->a) ^ (op->guard_negated ? all_lanes : 0);
+  write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return bits >> lane & 1; });
+  return op + 1;
+}
+
+template <Vote Mode>
+const Operation* vote(Warp& warp, const Operation* op) {
+  return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
+    u32 yes = 0;
+    u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)];
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) yes |= (values[lane] & 1) << lane;
+    u32 voters = present & members;
+    yes &= voters;
+    if constexpr (Mode == Vote::ballot) {
+      u32* d = warp.row<u32>(op->d);
+      for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = yes;
+    } else {
+      bool verdict = Mode == Vote::all   ? yes == voters
+                     : Mode == Vote::any ? yes != 0
+                                         : yes == 0 || yes == voters;
+      u32& d = *warp.row<u32>(op->d);
+      d = (d & ~lanes) | (verdict ? lanes : 0);
+    }
+  });
+}
+
+void decode_vote(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.has("sync")) refuse(in, "votes without .sync are gone since compute capability 7.0");
+  need_operands(in, 3);
+  Handler run = in.has("all")      ? vote<Vote::all>
+                : in.has("any")    ? vote<Vote::any>
+                : in.has("uni")    ? vote<Vote::uniform>
+                : in.has("ballot") ? vote<Vote::ballot>
+                                   : nullptr;
+  std::uint32_t members = decoder.source(in.operands[2], ptx::Type::b32), spread = decoder.scratch(4);
+  decoder.emit(spread_predicate, spread, decoder.predicate(in.operands[1])).guard_negated =
+      decoder.is_negated(in.operands[1]);
+  std::uint32_t d =
+      in.has("ballot") ? decoder.destination(in.operands[0], 4) : decoder.predicate(in.operands[0]);
+  decoder.emit(need(run, in), d, spread).e = members;
+}
+
+template <typename T, bool All>
+const Operation* match(Warp& warp, const Operation* op) {
+  return exchange<T>(warp, op, [&](u32 lanes, const T* values, u32 present) {
+    u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
+    u32* d = warp.row<u32>(op->d);
+    u32 equal_to_all = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+      auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      u32 same = 0;
+      for (unsigned other = 0; other < warp_lanes; ++other)
+        same |= static_cast<u32>((members >> other & 1) && values[other] == values[lane]) << other;
+      if (All) {
+        bool all_equal = same == members;
+        d[lane] = all_equal ? members : 0;
+        equal_to_all |= static_cast<u32>(all_equal) << lane;
+      } else {
+        d[lane] = same;
+      }
+    }
+    if (All && op->immediate) {
+      u32& predicate = *warp.row<u32>(static_cast<std::uint32_t>(op->immediate));
+      predicate = (predicate & ~lanes) | equal_to_all;
+    }
+  });
+}
+
+void decode_match(Decoder& decoder, const ptx::Instruction& in) {
+  need_operands(in, 3);
+  ptx::Type type = type_modifier(in);
+  bool wide = ptx::size_of(type) == 8;
+  Handler run = in.has("any")   ? (wide ? match<u64, false> : match<u32, false>)
+                : in.has("all") ? (wide ? match<u64, true> : match<u32, true>)
+                                : nullptr;
+  std::uint32_t d = 0, predicate = 0;
+  if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
+    d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
+    if (!pair->second_is_sink) predicate = decoder.register_row(pair->second.index);
+  } else {
+    d = decoder.destination(in.operands[0], 4);
+  }
+  std::uint32_t members = decoder.source(in.operands[2], ptx::Type::b32);
+  Operation& op = decoder.emit(need(run, in), d, decoder.source(in.operands[1], type));
+  op.e = members;
+  op.immediate = predicate;
+}
+
+constexpr auto sum = [](auto a, auto b) { return a + b; };
+constexpr auto least = [](auto a, auto b) { return a < b ? a : b; };
+constexpr auto most = [](auto a, auto b) { return a > b ? a : b; };
+constexpr auto both = [](auto a, auto b) { return a & b; };
+constexpr auto either = [](auto a, auto b) { return a | b; };
+constexpr auto exclusive = [](auto a, auto b) { return a ^ b; };
+
+template <typename T, auto F>
+const Operation* reduce(Warp& warp, const Operation* op) {
+  return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
+    u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
+    auto result = static_cast<T>(values[std::countr_zero(members)]);
+    for (u32 rest = members & (members - 1); rest; rest &= rest - 1)
+      result = static_cast<T>(F(result, static_cast<T>(values[std::countr_zero(rest)])));
+    u32* d = warp.row<u32>(op->d);
+    for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = static_cast<u32>(result);
+  });
+}
+
+void decode_redux(Decoder& decoder, const ptx::Instruction& in) {
+  need_operands(in, 3);
+  ptx::Type type = type_modifier(in);
+  bool is_signed = type == ptx::Type::s32;
+  if (ptx::size_of(type) != 4 || type == ptx::Type::f32) refuse(in);
+  Handler run = in.has("add")   ? reduce<u32, sum>
+                : in.has("min") ? (is_signed ? Handler{reduce<s32, least>} : Handler{reduce<u32, least>})
+                : in.has("max") ? (is_signed ? Handler{reduce<s32, most>} : Handler{reduce<u32, most>})
+                : in.has("and") ? reduce<u32, both>
+                : in.has("or")  ? reduce<u32, either>
+                : in.has("xor") ? reduce<u32, exclusive>
+                                : nullptr;
+  std::uint32_t members = decoder.source(in.operands[2], ptx::Type::b32);
+  decoder.emit(need(run, in), decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], type))
+      .e = members;
+}
+
+const Operation* active_mask(Warp& warp, const Operation* op) {
+  u32 mask = warp.mask;
+  write_lanes(warp, warp.row<u32>(op->d), [=](unsigned) { return mask; });
+  return op + 1;
+}
+void decode_activemask(Decoder& decoder, const ptx::Instruction& in) {
+  need_operands(in, 1);
+  decoder.emit(active_mask, decoder.destination(in.operands[0], 4));
+}
+
+// elect.sync d|p, members: p holds for one lane, the lowest.
+const Operation* elect(Warp& warp, const Operation* op) {
+  return exchange<u32>(warp, op, [&](u32 lanes, const u32*, u32 present) {
+    u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
+    auto leader = static_cast<u32>(std::countr_zero(members));
+    u32* d = warp.row<u32>(op->d);
+    for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = leader;
+    u32& predicate = *warp.row<u32>(op->b);
+    predicate = (predicate & ~lanes) | (lanes & 1u << leader);
+  });
+}
+void decode_elect(Decoder& decoder, const ptx::Instruction& in) {
+  need_operands(in, 2);
+  auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value);
+  if (!pair) refuse(in);
+  std::uint32_t d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
+  std::uint32_t members = decoder.source(in.operands[1], ptx::Type::b32);
+  decoder.emit(elect, d, members, decoder.register_row(pair->second.index)).e = members;
+}
+
+constexpr Opcode opcodes[] = {
+    {"shfl", decode_shfl, Guarding::skips},   {"vote", decode_vote, Guarding::skips},
+    {"match", decode_match, Guarding::skips}, {"redux", decode_redux, Guarding::skips},
+    {"activemask", decode_activemask},        {"elect", decode_elect, Guarding::skips},
+};
+
+} // namespace
+
+std::span<const Opcode> warp_wide_opcodes() {
+  return opcodes;
+}
+
+} // namespace warpfold::machine

@@ -1,0 +1,68 @@
+#include "hazards.hpp"
+
+namespace warpfold::watch {
+
+namespace {
+
+// No default: a kind of fault that has no row here does not compile.
+Hazard of_kind(machine::Fault::Kind kind) {
+  using Kind = machine::Fault::Kind;
+  switch (kind) {
+  case Kind::out_of_bounds:
+    return {HazardKind::out_of_bounds, HazardCause::beyond_bounds};
+  case Kind::use_after_free:
+    return {HazardKind::use_after_free, HazardCause::freed_memory};
+  case Kind::misaligned:
+    return {HazardKind::misaligned, HazardCause::unaligned_address};
+  case Kind::barrier:
+    return {HazardKind::barrier, HazardCause::barrier_never_complete};
+  case Kind::warp_mask:
+    return {HazardKind::warp_mask, HazardCause::lanes_never_come};
+  case Kind::endless:
+    return {HazardKind::endless, HazardCause::never_ends};
+  case Kind::unsupported:
+    return {HazardKind::launch, HazardCause::unsupported_instruction};
+  case Kind::trap:
+  case Kind::assertion:
+    return {HazardKind::launch, HazardCause::own_stop};
+  case Kind::stack_overflow:
+    return {HazardKind::launch, HazardCause::full_stack};
+  case Kind::invalid_instruction:
+    break;
+  }
+  return {HazardKind::launch, HazardCause::invalid_use};
+}
+
+} // namespace
+
+const HazardKindFacts& facts(HazardKind kind) {
+  static constexpr HazardKindFacts kinds[] = {
+#define HAZARD_KIND(name, text, section, fails_check) {text, "docs/handouts/" section, fails_check},
+#define HAZARD_CAUSE(...)
+#include "hazards.def"
+#undef HAZARD_KIND
+#undef HAZARD_CAUSE
+  };
+  return kinds[static_cast<std::size_t>(kind)];
+}
+
+const HazardCauseFacts& facts(HazardCause cause) {
+  static constexpr HazardCauseFacts causes[] = {
+#define HAZARD_KIND(...)
+#define HAZARD_CAUSE(name, why, advice) {why, advice},
+#include "hazards.def"
+#undef HAZARD_KIND
+#undef HAZARD_CAUSE
+  };
+  return causes[static_cast<std::size_t>(cause)];
+}
+
+Hazard hazard_from(const machine::Fault& fault) {
+  Hazard hazard = of_kind(fault.kind);
+  hazard.message = fault.message;
+  hazard.where = fault.where;
+  hazard.other = fault.other;
+  return hazard;
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,49 @@
+// Hazards: their catalogue (hazards.def), and one as it was found.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <string>
+
+namespace warpfold::watch {
+
+enum class HazardKind : std::uint8_t {
+#define HAZARD_KIND(name, ...) name,
+#define HAZARD_CAUSE(...)
+#include "hazards.def"
+#undef HAZARD_KIND
+#undef HAZARD_CAUSE
+};
+
+enum class HazardCause : std::uint8_t {
+#define HAZARD_KIND(...)
+#define HAZARD_CAUSE(name, ...) name,
+#include "hazards.def"
+#undef HAZARD_KIND
+#undef HAZARD_CAUSE
+};
+
+struct HazardKindFacts {
+  const char* name; // in the report: "race-shared"
+  const char* read; // the handout's section: "docs/handouts/00_start.md#races"
+  bool fails_check; // makes the check of a rung fail
+};
+const HazardKindFacts& facts(HazardKind kind);
+
+struct HazardCauseFacts {
+  const char *why, *advice; // a sentence each: why it is wrong, what to try
+};
+const HazardCauseFacts& facts(HazardCause cause);
+
+struct Hazard {
+  HazardKind kind{};
+  HazardCause cause{};
+  std::string message = {};             // what happened: who, where, at which address
+  machine::SourceLine where{}, other{}; // other.line 0: there is no second place
+  int reach = 0;                        // of two findings at one place the one that reaches farther is kept
+};
+
+// A stopped launch, or an access that would have stopped it had no watcher been there to hear of it.
+Hazard hazard_from(const machine::Fault& fault);
+
+} // namespace warpfold::watch

@@ -1,0 +1,1 @@
+"""The build folder .kit/build, and the labs' programs that are built and run there."""

@@ -1,0 +1,113 @@
+"""Build folders: the kit's own, .kit/build, apart from the student's; and others that Meson has configured."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import console
+from ..console import say
+from ..errors import BUILD, KitError
+from ..paths import BUILD as FOLDER
+from ..paths import LOGS, OWN, ROOT
+from ..process import output, relative, tail
+from ..setup import system, toolchain
+from ..setup.lock import exclusive
+from ..setup.toolchain import Tools
+from . import ninja
+
+DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|urlopen error|Failed to download")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A configured build folder."""
+
+    path: Path
+    ninja: str
+    environment: dict[str, str]  # for Ninja and all that it starts
+
+    def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> None:
+        """Builds these files and what they need, and nothing else; `show` is told how far it has got."""
+        if not files:
+            return
+        targets = [os.path.relpath(file, self.path) for file in files]
+        command = [self.ninja, "-C", str(self.path), *targets]
+        with exclusive() if self.path == FOLDER else nullcontext():
+            with console.progress("building") as on_terminal:
+                ninja.run(command, self.environment, show or on_terminal)
+
+    def introspect(self, what: str):
+        """What `meson introspect --WHAT` prints, read from the file that Meson keeps of it for other programs."""
+        path = self.path / "meson-info" / f"intro-{what}.json"
+        try:
+            return json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            own = self.path == FOLDER
+            advice = f"Remove {relative(OWN)} and try again." if own else f"Is {self.path} a build folder that Meson has configured?"
+            raise KitError(f"{relative(path)} cannot be read", advice, BUILD) from error
+
+    def target(self, kind: str, name: str) -> Path:
+        """The file that a target builds."""
+        for entry in self.introspect("targets"):
+            if entry["name"] == name and entry["type"] == kind:
+                return Path(entry["filename"][0])
+        raise KitError(f"the build in {relative(self.path)} has no {kind} called {name}", code=BUILD)
+
+    def emulator(self) -> Path:
+        """The emulator's library, which need not have been built yet."""
+        return self.target("shared library", "cudart")
+
+
+def prepare() -> Build:
+    """The kit's own build folder, with all that a build takes set up."""
+    return configured(toolchain.prepare())
+
+
+def configured(tools: Tools, tests: bool = False) -> Build:
+    """The kit's own build folder. Kit tests, once asked for, stay: building only the targets that a command needs keeps
+    the others quick."""
+    with exclusive():
+        record = FOLDER / "kit-configuration.json"
+        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT)}
+        try:
+            known = json.loads(record.read_text())
+        except (OSError, ValueError):
+            known = {}
+        same_tools = all(known.get(key) == value for key, value in wanted.items())
+        if not same_tools or (tests and not known.get("tests")):
+            configure(tools, tests, anew=not same_tools)
+            record.write_text(json.dumps(wanted | {"tests": tests}))
+    return Build(FOLDER, tools.ninja, tools.environ())
+
+
+def configure(tools: Tools, tests: bool, anew: bool) -> None:
+    options = ["-Dsolutions=true", f"-Dkit_tests={'true' if tests else 'false'}"]
+    if anew:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        say(f"configuring the build in {relative(FOLDER)}")
+        command = [tools.meson, "setup", FOLDER, ROOT, *options]
+    else:
+        command = [tools.meson, "configure", FOLDER, *options]
+    result = output(command, env=tools.environ())
+    if result.returncode != 0:
+        raise configuration_failure(result.stdout, tests)
+
+
+def configuration_failure(talk: str, tests: bool) -> KitError:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / "configure.txt"
+    log.write_text(talk)
+    errors = re.findall(r"ERROR: (.*(?:\n(?!\n).*)*)", talk)
+    reason = errors[-1].split("\nA full log")[0].strip() if errors else tail(talk)
+    if DOWNLOAD_FAILED.search(talk):
+        return KitError(
+            "no network: Meson could not fetch the libraries that this machine lacks",
+            f"{system.how_to_install(system.missing(tests))}\nor connect to the network and run the same command again.",
+            BUILD,
+        )
+    return KitError(f"Meson could not configure the build: {reason}", f"The whole output: {relative(log)}", BUILD)

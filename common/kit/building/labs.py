@@ -1,0 +1,56 @@
+"""The labs and their rungs: asked of Meson (which programs there are) and of the programs (what they hold)."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import PROGRAM, USAGE, KitError
+from .folder import Build
+
+
+@dataclass(frozen=True)
+class Lab:
+    name: str  # 02_tree
+    program: Path
+    source: Path
+
+
+def find(build: Build, solved: bool) -> list[Lab]:
+    """The labs in order: the student's own files, or the solutions."""
+    folder = "solutions" if solved else "labs"
+    found = []
+    for target in build.introspect("targets"):
+        sources = [Path(os.path.normpath(name)) for group in target["target_sources"] for name in group.get("sources", [])]
+        for source in sources:
+            if target["type"] == "executable" and source.parent.parent.name == folder:
+                found.append(Lab(source.parent.name, Path(target["filename"][0]), source))
+    return sorted(found, key=lambda lab: lab.name)
+
+
+def named(labs: list[Lab], name: str) -> Lab:
+    """The lab of that name; its number or any part of its name that is unmistakable will do."""
+    matches = [lab for lab in labs if lab.name == name] or [lab for lab in labs if name in lab.name]
+    if len(matches) == 1:
+        return matches[0]
+    what = "could be several labs" if matches else "no such lab"
+    raise KitError(f"{name}: {what}", "The labs: " + ", ".join(lab.name for lab in matches or labs), USAGE)
+
+
+def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> None:
+    """The labs' programs, and the emulator, which any of them may turn to."""
+    # A program that is told of another emulator (common/lab/device.cpp) does not need this build's.
+    emulator = [] if os.environ.get("WARPFOLD_EMULATOR_DIR") else [build.emulator()]
+    build.compile([*(lab.program for lab in labs), *emulator], show)
+
+
+def ask(lab: Lab, *words: str) -> dict:
+    """Runs the lab's program and reads the JSON that it prints; exit code 1 only says that a rung is wrong."""
+    result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True)
+    try:
+        return json.loads(result.stdout)
+    except ValueError:
+        said = (result.stderr or result.stdout).strip()
+        raise KitError(f"{lab.name} {' '.join(words)} ended with code {result.returncode}\n{said}", code=PROGRAM) from None

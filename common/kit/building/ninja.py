@@ -1,0 +1,46 @@
+"""Running Ninja: how far it has got while it works, and what the compiler said where it failed."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from ..errors import BUILD, KitError
+from ..paths import LOGS
+from ..process import relative
+
+STEP = re.compile(r"\[(\d+)/(\d+)\] ")
+MOST_LINES = 30  # of what the compiler said
+
+
+class BuildFailed(KitError):
+    """A target that could not be built. `said`: the compiler's own words, without Ninja's."""
+
+    def __init__(self, talk: str):
+        lines = talk.splitlines()
+        start = next((i for i, line in enumerate(lines) if line.startswith("FAILED:")), max(0, len(lines) - 20))
+        what = lines[start].removeprefix("FAILED:").strip() if lines else "nothing"
+        kept = [line for line in lines[start + 2 :] if not line.startswith(("[", "ninja:", "FAILED:"))]
+        self.said = "\n".join(kept[:MOST_LINES])
+        super().__init__(f"could not build {what}\n{self.said}", f"The whole output: {relative(keep(talk))}", BUILD)
+
+
+def keep(talk: str) -> Path:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log = LOGS / "build.txt"
+    log.write_text(talk)
+    return log
+
+
+def run(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> None:
+    """`show` is told of each finished step and of how many there are."""
+    # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: is not found among the lines.
+    environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
+    talk = []
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as process:
+        for line in process.stdout:
+            talk.append(line)
+            if step := STEP.match(line):
+                show(int(step[1]), int(step[2]))
+    if process.returncode != 0:
+        raise BuildFailed("".join(talk))

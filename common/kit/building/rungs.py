@@ -1,0 +1,133 @@
+"""One rung of a lab on the emulator, with its report: what `kit profile` and `kit trace` look at."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from .. import states
+from ..console import say
+from ..errors import PROGRAM, USAGE, KitError
+from ..process import relative
+from . import folder, labs
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Run:
+    lab: labs.Lab
+    rung: str
+    result: dict  # of the rung, as the lab's program says it
+    report: dict  # of the emulator: the profile's launches, or where the rung is wrong those of its checks
+    trace: dict | None = None
+
+    @property
+    def n(self) -> int | None:
+        return self.result.get("profile", {}).get("n")
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """The state and its reason, and the colour that goes with it."""
+        state, reason = states.of(self.result), self.result.get("reason")
+        return f"{state.name}{': ' + reason if reason and state.kind != 'pass' else ''}", state.colour
+
+    @property
+    def size(self) -> str:
+        """To stand behind the rung's name."""
+        if self.n is None:
+            return "; the counts are sums over the launches that checked it"
+        rows = self.result["profile"]["rows"]
+        return f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+
+    @property
+    def placeless_hazards(self) -> list[dict]:
+        return [hazard for hazard in self.report.get("hazards", []) if not hazard.get("line")]
+
+    @property
+    def folder(self) -> Path:
+        """Where the compiler ran: paths in the report may be relative to it."""
+        return folder.FOLDER
+
+
+def arguments(parser) -> None:
+    parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
+    parser.add_argument("--n", metavar="N", help="elements: 1000, 2^20")
+    parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
+    parser.add_argument("--block", metavar="B", help="threads a block")
+    parser.add_argument("--solutions", action="store_true", help="the solved file in place of yours")
+
+
+def find(options) -> labs.Lab:
+    build = folder.prepare()
+    lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
+    labs.compile(build, [lab])
+    return lab
+
+
+def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
+    """The rungs asked for (all where none is), each with its state: `filled` or `todo`."""
+    listed = labs.ask(lab, "--list")["rungs"]
+    names = [rung["name"] for rung in listed]
+    for name in asked:
+        if name not in names:
+            raise KitError(f"lab {lab.name} has no rung '{name}'", "Its rungs: " + ", ".join(names), USAGE)
+    return [rung for rung in listed if not asked or rung["name"] in asked]
+
+
+def todo_text(rung: dict) -> str:
+    return f"{rung['name']} is still a TODO at {relative(Path(rung['file']))}:{rung['line']}: {rung['todo']}"
+
+
+def filled_and_open(lab: labs.Lab, asked: list[str]) -> tuple[list[str], list[dict]]:
+    """Of the rungs asked for (all where none is): the names of those that can be run, and those that are still to do."""
+    listed = rungs_of(lab, asked)
+    return [rung["name"] for rung in listed if rung["state"] != "todo"], [rung for rung in listed if rung["state"] == "todo"]
+
+
+def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> list[Result]:
+    """What `work` makes of each rung asked for that can be run; says which are left out, and why."""
+    filled, still_open = filled_and_open(lab, asked)
+    for rung in still_open:
+        say(f"left out: {todo_text(rung)}")
+    results = []
+    for name in filled:
+        try:
+            results.append(work(name))
+        except KitError as error:
+            if asked or error.code != USAGE:
+                raise
+            say(f"left out: {error}")  # a size that this rung does not take
+    if not results:
+        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
+                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+    return results
+
+
+def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
+    words = ["--json", "--profile", "--device", "emulator", "--rung", rung]
+    for name in ("n", "rows", "block"):
+        if (value := getattr(options, name, None)) is not None:
+            words += [f"--{name}", str(value)]
+    with tempfile.TemporaryDirectory() as temporary:
+        report, trace = Path(temporary) / "report.json", Path(temporary) / "trace.json"
+        environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
+        if traced_block is not None:
+            environment |= {"WARPFOLD_TRACE": str(trace), "WARPFOLD_TRACE_BLOCK": str(traced_block)}
+        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment)
+        if finished.returncode == USAGE:
+            raise KitError(finished.stderr.strip(), code=USAGE)
+        try:
+            answer = json.loads(finished.stdout)
+            found = json.loads(report.read_text())
+            steps = json.loads(trace.read_text()) if traced_block is not None else None
+        except (OSError, ValueError):
+            said = (finished.stderr or finished.stdout).strip()
+            raise KitError(f"{lab.name} {rung} ended with code {finished.returncode}\n{said}", code=PROGRAM) from None
+    result = answer["rungs"][0]
+    found["hazards"] = [hazard for hazard in found["hazards"] if hazard["fails_check"]]
+    return Run(lab, rung, result, found, steps)

@@ -1,0 +1,75 @@
+"""`kit demo`: the ladder of all solved rungs, from the naive one up."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from .. import gpu
+from ..building import folder, labs
+from ..console import say
+from ..errors import USAGE, KitError
+from ..ladder import listing, peers, picture, predict
+from ..setup import toolchain
+
+PURPOSE = "climb the ladder: run every solved rung and show what it costs"
+ORDER = 10
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder to FILE, as SVG")
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
+    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the one whose times are predicted (H200)")
+    parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
+
+
+def run(options) -> int:
+    predicted_for = predict.named(options.gpu)
+    if options.peers:
+        peers.require_gpu()
+    emulated = is_emulated()
+    if emulated:
+        # Grids that fit the machine are those of the GPU that the prediction is for.
+        os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
+    else:
+        gpu.warn_if_busy()
+    build = folder.configured(toolchain.prepare(tests=options.peers), tests=options.peers)
+    chosen = labs.find(build, solved=True)
+    if options.lab:
+        named = {labs.named(chosen, name) for name in options.lab}
+        chosen = [lab for lab in chosen if lab in named]
+    labs.compile(build, chosen)
+    # What is counted is the same whatever else runs; what a GPU's clock says is not.
+    with ThreadPoolExecutor(os.cpu_count() if emulated else 1) as pool:
+        answers = list(pool.map(ask, chosen))
+    predict.add_to(answers, predicted_for)
+    if options.peers:
+        answers.append(peers.ask(build))
+    if options.picture:
+        write(options.picture, picture.draw(answers))
+    if options.json:
+        print(json.dumps(answers, indent=2))
+    else:
+        listing.show(answers)
+    return 0 if all(rung["state"] in ("pass", "skip") for answer in answers for rung in answer["rungs"]) else 1
+
+
+def ask(lab: labs.Lab) -> dict:
+    say(f"running {lab.name}")
+    return labs.ask(lab, "--solutions", "--time")
+
+
+def is_emulated() -> bool:
+    try:
+        gpu.find()
+    except gpu.NoGpu:
+        return True
+    return False
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise KitError(f"--picture {path}: {error.strerror}", code=USAGE) from error

@@ -1,0 +1,40 @@
+"""`kit docs`: the course as a site that works offline, with every handout executed, and as PDF."""
+
+from pathlib import Path
+
+from ..building import folder, labs
+from ..console import say
+from ..course import links, site
+from ..errors import KitError
+from ..paths import OWN
+from ..process import relative
+from ..setup import environment
+
+PURPOSE = "build the course as a site, with every handout run"
+ORDER = 110
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--edition", choices=site.EDITIONS, default="student", help="the instructor's runs on the solutions and has the answers")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to (.kit/docs/EDITION)")
+    parser.add_argument("--pdf", action="store_true", help="also a PDF of each handout, where a browser (Chromium, Chrome) is found")
+
+
+def run(options) -> int:
+    out = (options.out or OWN / "docs" / options.edition).resolve()
+    site.require_own(out)
+    browser = site.find_browser() if options.pdf else None
+    for group, why in [("notebook", "the handouts are executed"), ("docs", "Sphinx makes the site")]:
+        environment.install(group, why)
+    build = folder.prepare()
+    say("building the labs that the handouts run")
+    for solved in (False, True):
+        labs.compile(build, labs.find(build, solved=solved))
+    site.sphinx(options.edition, out)
+    problems = links.check(out)
+    if problems:
+        raise KitError(f"{len(problems)} links lead nowhere, or off this machine\n" + "\n".join(f"  {each}" for each in problems[:20]))
+    if browser:
+        site.print_handouts(browser, out)
+    say(f"the site is {relative(out / 'index.html')}")
+    return 0

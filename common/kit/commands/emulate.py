@@ -1,0 +1,99 @@
+"""`kit emulate`: any CUDA program linked to the shared runtime, run on the emulator."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .. import report
+from ..building import folder
+from ..console import say
+from ..emulate import elf, program
+from ..errors import PROGRAM, KitError
+from ..process import require_writable
+from ..profile import annotate, listing
+
+PURPOSE = "run any CUDA program linked to the shared runtime, without a GPU"
+ORDER = 70
+
+HAZARDS_FOUND = 66  # the exit code of a program that ran well but not cleanly, under --check
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write counters and hazards to FILE as JSON")
+    parser.add_argument(
+        "--check", action="store_true",
+        help=f"look for races, bad accesses and the like, list them, and exit {HAZARDS_FOUND} where there are any",
+    )  # fmt: skip
+    parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
+    parser.add_argument("program", help="the program to run")
+    parser.add_argument("args", nargs="...", help="its arguments")
+
+
+def run(options) -> int:
+    path = program.find(options.program)
+    program.require_emulatable(path)
+    if options.report:
+        require_writable(options.report, "--report")
+    build = folder.prepare()
+    library = build.emulator()
+    build.compile([library])
+    program.check_version(elf.read(path), library)
+    environment = program.emulated(library.parent)
+    if options.check:
+        environment["WARPFOLD_CHECKS"] = "all"
+    command = [str(path), *options.args]
+    if not (options.check or options.profile):
+        if options.report:
+            environment["WARPFOLD_REPORT"] = str(options.report.resolve())
+        os.execve(path, command, environment)
+    with tempfile.TemporaryDirectory() as temporary:
+        written = options.report.resolve() if options.report else Path(temporary) / "report.json"
+        written.unlink(missing_ok=True)
+        environment["WARPFOLD_REPORT"] = str(written)
+        status = child(command, environment)
+        return conclude(status, load(written), options)
+
+
+def child(command: list[str], environment: dict[str, str]) -> int:
+    process = subprocess.Popen(command, env=environment)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides
+    status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+def load(path: Path) -> dict:
+    try:
+        return json.loads(path.read_text())
+    except OSError as error:
+        raise KitError("the program left no report: it ended before its CUDA work, or was killed", code=PROGRAM) from error
+
+
+def conclude(status: int, result: dict, options) -> int:
+    if options.profile:
+        print_profile(result)
+    if options.check:
+        sys.stdout.flush()
+        with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays what it was
+            report.print_hazards(result)
+        if status == 0 and result.get("hazards"):
+            return HAZARDS_FOUND
+    return status
+
+
+def print_profile(result: dict) -> None:
+    """The program's source with its counts; where that is not at hand, a table of the lines."""
+    kernels = annotate.kernels(result)
+    shown = [kernel for kernel in kernels if kernel.excerpts]
+    if len(shown) < len(kernels) or not kernels:
+        report.print_profile(result)
+        if any(not line["file"] for launch in result.get("launches", []) for line in launch["lines"]):
+            say("to see source lines, build the program with nvcc -lineinfo")
+    for kernel in shown:
+        listing.show(kernel)
+    if shown:
+        listing.legend(shown)

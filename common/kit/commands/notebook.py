@@ -1,0 +1,44 @@
+"""`kit notebook`: JupyterLab on the handouts."""
+
+import os
+from pathlib import Path
+
+from ..building import folder, labs
+from ..console import say
+from ..course import handouts, notebooks
+from ..errors import USAGE, KitError
+from ..paths import ROOT
+from ..setup import environment
+
+PURPOSE = "open the handouts in JupyterLab"
+ORDER = 100
+
+
+def arguments(parser) -> None:
+    parser.add_argument("handout", nargs="?", default="00_start", metavar="HANDOUT", help="which one to open, as 04_shuffle (00_start)")
+    parser.add_argument("--no-browser", action="store_true", help="only start the server, and print its address")
+    parser.add_argument("--port", type=int, metavar="P", help="the server's port")
+    parser.add_argument("--ipynb", type=Path, metavar="FOLDER", help="write the handouts as .ipynb files, and start nothing")
+
+
+def run(options) -> int:
+    chosen = handouts.named(options.handout)
+    if options.ipynb and not options.ipynb.is_dir():
+        raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
+    environment.install("handouts", "the handouts become notebooks")
+    if options.ipynb:
+        return notebooks.export(options.ipynb)
+    environment.install("notebook", "the handouts open in JupyterLab")
+    build = folder.prepare()
+    say("building the labs, so that the first cell need not")
+    for solved in (False, True):  # a handout begins with a picture of the solved lab
+        labs.compile(build, labs.find(build, solved=solved))
+    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
+    command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
+    command += ["--no-browser"] if options.no_browser else []
+    command += [f"--port={options.port}"] if options.port else []
+    if os.geteuid() == 0:
+        command.append("--allow-root")
+    say("starting JupyterLab; Ctrl-C ends it")
+    os.chdir(ROOT)
+    os.execve(command[0], command, notebooks.surroundings())  # so that what ends the kit ends the server

@@ -1,0 +1,56 @@
+"""`kit profile LAB`: the source with counts beside each line."""
+
+import json
+from pathlib import Path
+
+from ..building import rungs
+from ..console import paint, say
+from ..process import relative, require_writable
+from ..profile import annotate, beside_gpu, listing, page
+
+PURPOSE = "show a lab's source with counts beside each line, and what is hazardous in it"
+ORDER = 50
+
+
+def arguments(parser) -> None:
+    rungs.arguments(parser)
+    parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
+    parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
+                        help="gpu: count with Nsight Compute as well, and show the two side by side")  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing beside itself")
+
+
+def run(options) -> int:
+    if options.device == "gpu":
+        return beside_gpu.run(options)
+    if options.html:
+        require_writable(options.html, "--html")
+    lab = rungs.find(options)
+    runs = rungs.of_each(lab, options.rung, lambda rung: rungs.run(lab, rung, options))
+    profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
+    if options.html:
+        options.html.write_text(page.page(lab.name, profiled))
+        say(f"wrote {relative(options.html)}")
+    if options.json:
+        print(json.dumps([to_json(each, kernels) for each, kernels in profiled], indent=1))
+    elif not options.html:
+        show(profiled)
+    return 0
+
+
+def show(profiled: list) -> None:
+    for each, kernels in profiled:
+        print(f"\n{paint(each.rung, 'bold')}: {paint(*each.verdict)}{each.size}")
+        for kernel in kernels:
+            listing.show(kernel)
+        for hazard in each.placeless_hazards:
+            print(paint(f"{hazard['kind']}: {hazard['message']}", "red"))
+    listing.legend([kernel for _, kernels in profiled for kernel in kernels])
+
+
+def to_json(each: rungs.Run, kernels: list) -> dict:
+    return {
+        "lab": each.lab.name, "rung": each.rung, "state": each.result["state"], "reason": each.result.get("reason", ""),
+        "n": each.n, "kernels": annotate.to_json(kernels), "hazards": each.report["hazards"],
+    }  # fmt: skip

@@ -1,0 +1,61 @@
+"""`kit status`: how far the student is."""
+
+import json
+from pathlib import Path
+
+from .. import states
+from ..building import folder, labs
+from ..console import paint
+from ..process import relative
+from ..table import Table
+
+PURPOSE = "show each lab's rungs, their state, and the next TODO"
+ORDER = 30
+
+
+def arguments(parser) -> None:
+    parser.add_argument("lab", nargs="?", metavar="LAB", help="only this lab, with each rung")
+    parser.add_argument("--json", action="store_true", help="the same for a program")
+
+
+def run(options) -> int:
+    build = folder.prepare()
+    chosen = labs.find(build, solved=False)
+    if options.lab:
+        chosen = [labs.named(chosen, options.lab)]
+    labs.compile(build, chosen)
+    answers = [labs.ask(lab) for lab in chosen]
+    if options.json:
+        print(json.dumps(answers, indent=2))
+    else:
+        show(chosen, answers)
+    return 0
+
+
+def show(chosen: list[labs.Lab], answers: list[dict]) -> None:
+    table = Table(["lab", "rung", "state", "where", "what"], left=5, drop_first=["what"])
+    following = None
+    for lab, answer in zip(chosen, answers, strict=True):
+        for index, rung in enumerate(answer["rungs"]):
+            state = states.of(rung)
+            place = where(rung)
+            table.add([lab.name if index == 0 else "", rung["name"], paint(state.name, state.colour), place, reason(rung)])
+            if following is None and state.kind != "pass":
+                following = (rung["name"], state.name, place)
+    print(table.text())
+    rungs = [rung for answer in answers for rung in answer["rungs"]]
+    if meanings := states.legend(rungs):
+        print(paint(f"\n{meanings}", "grey"))
+    print(f"\n{sum(rung['state'] == 'pass' for rung in rungs)} of {len(rungs)} rungs pass.")
+    if following:
+        print(f"Next: {following[0]} ({following[1]}) {following[2]}".rstrip())
+
+
+def where(rung: dict) -> str:
+    if not rung.get("file"):
+        return ""
+    return f"{relative(Path(rung['file']))}:{rung['line']}"
+
+
+def reason(rung: dict) -> str:
+    return "" if rung["state"] in ("pass", "todo") else rung.get("reason", "")

@@ -1,0 +1,104 @@
+"""`kit trace LAB --rung R`: one block, barrier by barrier, as a page or a still picture."""
+
+import json
+from pathlib import Path
+
+from ..building import rungs
+from ..console import paint, say
+from ..errors import USAGE, KitError
+from ..process import relative, require_writable
+from ..trace import drawing, page, record, words
+
+PURPOSE = "follow one block through memory, step by step: a page, a still, or words"
+ORDER = 60
+
+MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
+
+
+def arguments(parser) -> None:
+    rungs.arguments(parser)
+    parser.add_argument("--rung", required=True, metavar="R", help="the rung")
+    parser.add_argument("--block-index", type=int, default=0, metavar="K", help="which block to follow (0)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
+    parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a still of that step, counted from 1, and no page")
+    parser.add_argument("--text", action="store_true", help="print the steps in words, and write no page")
+    parser.add_argument("--json", action="store_true", help="the same for a program")
+
+
+def run(options) -> int:
+    require_sensible(options)
+    lab = rungs.find(options)
+    rung = rungs.rungs_of(lab, [options.rung])[0]
+    if rung["state"] == "todo":
+        raise KitError(rungs.todo_text(rung), "Fill it first, or look at the solved file: --solutions.")
+    traced = record.record(lab, rung["name"], options)
+    steps = record.steps_of(traced, options.block_index)
+    if options.json:
+        print(json.dumps(to_json(traced, steps), indent=1))
+    elif options.text:
+        show(traced, steps)
+    elif options.svg:
+        write_still(traced, steps, *options.svg)
+    else:
+        write_page(traced, steps, options)
+    return 0
+
+
+def require_sensible(options) -> None:
+    if options.block_index < 0:
+        raise KitError(f"--block-index {options.block_index}: blocks are counted from 0", code=USAGE)
+    if options.html:
+        require_writable(options.html, "--html")
+    if options.svg:
+        require_writable(Path(options.svg[1]), "--svg")
+        if not options.svg[0].isdecimal() or int(options.svg[0]) < 1:
+            raise KitError(f"--svg {options.svg[0]}: give the number of a step, from 1", code=USAGE)
+
+
+def show(traced: rungs.Run, steps: list) -> None:
+    print(f"{paint(traced.rung, 'bold')}: {traced.verdict[0]}")
+    for index, step in enumerate(steps, 1):
+        print(f"\nStep {index} of {len(steps)}, {step.launch}. {words.summary(step)}")
+        for sentence in [*words.sentences(step), words.ending(step)]:
+            if sentence:
+                print(f"  {sentence}")
+
+
+def write_still(traced: rungs.Run, steps: list, number: str, file: str) -> None:
+    index = int(number)
+    if index > len(steps):
+        raise KitError(f"--svg {index}: the trace has {len(steps)} steps, counted from 1", code=USAGE)
+    Path(file).write_text(drawing.draw(steps[index - 1], alone=True, title=words.title(traced, steps, index)))
+    say(f"wrote {relative(Path(file))}")
+
+
+def write_page(traced: rungs.Run, steps: list, options) -> None:
+    cells, fitting = 0, 0
+    for step in steps:
+        cells += 2 * (step.threads + sum(min(array.count, drawing.MOST_CELLS) for array in step.arrays if array.shared))
+        if cells > MOST_CELLS and fitting:
+            say(f"only the first {fitting} of {len(steps)} steps fit a page; a smaller --block shows all")
+            break
+        fitting += 1
+    path = options.html or Path(f"{traced.lab.name}-{traced.rung}.html")
+    path.write_text(page.page(traced, steps[:fitting], options.block_index))
+    say(f"wrote {relative(path)}: open it in a browser")
+
+
+def to_json(traced: rungs.Run, steps: list) -> dict:
+    def request(each) -> dict:
+        return {"kind": each.kind, "line": each.line, "warp": each.warp, "array": each.array.name, "threads": each.touches,
+                "bank_conflicts": each.conflicts if each.array.shared else 0, "sectors": each.sectors}  # fmt: skip
+
+    def race(each) -> dict:
+        return {"array": each.array.name, "element": each.element, "threads": each.threads, "lines": each.lines}
+
+    return {
+        "lab": traced.lab.name, "rung": traced.rung, "state": traced.result["state"],
+        "steps": [
+            {"kernel": step.kernel, "launch": step.launch, "threads": step.threads, "active": sorted(step.active()), "summary": words.summary(step),
+             "words": words.sentences(step), "barrier_line": step.barrier_line,
+             "requests": [request(each) for each in step.requests], "races": [race(each) for each in step.races]}
+            for step in steps
+        ],
+    }  # fmt: skip

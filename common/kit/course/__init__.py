@@ -1,0 +1,1 @@
+"""The handouts as notebooks, as a site and as PDFs."""

@@ -1,0 +1,46 @@
+"""The handouts as notebooks: what JupyterLab needs to open them, and `.ipynb` files for others."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+from ..console import say
+from ..paths import OWN
+from ..process import logged, relative
+from ..setup import environment
+from .handouts import PACKAGE, all_of_them, before
+
+SETTINGS = OWN / "jupyter"
+# In one process: jupytext's own command takes seconds to start, and only one file at a time with --output.
+CONVERT = """
+import sys, jupytext
+from pathlib import Path
+for handout in map(Path, sys.argv[2:]):
+    jupytext.write(jupytext.read(handout), Path(sys.argv[1], handout.stem + ".ipynb"))
+"""
+DEFAULTS = {
+    # A handout opens as a notebook.
+    "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
+    # Nothing asks about news in front of the first handout.
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+def surroundings() -> dict[str, str]:
+    """The kernel finds the package; JupyterLab's settings are ours where the user has none of their own."""
+    overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
+    overrides.parent.mkdir(parents=True, exist_ok=True)
+    overrides.write_text(json.dumps(DEFAULTS))
+    return os.environ | {"PYTHONPATH": before("PYTHONPATH", PACKAGE), "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", SETTINGS)}
+
+
+def export(folder: Path) -> int:
+    """For Colab, VS Code and a plain Jupyter. Links from one handout to another lead to the files that are written."""
+    handouts = all_of_them()
+    logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
+    for path in handouts:
+        target = folder.resolve() / f"{path.stem}.ipynb"
+        target.write_text(re.sub(r"\]\((\d\d_\w+)\.md", r"](\1.ipynb", target.read_text()))
+        say(f"wrote {relative(target)}")
+    return 0

@@ -1,0 +1,81 @@
+"""Which programs the emulator can run, what to do about the others, and the environment in which they run on it."""
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from ..errors import PROGRAM, KitError
+from . import elf
+
+RELINK = """Link it to the shared runtime instead. With plain nvcc, or any build that calls nvcc:
+  NVCC_APPEND_FLAGS="-cudart shared" nvcc -o program program.cu
+With CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared"""
+
+
+def find(name: str) -> Path:
+    """As a shell would: a name with a slash is a path, one without is looked up on PATH, then here."""
+    if "/" not in name:
+        found = shutil.which(name) or (name if Path(name).is_file() else None)
+        if found is None:
+            raise KitError(f"no program called {name}, neither on PATH nor here", "Give its path, as ./program.", PROGRAM)
+        name = found
+    path = Path(name)
+    if not path.exists():
+        raise KitError(f"no such program: {name}", "Build it first, or check the path.", PROGRAM)
+    if path.is_dir():
+        raise KitError(f"{name} is a folder, not a program", code=PROGRAM)
+    if not os.access(path, os.R_OK):
+        raise KitError(f"{name} cannot be read", f"chmod u+r {name}", PROGRAM)
+    return path.absolute()
+
+
+def require_emulatable(path: Path) -> None:
+    if path.suffix in (".cu", ".cpp", ".cc", ".c"):
+        raise KitError(
+            f"{path.name} is source code, not a program", f"nvcc -cudart shared -lineinfo -o {path.stem} {path.name}", PROGRAM
+        )
+    try:
+        program = elf.read(path)
+    except elf.NotElf as error:
+        raise KitError(f"{error}: not a program that nvcc built", script_advice(path), PROGRAM) from error
+    if program.bits != 64 or program.machine != platform.machine():
+        raise KitError(f"{path.name} is a program for {program.machine}; this machine is {platform.machine()}", code=PROGRAM)
+    if not os.access(path, os.X_OK):
+        raise KitError(f"{path.name} is not executable", f"chmod +x {path.name}", PROGRAM)
+    parts = [program, *elf.libraries(program)]
+    if any(part.runtime for part in parts):
+        return
+    static = next((part for part in parts if part.carries_gpu_code), None)
+    if static:
+        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which nothing can stand in for", RELINK, PROGRAM)
+    raise KitError(
+        f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime",
+        "Only programs that nvcc built with -cudart shared run on the emulator.",
+        PROGRAM,
+    )
+
+
+def script_advice(path: Path) -> str:
+    with open(path, "rb") as file:
+        if file.read(2) == b"#!":
+            return "It is a script: give kit emulate the program that the script starts."
+    return "Give the file that nvcc or the linker wrote."
+
+
+def check_version(program: elf.Elf, emulator: Path) -> None:
+    """The loader takes a library by its exact name, so a CUDA 12 program never meets a stand-in for CUDA 13's runtime."""
+    for part in [program, *elf.libraries(program)]:
+        if part.runtime and not (emulator.parent / part.runtime).exists():
+            raise KitError(
+                f"{part.path.name} needs {part.runtime}; this clone's emulator stands in for {emulator.name}",
+                "Build the program with the toolkit that the kit uses, or configure the kit with the program's toolkit "
+                "(NVCC=.../bin/nvcc ./kit setup).",
+                PROGRAM,
+            )
+
+
+def emulated(folder: Path) -> dict[str, str]:
+    """The environment in which a program finds the emulator in place of NVIDIA's runtime."""
+    rest = os.environ.get("LD_LIBRARY_PATH", "")
+    return os.environ | {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}

@@ -1,0 +1,135 @@
+"""The ladder as text: every rung, right or wrong, with its counts on the emulator or its times on a GPU."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .. import states
+from ..console import paint
+from ..table import Table
+
+
+@dataclass(frozen=True)
+class Column:
+    heading: str
+    of: Callable[[dict], str]  # of a rung
+
+
+def counters(rung: dict) -> dict:
+    return rung.get("profile", {}).get("counters", {})
+
+
+def count(*keys: str) -> Callable[[dict], str]:
+    def text(rung: dict) -> str:
+        known = counters(rung)
+        return f"{sum(known.get(key, 0) for key in keys):,.0f}" if known else ""
+
+    return text
+
+
+def simt_efficiency(rung: dict) -> str:
+    known = counters(rung)
+    warps = known.get("warp_instructions", 0)
+    return f"{100 * known['thread_instructions'] / (32 * warps):.0f}%" if warps else ""
+
+
+def size(rung: dict) -> str:
+    n = rung.get("profile", rung.get("time", {})).get("n")
+    if n is None:
+        return ""
+    return f"2^{n.bit_length() - 1}" if n > 0 and n & (n - 1) == 0 else f"{n:,}"
+
+
+def launches(rung: dict) -> str:
+    return str(rung["profile"]["launches"]) if "profile" in rung else ""
+
+
+COUNTS = [
+    Column("n", size),
+    Column("launches", launches),
+    Column("loads", count("global_load_requests")),
+    Column("sectors", count("global_load_sectors")),
+    Column("shared", count("shared_load_wavefronts", "shared_store_wavefronts")),
+    Column("conflicts", count("bank_conflicts")),
+    Column("atomics", count("atomic_operations")),
+    Column("barriers", count("barriers")),
+    Column("SIMT", simt_efficiency),
+    Column("instructions", count("warp_instructions")),
+]
+
+def predicted(rung: dict) -> str:
+    return f"{rung['predicted']['us']:,.1f}" if "predicted" in rung else ""
+
+
+LEGEND_OF_COUNTS = (
+    "loads: a warp's requests to global memory; sectors: of 32 bytes, read by them;\n"
+    "shared: wavefronts; atomics: operations; SIMT: lanes at work of 32;\n"
+    "instructions: of a warp, in PTX. No times: the emulator is not a GPU."
+)
+
+LEGEND_OF_PREDICTION = (
+    "predicted: microseconds on the {gpu}, worked out from the counts, not measured\n"
+    "(docs/results/model.md says how, and how far off it is)."
+)
+
+
+def timed(key: str, pattern: str) -> Callable[[dict], str]:
+    def text(rung: dict) -> str:
+        value = rung.get("time", {}).get(key)
+        return pattern.format(value) if value is not None else ""
+
+    return text
+
+
+TIMES = [
+    Column("n", size),
+    Column("us", timed("median_us", "{:,.1f}")),
+    Column("GB/s", timed("gb_per_s", "{:,.0f}")),
+    Column("of peak", timed("percent_of_peak", "{:.1f}%")),
+    Column("of measured", timed("percent_of_measured", "{:.1f}%")),
+    Column("on rung before", timed("speed_up_over_rung_before", "{:.2f}x")),
+    Column("on CPU loop", timed("speed_up_over_cpu", "{:,.0f}x")),
+]
+
+LEGEND_OF_TIMES = (
+    "us: median, cold cache; of peak: of the bandwidth by the device's attributes;\n"
+    "of measured: of what a plain reading kernel reached in this run;\n"
+    "on CPU loop: on one CPU thread with one accumulator."
+)
+
+# Left out first where the terminal is narrow.
+LEAST_NEEDED = ["instructions", "launches", "n", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics"]
+
+
+def verdict(rung: dict) -> str:
+    state = states.of(rung)
+    return paint(state.label, state.colour)
+
+
+def show(labs: list[dict]) -> None:
+    """`labs`: what each lab's program answered with --json."""
+    device = next((lab["device"] for lab in labs if lab.get("device")), None)
+    timed_run = any("time" in rung for lab in labs for rung in lab["rungs"])
+    gpu = next((rung["predicted"]["gpu"] for lab in labs for rung in lab["rungs"] if "predicted" in rung), None)
+    columns = TIMES if timed_run else COUNTS + ([Column(f"predicted us on {gpu}", predicted)] if gpu else [])
+    if device:
+        print(f"{paint('The ladder', 'bold')} on {device['name']}\n")
+    table = Table(["rung", "verdict", *(column.heading for column in columns)], left=2, drop_first=LEAST_NEEDED)
+    for lab in labs:
+        table.section(paint(lab["lab"], "bold"))
+        for rung in lab["rungs"]:
+            table.add(["  " + rung["name"], verdict(rung), *(column.of(rung) for column in columns)])
+    print(table.text())
+    print(paint("\n" + (LEGEND_OF_TIMES if timed_run else LEGEND_OF_COUNTS), "grey"))
+    if gpu and not timed_run:
+        print(paint(LEGEND_OF_PREDICTION.format(gpu=gpu), "grey"))
+    show_failures(labs)
+
+
+def show_failures(labs: list[dict]) -> None:
+    rungs = [(lab["lab"], rung) for lab in labs for rung in lab["rungs"]]
+    for lab, rung in rungs:
+        if rung["state"] != "pass":
+            print(f"\n{lab} {rung['name']}: {verdict(rung)}  {rung.get('reason', '')}".rstrip())
+    skipped = sum(rung["state"] == "skip" for _, rung in rungs)
+    right = sum(rung["state"] == "pass" for _, rung in rungs)
+    print(f"\n{right} of {len(rungs) - skipped} rungs are right{f', {skipped} skipped' if skipped else ''}.")

@@ -1,0 +1,225 @@
+"""A report of the emulator laid beside the source that it counted: what the terminal, the page and the JSON show."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from .. import report as reports
+
+LANES = 32
+CONTEXT = 1  # lines of source shown before and behind those that were counted
+FOLD = 4  # so many lines in a row that did nothing are folded into one mark
+
+
+def ratio(above: float, below: float) -> float | None:
+    return above / below if below else None
+
+
+def both(kind: str) -> Callable[[dict], float]:
+    return lambda line: line[f"global_load_{kind}"] + line[f"global_store_{kind}"]
+
+
+SECTORS, REQUESTS = both("sectors"), both("requests")
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str  # in JSON
+    title: str
+    meaning: str
+    value: Callable[[dict, int], float | None]  # of a line's counters and the launches' warps
+    text: Callable[[float], str]
+
+
+def plain(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) or value >= 100 else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def some(key: str) -> Callable[[dict, int], float | None]:
+    return lambda line, warps: line[key] or None
+
+
+def several(value: float | None) -> float | None:
+    return value if value and value > 1 else None
+
+
+COLUMNS = [
+    Column("runs_per_warp", "runs", "times a warp comes by the line, on average",
+           lambda line, warps: ratio(line.get("executions", 0), warps) or None, plain),
+    Column("simt_efficiency", "lanes", "lanes at work, of those that the line's instructions had room for (SIMT efficiency)",
+           lambda line, warps: ratio(line["thread_instructions"], LANES * line["warp_instructions"]), percent),
+    Column("divergent", "parts", "branches at which a warp's lanes part (divergence), of all that its warps took",
+           lambda line, warps: ratio(line["divergent_branches"], line["branches"]) or None, percent),
+    Column("sectors_per_request", "sect/req", "32-byte sectors of global memory a request touches; 4 is best for 4-byte elements",
+           lambda line, warps: ratio(SECTORS(line), REQUESTS(line)), plain),
+    Column("loads_at_once", "at once", "loads of a warp that are under way together, where they are more than one",
+           lambda line, warps: several(ratio(line["global_load_requests"], line.get("global_load_waits", 0))), plain),
+    Column("bank_conflicts", "conflicts", "passes over shared memory beyond those needed, because lanes met in a bank",
+           some("bank_conflicts"), plain),
+    Column("shuffles", "shuffles", "shuffles by a warp", some("shuffles"), plain),
+    Column("atomic_operations", "atomics", "atomic operations, one a lane", some("atomic_operations"), plain),
+    Column("barriers", "barriers", "barriers passed by a block", some("barriers"), plain),
+]  # fmt: skip
+
+
+@dataclass
+class Line:
+    number: int
+    source: str
+    share: float = 0  # of the warp instructions of the kernel's launches
+    counters: dict | None = None
+    values: dict[str, float | None] = field(default_factory=dict)
+    hazards: list[dict] = field(default_factory=list)
+    hottest: bool = False
+
+
+@dataclass
+class Excerpt:
+    file: Path
+    lines: list[Line | None]  # None: lines that did nothing, folded
+
+
+@dataclass
+class Kernel:
+    name: str
+    launches: int
+    shape: str
+    warps: int
+    counters: dict
+    excerpts: list[Excerpt]
+    elsewhere: float  # share of what was charged to lines whose source is not at hand or not the program's own
+
+
+def source_of(name: str, folder: Path | None) -> Path:
+    """The compiler writes paths as it was given them: relative ones from the folder that it ran in."""
+    path = Path(name)
+    for start in [Path.cwd(), folder] if folder else [Path.cwd()]:
+        if (start / path).is_file():
+            return Path(os.path.normpath(start / path))
+    return Path(os.path.normpath(path))
+
+
+@lru_cache(maxsize=64)
+def text_of(path: Path) -> list[str]:
+    try:
+        return path.read_text(errors="replace").expandtabs(4).splitlines()
+    except OSError:
+        return []
+
+
+def add_up(into: dict, counters: dict) -> None:
+    for key, value in counters.items():
+        if isinstance(value, int | float) and key not in ("line", "simt_efficiency"):
+            into[key] = into.get(key, 0) + value
+
+
+def is_own(path: Path) -> bool:
+    """Not NVIDIA's headers, whose lines nobody wants to read here."""
+    return bool(text_of(path)) and "include" not in path.parts
+
+
+def kernels(report: dict, folder: Path | None = None) -> list[Kernel]:
+    """The launches of one kernel together, in the order of the first launch of each."""
+    groups: dict[str, list[dict]] = {}
+    for launch in report.get("launches", []):
+        groups.setdefault(launch["kernel"], []).append(launch)
+    names = reports.readable(list(groups))
+    hazards = by_line(report, folder)
+    return [kernel(names.get(mangled, mangled), launches, hazards, folder) for mangled, launches in groups.items()]
+
+
+def by_line(report: dict, folder: Path | None) -> dict[tuple[Path, int], list[dict]]:
+    found: dict[tuple[Path, int], list[dict]] = {}
+    for hazard in report.get("hazards", []):
+        for file, line in reports.lines_of(hazard):
+            found.setdefault((source_of(file, folder), line), []).append(hazard)
+    return found
+
+
+def kernel(name: str, launches: list[dict], hazards: dict, folder: Path | None) -> Kernel:
+    total: dict = {}
+    counted: dict[Path, dict[int, dict]] = {}
+    warps = 0
+    for launch in launches:
+        add_up(total, launch["counters"])
+        warps += launch["counters"]["blocks"] * -(-threads(launch["block"]) // LANES)
+        for entry in launch["lines"]:
+            add_up(counted.setdefault(source_of(entry["file"], folder), {}).setdefault(entry["line"], {}), entry)
+    own = {path: lines for path, lines in counted.items() if is_own(path)}
+    all_instructions = total["warp_instructions"] or 1
+    seen = sum(line["warp_instructions"] for lines in own.values() for line in lines.values())
+    excerpts = [excerpt(path, lines, all_instructions, warps, hazards) for path, lines in sorted(own.items())]
+    mark_hottest(excerpts)
+    shapes = list(dict.fromkeys(f"grid {reports.shape(launch['grid'])}, block {reports.shape(launch['block'])}" for launch in launches))
+    shape = shapes[0] if len(shapes) == 1 else f"{shapes[0]}, then others"
+    return Kernel(name, len(launches), shape, warps, total, excerpts, 1 - seen / all_instructions)
+
+
+def threads(block: list[int]) -> int:
+    return block[0] * block[1] * block[2]
+
+
+def excerpt(path: Path, counted: dict[int, dict], all_instructions: int, warps: int, hazards: dict) -> Excerpt:
+    text = text_of(path)
+    concerned = set(counted) | {line for file, line in hazards if file == path}
+    concerned = {number for number in concerned if 0 < number <= len(text)}
+    shown: set[int] = set()
+    for number in concerned:
+        shown.update(range(max(1, number - CONTEXT), min(len(text), number + CONTEXT) + 1))
+    lines: list[Line | None] = []
+    last = None
+    for number in sorted(shown):
+        gap = range(last + 1, number) if last else range(0)
+        if len(gap) >= FOLD:
+            lines.append(None)
+        else:
+            lines += [Line(between, text[between - 1]) for between in gap]
+        counters = counted.get(number)
+        line = Line(number, text[number - 1], counters=counters, hazards=hazards.get((path, number), []))
+        if counters:
+            line.share = counters["warp_instructions"] / all_instructions
+            line.values = {column.key: column.value(counters, warps) for column in COLUMNS}
+        lines.append(line)
+        last = number
+    while lines and lines[-1] and not lines[-1].source.strip() and not lines[-1].counters:
+        lines.pop()
+    return Excerpt(path, lines)
+
+
+def mark_hottest(excerpts: list[Excerpt]) -> None:
+    counted = [line for each in excerpts for line in each.lines if line and line.counters]
+    most = max((line.share for line in counted), default=0)
+    for line in counted:
+        line.hottest = most > 0 and line.share == most
+
+
+def used_columns(kernel: Kernel) -> list[Column]:
+    """Those in which the kernel has anything to say."""
+    lines = [line for each in kernel.excerpts for line in each.lines if line]
+    return [column for column in COLUMNS if any(line.values.get(column.key) is not None for line in lines)]
+
+
+def to_json(found: list[Kernel]) -> list[dict]:
+    return [
+        {
+            "kernel": each.name, "launches": each.launches, "shape": each.shape, "warps": each.warps, "counters": each.counters,
+            "files": [
+                {
+                    "file": str(part.file),
+                    "lines": [
+                        {"line": line.number, "source": line.source, "share": line.share, "hottest": line.hottest, **line.values,
+                         "counters": line.counters, "hazards": line.hazards}
+                        for line in part.lines if line and (line.counters or line.hazards)
+                    ],
+                }
+                for part in each.excerpts
+            ],
+        }
+        for each in found
+    ]  # fmt: skip

@@ -1,0 +1,113 @@
+"""The kit's own Python environment in .kit/venv: made when first needed, filled group by group from requirements.txt."""
+
+import os
+import re
+import shutil
+import sys
+
+from ..console import say
+from ..errors import SETUP, KitError
+from ..paths import OWN, REQUIREMENTS, VENV
+from ..process import output, tail
+from . import system
+
+# What pip says when the package index cannot be reached.
+NO_NETWORK = re.compile(
+    r"NewConnectionError|Temporary failure in name resolution|Failed to establish a new connection|Network is unreachable"
+    r"|Connection refused|ProxyError|Cannot connect to proxy|ReadTimeoutError|ConnectTimeoutError|ConnectionResetError"
+)
+
+
+def requirements(group: str) -> list[str]:
+    """The pinned packages that requirements.txt lists below `# group NAME`."""
+    current, lines = "", []
+    for line in REQUIREMENTS.read_text().splitlines():
+        heading = re.match(r"# group (\w+)", line)
+        if heading:
+            current = heading[1]
+        elif current == group and line.strip() and not line.startswith("#"):
+            lines.append(line.strip())
+    if not lines:
+        raise KitError(f"{REQUIREMENTS.name} has no group {group}")
+    return lines
+
+
+def stamp(name: str):
+    """Written last, so that its absence tells an interrupted set-up."""
+    return VENV / "stamps" / name
+
+
+def python() -> str:
+    return str(VENV / "bin" / "python")
+
+
+def venv_works() -> bool:
+    return stamp("venv").exists() and output([python(), "-c", "import pip"]).returncode == 0
+
+
+def make_venv() -> None:
+    if venv_works():
+        return
+    if VENV.exists():
+        say("the kit's own environment is incomplete or broken; making it anew")
+        shutil.rmtree(VENV)
+    require_venv_module()
+    say(f"making an environment for the kit's own tools in {OWN.name}/venv")
+    result = output([sys.executable, "-m", "venv", VENV])
+    if result.returncode != 0:
+        shutil.rmtree(VENV, ignore_errors=True)
+        raise KitError(f"python3 -m venv failed\n{tail(result.stdout)}", system.how_to_install([system.VENV]), SETUP)
+    write_stamp("venv", sys.version)
+
+
+def require_venv_module() -> None:
+    """Debian ships Python without ensurepip, and venv then fails half-way."""
+    if output([sys.executable, "-c", "import venv, ensurepip"]).returncode == 0:
+        return
+    if os.geteuid() == 0 and system.manager() == "apt-get":
+        system.install([system.VENV])
+        if output([sys.executable, "-c", "import venv, ensurepip"]).returncode == 0:
+            return
+    raise KitError(
+        f"{sys.executable} has no venv module, which the kit needs for its own tools",
+        system.how_to_install([system.VENV]),
+        SETUP,
+    )
+
+
+def write_stamp(name: str, text: str) -> None:
+    path = stamp(name)
+    path.parent.mkdir(exist_ok=True)
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
+def is_installed(group: str) -> bool:
+    path = stamp(group)
+    return venv_works() and path.exists() and path.read_text().split("\n") == requirements(group)
+
+
+def install(group: str, why: str) -> None:
+    """Installs a group of packages unless it is there already."""
+    if is_installed(group):
+        return
+    make_venv()
+    pins = requirements(group)
+    say(f"installing {', '.join(pin.split('==')[0] for pin in pins)}: {why}")
+    pip = [python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "1", "--no-input", *pins]
+    result = output(pip)
+    if result.returncode != 0:
+        raise KitError(*pip_failure(pins, result.stdout), SETUP)
+    write_stamp(group, "\n".join(pins))
+
+
+def pip_failure(pins: list[str], talk: str) -> tuple[str, str]:
+    again = "Nothing is half-done: run the same kit command again afterwards."
+    if NO_NETWORK.search(talk):
+        return (
+            f"no network: pip could not reach the Python package index to install {' '.join(pins)}",
+            f"Check the connection (and HTTPS_PROXY or PIP_INDEX_URL, where your site needs them). {again}",
+        )
+    if "No space left" in talk:
+        return (f"the disk is full: pip could not install {' '.join(pins)}", again)
+    return (f"pip could not install {' '.join(pins)}\n{tail(talk, 6)}", again)

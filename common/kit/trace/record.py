@@ -1,0 +1,58 @@
+"""A rung's run with the trace of one block, and the steps found in it."""
+
+from ..building import rungs
+from ..console import say
+from ..errors import USAGE, KitError
+from ..report import readable
+from . import steps
+
+MOST_STEPS = 200
+USUAL_BLOCK = 64  # two warps: small enough to see, large enough for barriers to matter
+
+
+def record(lab, rung: str, options) -> rungs.Run:
+    """Without a size given: a small one where the rung takes it, for the picture's sake."""
+    chosen_block, chosen_n = options.block, options.n
+    options.block = chosen_block or str(USUAL_BLOCK)
+    if chosen_n is None and options.block.isdecimal():
+        options.n = str(2 * int(options.block))
+    try:
+        return rungs.run(lab, rung, options, options.block_index)
+    except KitError as error:
+        if error.code != USAGE or chosen_block:
+            raise
+        options.block, options.n = None, chosen_n or "512"
+        return rungs.run(lab, rung, options, options.block_index)
+
+
+def steps_of(traced: rungs.Run, block_index: int) -> list[steps.Step]:
+    launches = traced.trace["launches"]
+    if traced.n is None:
+        launches = first_run(launches)  # of a wrong rung, the checks: the first one is enough to see it
+    blocks = max((launch["grid"][0] * launch["grid"][1] * launch["grid"][2] for launch in launches), default=0)
+    if block_index >= blocks:
+        raise KitError(f"--block-index {block_index}: the launch has {blocks} block{'s' if blocks != 1 else ''}, counted from 0", code=USAGE)
+    names = readable([launch["kernel"] for launch in launches])
+    found = []
+    for index, launch in enumerate(launches, 1):
+        launch["kernel"] = names.get(launch["kernel"], launch["kernel"])
+        of_launch = steps.steps_of(launch, traced.report["hazards"])
+        for step in of_launch:
+            step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
+        found += of_launch
+    if any(launch["truncated"] for launch in launches) or len(found) > MOST_STEPS:
+        say(f"the block does more than can be shown: only its first {min(len(found), MOST_STEPS)} steps are; a smaller --n or --block shows all")
+    if not found:
+        raise KitError("this block accesses no memory", "Choose another with --block-index, or a larger --n.")
+    return found[:MOST_STEPS]
+
+
+def first_run(launches: list[dict]) -> list[dict]:
+    seen, kept = set(), []
+    for launch in launches:
+        key = (launch["kernel"], tuple(launch["grid"]))
+        if key in seen:
+            break
+        seen.add(key)
+        kept.append(launch)
+    return kept
