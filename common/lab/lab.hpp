@@ -72,7 +72,7 @@ constexpr double log_ceil(std::size_t n, double base) {
 // report.
 enum class Counter {
 #define WARPFOLD_COUNTER(name, ...) name,
-#include "counters.def"
+#include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
 };
 

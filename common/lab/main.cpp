@@ -1,12 +1,12 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
-#include "check.hpp"
+#include "checking/check.hpp"
 #include "command_line.hpp"
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 #include "processes.hpp"
-#include "report.hpp"
-#include "source.hpp"
-#include "technique.hpp"
-#include "timing.hpp"
+#include "reporting/report.hpp"
+#include "source/source_file.hpp"
+#include "checking/technique.hpp"
+#include "timing/timing.hpp"
 
 #include <algorithm>
 #include <cstdio>

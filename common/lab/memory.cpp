@@ -2,8 +2,8 @@
 
 #include "cuda_errors.hpp"
 #include "device.hpp"
-#include "profile.hpp"
-#include "repetition.hpp"
+#include "checking/profile.hpp"
+#include "timing/repetition.hpp"
 
 #include <algorithm>
 #include <array>

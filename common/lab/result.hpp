@@ -1,7 +1,7 @@
 // What came out of a rung: its checks, its counters, its times, and the state that they amount to.
 #pragma once
 
-#include "sequence.hpp"
+#include "checking/sequence.hpp"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "check.hpp"
+#include "checking/check.hpp"
 
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 
 #include <algorithm>
 #include <chrono>

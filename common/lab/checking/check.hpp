@@ -3,7 +3,7 @@
 
 #include "command_line.hpp"
 #include "result.hpp"
-#include "run.hpp"
+#include "checking/run.hpp"
 
 namespace lab {
 

@@ -1,4 +1,4 @@
-#include "profile.hpp"
+#include "checking/profile.hpp"
 
 #include "device.hpp"
 
@@ -108,7 +108,7 @@ double value_of(Counter counter, const Profile& profile, Type type) {
 #define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
   case Counter::name:                                                                                        \
     return static_cast<double>(__VA_ARGS__);
-#include "counters.def"
+#include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
   }
   static_cast<void>(element);
@@ -120,7 +120,7 @@ std::string_view name_of(Counter counter) {
 #define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
   case Counter::name:                                                                                        \
     return #name;
-#include "counters.def"
+#include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
   }
   return "";
@@ -131,7 +131,7 @@ std::string_view noun_of(Counter counter) {
 #define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
   case Counter::name:                                                                                        \
     return noun;
-#include "counters.def"
+#include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
   }
   return "";

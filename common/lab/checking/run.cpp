@@ -1,7 +1,7 @@
-#include "run.hpp"
+#include "checking/run.hpp"
 
 #include "cuda_errors.hpp"
-#include "profile.hpp"
+#include "checking/profile.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

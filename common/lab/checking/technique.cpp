@@ -1,6 +1,6 @@
-#include "technique.hpp"
+#include "checking/technique.hpp"
 
-#include "check.hpp"
+#include "checking/check.hpp"
 #include "command_line.hpp"
 
 #include <algorithm>

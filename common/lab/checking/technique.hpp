@@ -1,8 +1,8 @@
 // Whether a rung keeps its promise, by what it does when it runs on the emulator.
 #pragma once
 
-#include "profile.hpp"
-#include "regions.hpp"
+#include "checking/profile.hpp"
+#include "source/regions.hpp"
 
 #include <span>
 

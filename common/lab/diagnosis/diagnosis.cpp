@@ -1,6 +1,6 @@
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 
-#include "mistakes.hpp"
+#include "diagnosis/mistakes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "result.hpp"
-#include "run.hpp"
+#include "checking/run.hpp"
 
 #include <span>
 

@@ -5,7 +5,7 @@
 // below looks for all that it knows. Which of several mistakes is named is decided in diagnosis.cpp.
 #pragma once
 
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 
 #include <functional>
 #include <string>

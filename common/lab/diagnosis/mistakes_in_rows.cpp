@@ -1,6 +1,6 @@
 // What is wrong with the sums of a matrix's rows: mistakes of the matrix first, then of one row as of any
 // sum.
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

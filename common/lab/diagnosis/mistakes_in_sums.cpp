@@ -1,4 +1,4 @@
-#include "mistakes.hpp"
+#include "diagnosis/mistakes.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,11 +1,11 @@
 // Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
-#include "check.hpp"
+#include "checking/check.hpp"
 #include "command_line.hpp"
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
 #include "opencl/guard.hpp"
-#include "report.hpp"
-#include "source.hpp"
+#include "reporting/report.hpp"
+#include "source/source_file.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
-#include "report.hpp"
+#include "reporting/report.hpp"
 
 #include "device.hpp"
-#include "run.hpp"
+#include "checking/run.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>

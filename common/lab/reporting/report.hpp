@@ -2,7 +2,7 @@
 #pragma once
 
 #include "command_line.hpp"
-#include "regions.hpp"
+#include "source/regions.hpp"
 #include "result.hpp"
 
 #include <span>

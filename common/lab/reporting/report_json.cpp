@@ -1,6 +1,6 @@
 #include "device.hpp"
-#include "profile.hpp"
-#include "report.hpp"
+#include "checking/profile.hpp"
+#include "reporting/report.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

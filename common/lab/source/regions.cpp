@@ -1,4 +1,4 @@
-#include "regions.hpp"
+#include "source/regions.hpp"
 
 #include <fmt/format.h>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "source.hpp"
+#include "source/source_file.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Where a lab's own file is, and what it says.
 #pragma once
 
-#include "regions.hpp"
+#include "source/regions.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "bandwidth.hpp"
+#include "timing/bandwidth.hpp"
 
 namespace lab {
 namespace {

@@ -1,4 +1,4 @@
-#include "repetition.hpp"
+#include "timing/repetition.hpp"
 
 namespace lab {
 namespace {

@@ -1,9 +1,9 @@
-#include "timing.hpp"
+#include "timing/timing.hpp"
 
-#include "bandwidth.hpp"
+#include "timing/bandwidth.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
-#include "run.hpp"
+#include "checking/run.hpp"
 
 #include <algorithm>
 #include <chrono>

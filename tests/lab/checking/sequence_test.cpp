@@ -1,4 +1,4 @@
-#include "sequence.hpp"
+#include "checking/sequence.hpp"
 
 #include <algorithm>
 #include <cmath>

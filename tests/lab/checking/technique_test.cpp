@@ -1,5 +1,5 @@
-#include "profile.hpp"
-#include "technique.hpp"
+#include "checking/profile.hpp"
+#include "checking/technique.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Each mistake is made on the CPU, on inputs that the checks use, and must be named; what nobody has heard of
 // must not.
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 
 #include <algorithm>
 #include <bit>
