@@ -17,11 +17,6 @@ constexpr std::size_t prime_near_a_million = 999983;
 constexpr std::size_t sizes[] = {
     0, 1, 31, 32, 33, 255, 256, 257, 1000, prime_near_a_million, std::size_t{1} << 20};
 
-std::size_t most_elements(const Rung& rung, unsigned block) {
-  if (!rung.max_n) return static_cast<std::size_t>(-1);
-  return static_cast<std::size_t>(rung.max_n(Size{0, block}));
-}
-
 bool has_rounding(const Rung& rung, const Variant& variant) {
   const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
   return is_float && (rung.op == Operator::add || rung.op == Operator::product);
@@ -35,7 +30,7 @@ std::vector<std::size_t> sizes_for(const Rung& rung, unsigned block) {
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  std::erase_if(all, [most = most_elements(rung, block)](std::size_t n) { return n > most; });
+  std::erase_if(all, [most = rung.most_elements(block)](std::size_t n) { return n > most; });
   return all;
 }
 
@@ -66,7 +61,7 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
   Expectation expected;
   expected.reference =
       given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
-  const Size size{given.n, given.block, 0, given.rows};
+  const Size size = rung.size(given.n, given.block, 0, given.rows);
   const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
   const bool in_chains = rung.error_depth && rung.op == Operator::add;
   const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;
@@ -198,7 +193,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     const unsigned block = block_for(rung, options);
     const Case given{Kind::exact, n, 1, block, 0};
     Check check = check_for(given, "");
-    if (n > most_elements(rung, block)) return;
+    if (n > rung.most_elements(block)) return;
     if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
       check.skipped = true, check.message = "does not fit into this device's memory";
@@ -236,7 +231,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     return cases;
   }
   for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});
-  const std::size_t most = most_elements(rung, block), large = std::min(prime_near_a_million, most);
+  const std::size_t most = rung.most_elements(block), large = std::min(prime_near_a_million, most);
   cases.push_back({Kind::exact, 257, 1, block, 1});
   cases.push_back({Kind::exact, std::min<std::size_t>(100003, most), 1, block, 3});
   if (rounding) {
@@ -251,7 +246,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   if (!options.block) { // another number of threads a block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;
-      cases.push_back({Kind::exact, std::min<std::size_t>(5000, most_elements(rung, other)), 1, other, 0});
+      cases.push_back({Kind::exact, std::min<std::size_t>(5000, rung.most_elements(other)), 1, other, 0});
     }
   }
   return cases;
@@ -275,7 +270,7 @@ Checked check_rung(const Rung& rung, const Options& options) {
     }
     if (rung.deterministic && has_rounding(rung, variant)) {
       const unsigned block = block_for(rung, options);
-      const Case given{Kind::rounding, std::min(prime_near_a_million, most_elements(rung, block)), 1, block,
+      const Case given{Kind::rounding, std::min(prime_near_a_million, rung.most_elements(block)), 1, block,
                        0};
       const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
       checked.checks.push_back(check_same_bits(variant, given, input));

@@ -1,9 +1,9 @@
 // Whether a rung is right: on which inputs it is tried, and what is said about each.
 #pragma once
 
+#include "checking/run.hpp"
 #include "command_line.hpp"
 #include "result.hpp"
-#include "checking/run.hpp"
 
 namespace lab {
 

@@ -89,8 +89,7 @@ void protect_input(const void* begin, std::size_t bytes) {
 }
 
 void name_memory(const void* begin, const std::string& name) {
-  if (on_emulator())
-    look_up<decltype(warpfold_emulator_name)>("warpfold_emulator_name")(begin, name.c_str());
+  if (on_emulator()) look_up<decltype(warpfold_emulator_name)>("warpfold_emulator_name")(begin, name.c_str());
 }
 
 double Profile::total(std::string_view key) const {

@@ -1,7 +1,7 @@
 #include "checking/run.hpp"
 
-#include "cuda_errors.hpp"
 #include "checking/profile.hpp"
+#include "cuda_errors.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

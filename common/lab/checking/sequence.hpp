@@ -12,7 +12,7 @@
 // level can lose.
 #pragma once
 
-#include "lab.hpp"
+#include "promises/rung.hpp"
 
 #include <cstddef>
 #include <cstdint>

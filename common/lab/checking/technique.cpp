@@ -26,8 +26,8 @@ std::span<const Shape> shapes_for(const Variant& variant) {
 }
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
+  const std::size_t most = rung.most_elements(block);
   if (!rung.max_n) return n;
-  const auto most = static_cast<std::size_t>(rung.max_n(Size{n, block}));
   return n % 2 == 0 ? std::min(n, most) : std::min(n, most - most / 8 - 1);
 }
 
@@ -110,7 +110,7 @@ std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const
   const Variant& variant = rung.variants[0];
   for (const auto& [n, rows] : shapes_for(variant)) {
     const Recorded mine = profile_rung(rung, variant, n, block, options.seed, rows);
-    const Size size{mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows};
+    const Size size = rung.size(mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows);
     for (int i = 0; i < rung.promise_count; ++i) {
       const Promise& promise = rung.promises[i];
       double bound = 0;

@@ -6,8 +6,8 @@
 // only where its prediction holds to the bit on both; where none does, nothing is said.
 #pragma once
 
-#include "result.hpp"
 #include "checking/run.hpp"
+#include "result.hpp"
 
 #include <span>
 

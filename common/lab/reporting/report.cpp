@@ -1,7 +1,7 @@
 #include "reporting/report.hpp"
 
-#include "device.hpp"
 #include "checking/run.hpp"
+#include "device.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -34,9 +34,8 @@ std::string count_text(double value) {
 }
 
 void print_timing(const Timing& timing) {
-  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads a block\n",
-             timing.median, timing.low, timing.high, timing.repetitions,
-             describe(timing.n, timing.rows), timing.block);
+  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads a block\n", timing.median,
+             timing.low, timing.high, timing.repetitions, describe(timing.n, timing.rows), timing.block);
   const double measured = 100 * timing.bytes_per_second / timing.measured_bandwidth;
   const std::string peak = timing.peak_bandwidth > 0
                                ? fmt::format("{:.1f} % of the peak by the device's attributes",
@@ -53,7 +52,8 @@ void print_timing(const Timing& timing) {
 
 void print_profile(const Profile& profile) {
   fmt::print("    counted on the emulator, {}, {} threads a block, {} launch{}\n",
-             describe(profile.n, profile.rows), profile.block, profile.launches, profile.launches == 1 ? "" : "es");
+             describe(profile.n, profile.rows), profile.block, profile.launches,
+             profile.launches == 1 ? "" : "es");
   for (const auto& [key, value] : profile.totals) fmt::print("    {:>14} {}\n", count_text(value), key);
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "command_line.hpp"
-#include "source/regions.hpp"
 #include "result.hpp"
+#include "source/regions.hpp"
 
 #include <span>
 

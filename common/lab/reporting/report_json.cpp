@@ -1,5 +1,5 @@
-#include "device.hpp"
 #include "checking/profile.hpp"
+#include "device.hpp"
 #include "reporting/report.hpp"
 
 #include <fmt/format.h>
@@ -44,12 +44,9 @@ ordered_json to_json(const Profile& profile) {
       counters[key] = value;
     }
   }
-  return {{"n", profile.n},
-          {"rows", profile.rows},
-          {"block", profile.block},
-          {"launches", profile.launches},
-          {"counters", counters},
-          {"report", ordered_json::parse(profile.report)}};
+  return {{"n", profile.n},         {"rows", profile.rows},
+          {"block", profile.block}, {"launches", profile.launches},
+          {"counters", counters},   {"report", ordered_json::parse(profile.report)}};
 }
 
 ordered_json known(double value) {

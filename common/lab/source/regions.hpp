@@ -8,7 +8,7 @@
 // all named for it.
 #pragma once
 
-#include "lab.hpp"
+#include "promises/rung.hpp"
 
 #include <span>
 #include <stdexcept>

@@ -30,6 +30,10 @@ std::string find_source(const std::string& as_compiled) {
   return shown_path(path);
 }
 
+std::string lab_of(const std::string& source) {
+  return std::filesystem::absolute(source).lexically_normal().parent_path().filename().string();
+}
+
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream file(path);
   if (!file) return std::nullopt;

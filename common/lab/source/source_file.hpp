@@ -14,6 +14,9 @@ namespace lab {
 // where it is below that.
 std::string find_source(const std::string& as_compiled);
 
+// The lab's name, which is that of the folder that its file lies in.
+std::string lab_of(const std::string& source);
+
 // Nothing where the file cannot be read.
 std::optional<std::string> read_text(const std::string& path);
 

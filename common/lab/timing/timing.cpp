@@ -1,9 +1,9 @@
 #include "timing/timing.hpp"
 
-#include "timing/bandwidth.hpp"
+#include "checking/run.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
-#include "checking/run.hpp"
+#include "timing/bandwidth.hpp"
 
 #include <algorithm>
 #include <chrono>
