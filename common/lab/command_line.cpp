@@ -23,7 +23,7 @@ unsigned parse_block(std::string_view text) {
   const auto block = whole_number<unsigned>(text);
   if (!block || *block < 32 || *block > 1024 || (*block & (*block - 1)) != 0) {
     throw UsageError(
-        fmt::format("--block {}: the number of threads a block is a power of two from 32 to 1024", text));
+        fmt::format("--block {}: the number of threads per block is a power of two from 32 to 1024", text));
   }
   return *block;
 }
@@ -44,22 +44,19 @@ void check_against_rungs(const Options& options, std::string_view lab, std::span
   for (const Rung* rung : chosen) {
     const unsigned block = block_for(*rung, options);
     if (block < rung->min_block || block > rung->max_block) {
-      throw UsageError(fmt::format("--block {}: rung {} takes {} to {} threads a block", block, rung->name,
+      throw UsageError(fmt::format("--block {}: rung {} takes {} to {} threads per block", block, rung->name,
                                    rung->min_block, rung->max_block));
     }
-    if (!options.n || !rung->max_n) continue;
-    const auto most = static_cast<std::size_t>(rung->max_n(Size{*options.n, block}));
-    if (*options.n > most) {
-      throw UsageError(fmt::format("--n {}: rung {} takes up to {} elements with {} threads a block",
+    if (const std::size_t most = rung->most_elements(block); options.n && *options.n > most) {
+      throw UsageError(fmt::format("--n {}: rung {} takes up to {} elements with {} threads per block",
                                    *options.n, rung->name, most, block));
     }
   }
 }
 
 bool has_rows(std::span<const Rung> rungs) {
-  return std::any_of(rungs.begin(), rungs.end(), [](const Rung& rung) {
-    return rung.variant_count > 0 && rung.variants[0].by_rows;
-  });
+  return std::any_of(rungs.begin(), rungs.end(),
+                     [](const Rung& rung) { return rung.variant_count > 0 && rung.variants[0].by_rows; });
 }
 
 void check_rows(const Options& options) {
@@ -78,8 +75,7 @@ unsigned block_for(const Rung& rung, const Options& options) {
 
 std::size_t parse_count(std::string_view option, std::string_view text) {
   const auto fail = [option, text](std::string_view why) {
-    return UsageError(
-        fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
+    return UsageError(fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
   };
   if (text.starts_with('-')) throw fail("this cannot be negative");
   const auto caret = text.find('^');
@@ -111,7 +107,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     app.add_option("--rows", rows, "Rows of the matrix of N elements (about as many as columns)")
         ->type_name("R");
   }
-  app.add_option("--block", block, "Threads a block: 32, 64, ... 1024 (256)")->type_name("B");
+  app.add_option("--block", block, "Threads per block: 32, 64, ... 1024 (256)")->type_name("B");
   app.add_option("--device", device, "auto, gpu or emulator (auto)")->type_name("D");
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
   app.add_flag("--time", options.time, "Time the rungs (GPU only)");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device.hpp"
-#include "lab.hpp"
+#include "promises/rung.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ namespace lab {
 
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
-  std::vector<std::string> rungs; // empty: all
+  std::vector<std::string> rungs;     // empty: all
   std::optional<std::size_t> n, rows; // rows: of the matrix, where a rung sums each row
   std::optional<unsigned> block;
   Choice device = Choice::automatic;
@@ -30,7 +30,7 @@ struct UsageError : std::runtime_error {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs);
 
-// Threads a block: as asked for, or 256, or the nearest to it that the rung takes.
+// Threads per block: as asked for, or 256, or the nearest to it that the rung takes.
 unsigned block_for(const Rung& rung, const Options& options);
 
 // "1000", "2^20"; "1e6" is refused, in the name of the option. Throws UsageError.

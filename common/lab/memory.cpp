@@ -1,9 +1,9 @@
 #include "memory.hpp"
 
+#include "checking/profile.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
-#include "profile.hpp"
-#include "repetition.hpp"
+#include "timing/repetition.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,8 +48,8 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
 }
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
-    : name_(std::move(other.name_)), allocation_(std::exchange(other.allocation_, nullptr)), data_(other.data_), bytes_(other.bytes_),
-      before_(other.before_), after_(other.after_) {}
+    : name_(std::move(other.name_)), allocation_(std::exchange(other.allocation_, nullptr)),
+      data_(other.data_), bytes_(other.bytes_), before_(other.before_), after_(other.after_) {}
 
 DeviceBuffer::~DeviceBuffer() {
   if (allocation_) cudaFree(allocation_);

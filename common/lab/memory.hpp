@@ -2,7 +2,7 @@
 // it, and between canaries on a GPU.
 #pragma once
 
-#include "sequence.hpp"
+#include "checking/sequence.hpp"
 
 #include <cstddef>
 #include <stdexcept>

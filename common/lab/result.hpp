@@ -1,7 +1,7 @@
 // What came out of a rung: its checks, its counters, its times, and the state that they amount to.
 #pragma once
 
-#include "sequence.hpp"
+#include "checking/sequence.hpp"
 
 #include <optional>
 #include <string>
@@ -67,7 +67,8 @@ struct Result {
   std::string reason; // one line
   std::string file;   // where to look: the next TODO, or a hazard
   int line = 0;
-  std::string repair_file; // set: the rung is as it was handed out, broken, and the TODO that says so stands here
+  std::string
+      repair_file; // set: the rung is as it was handed out, broken, and the TODO that says so stands here
   int repair_line = 0;
   Diagnosis diagnosis; // the one of its checks that says most
   std::vector<Check> checks;

@@ -186,105 +186,15 @@ void many_pass(const float* input, float* result, std::size_t n, unsigned block)
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  const auto two_a_thread = [](const Size& s) { return 2.0 * s.block; };
-  const auto steps = [](const Size& s) { return lab::log2(s.block); };
-  // An element goes through every step of its block's tree, and each block's sum is added to the result.
-  const auto tree_depth = [](const Size& s) { return lab::log2(s.block) + lab::ceil_div(s.n, s.block); };
-  const auto first_add_depth = [](const Size& s) {
-    return 1 + lab::log2(s.block) + lab::ceil_div(s.n, 2 * std::size_t{s.block});
-  };
-  return lab::main(
-      argc, argv,
-      {lab::Rung("in_place_interleaved")
-           .on(in_place_interleaved)
-           .up_to(two_a_thread)
-           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
-           .promise(lab::equal(
-               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
-           .promise(lab::none(Counter::shared_accesses, "this rung works in global memory, in place"))
-           .promise(lab::none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-           .promise(lab::at_most(
-               Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
-               "each addition of the tree reads two elements, and there are n - 1 additions")),
-       lab::Rung("in_place_sequential")
-           .on(in_place_sequential)
-           .up_to(two_a_thread)
-           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
-           .promise(lab::equal(
-               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
-           .promise(lab::none(Counter::shared_accesses, "this rung works in global memory, in place"))
-           .promise(lab::at_most(
-               Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
-               "working threads are to read neighbouring elements, which share sectors"))
-           .promise(lab::at_most(
-               Counter::divergent_branches, [](const Size& s) { return 2 * lab::log2(s.block); },
-               "the working threads are to be the first ones, so that a whole warp works or none of it"))
-           .promise(lab::fewer_than("in_place_interleaved", Counter::global_load_sectors,
-                                    "contiguous accesses touch fewer sectors"))
-           .promise(lab::fewer_than("in_place_interleaved", Counter::divergent_branches,
-                                    "contiguous threads diverge less")),
-       lab::Rung("one_block_shared")
-           .on(one_block_shared)
-           .up_to(two_a_thread)
-           .depth([](const Size& s) { return 1 + lab::log2(s.block); })
-           .promise(lab::equal(
-               Counter::blocks, [](const Size&) { return 1.0; }, "one block does it all"))
-           .promise(lab::equal(
-               Counter::elements_read, [](const Size& s) { return double(s.n); },
-               "each element is to be read from global memory once; the tree is to work in shared memory")),
-       lab::Rung("interleaved")
-           .on(interleaved)
-           .depth(tree_depth)
-           .promise(lab::at_least(Counter::barriers_per_block, steps, "one step of the tree, one barrier"))
-           .promise(lab::at_least(
-               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
-               "the working threads are to be the multiples of 2 * stride, spread over all warps"))
-           .promise(lab::equal(
-               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-               "one atomic a block brings the block's sum home")),
-       lab::Rung("strided_index")
-           .on(strided_index)
-           .depth(tree_depth)
-           .promise(lab::at_most(
-               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-               "the working threads are to be the first ones of the block, so that whole warps fall idle"))
-           .promise(lab::at_least(
-               Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
-               "thread t is to work on index 2 * stride * t, whose lanes meet in the same banks"))
-           .promise(lab::equal(
-               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-               "one atomic a block brings the block's sum home")),
-       lab::Rung("sequential")
-           .on(sequential)
-           .depth(tree_depth)
-           .promise(lab::none(Counter::bank_conflicts,
-                              "working threads are to use neighbouring places of shared memory"))
-           .promise(lab::at_most(
-               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-               "only inside the last warp may some lanes work and others not"))
-           .promise(lab::equal(
-               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-               "one atomic a block brings the block's sum home")),
-       lab::Rung("first_add")
-           .on(first_add)
-           .depth(first_add_depth)
-           .promise(lab::equal(
-               Counter::blocks,
-               [](const Size& s) { return double(lab::ceil_div(s.n, 2 * std::size_t{s.block})); },
-               "a block covers two elements a thread"))
-           .promise(lab::none(Counter::bank_conflicts,
-                              "working threads are to use neighbouring places of shared memory"))
-           .promise(lab::equal(
-               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-               "one atomic a block brings the block's sum home")),
-       lab::Rung("many_pass")
-           .on(many_pass)
-           .same_bits()
-           .depth([](const Size& s) { return (1 + lab::log2(s.block)) * lab::log_ceil(s.n, 2.0 * s.block); })
-           .promise(
-               lab::none(Counter::atomic_operations, "block sums are to go to memory, one place a block"))
-           .promise(lab::at_most(
-               Counter::launches, [](const Size& s) { return lab::log_ceil(s.n, s.block); },
-               "each pass is to leave one element a block"))});
+  return lab::main(argc, argv,
+                   {
+                       {"in_place_interleaved", in_place_interleaved},
+                       {"in_place_sequential", in_place_sequential},
+                       {"one_block_shared", one_block_shared},
+                       {"interleaved", interleaved},
+                       {"strided_index", strided_index},
+                       {"sequential", sequential},
+                       {"first_add", first_add},
+                       {"many_pass", many_pass},
+                   });
 }

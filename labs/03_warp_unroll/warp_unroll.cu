@@ -90,35 +90,9 @@ void unroll_all(const float* input, float* result, std::size_t n, unsigned block
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  const auto depth = [](const Size& s) {
-    return 1 + lab::log2(s.block) + lab::ceil_div(s.n, 2 * std::size_t{s.block});
-  };
-  const auto one_atomic_a_block = lab::equal(
-      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-      "one atomic a block brings the block's sum home");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("unroll_last_warp")
-           .on(unroll_last_warp)
-           .block_sizes(64, 1024)
-           .depth(depth)
-           .promise(lab::at_most(
-               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 64) + 2; },
-               "the last warp still goes through the loop"))
-           .promise(one_atomic_a_block),
-       lab::Rung("unroll_all")
-           .on(unroll_all)
-           .builds_on("unroll_last_warp")
-           .block_sizes(64, 1024)
-           .depth(depth)
-           .promise(lab::at_most(
-               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 64) + 2; },
-               "the last warp still goes through the loop"))
-           .promise(lab::at_most(
-               Counter::branches,
-               [](const Size& s) { return s.blocks * s.warps() * (lab::log2(s.block / 64) + 5); },
-               "a loop over strides is left in the tree: its steps are to be written out for this block "
-               "size"))
-           .promise(one_atomic_a_block)});
+  return lab::main(argc, argv,
+                   {
+                       {"unroll_last_warp", unroll_last_warp},
+                       {"unroll_all", unroll_all},
+                   });
 }

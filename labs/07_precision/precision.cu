@@ -182,72 +182,13 @@ void fixed_order(const float* input, float* result, std::size_t n, unsigned bloc
   fixed_tree_kernel<<<1, block>>>(sums, result);
 }
 
-// -----------------------------------------------------------------------------------------------------------
-
-// A thread's walk over its elements, and the levels above it: block, blocks of a thread, block.
-double walk(const lab::Size& s) {
-  return lab::ceil_div(s.n, std::size_t{lab::resident_blocks(s.block)} * s.block);
-}
-double levels(const lab::Size& s) {
-  return 2 * lab::log2(s.block) + lab::ceil_div(lab::resident_blocks(s.block), s.block);
-}
-
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  constexpr double u = 0x1p-24;
-  const auto no_atomic = lab::none(Counter::atomic_operations,
-                                   "atomics add in whatever order the blocks come, which no bit survives");
-  const auto two_launches = lab::equal(
-      Counter::launches, [](const Size&) { return 2.0; }, "one launch for the blocks, one that adds them up");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("sequential_float")
-           .on(sequential_float)
-           .meets_stalling()
-           .same_bits()
-           .up_to([](const Size&) { return 0x1p20; }) // one thread: more takes long
-           .promise(lab::equal(
-               Counter::elements_read, [](const Size& s) { return double(s.n); },
-               "each element is to be read once, and added at once"))
-           .promise(lab::none(Counter::shared_accesses, "one thread adds in a register"))
-           .promise(lab::at_most(
-               Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
-               "one thread adds, and the 31 others of its warp have nothing to do")),
-       lab::Rung("tree_float")
-           .on(tree_float)
-           .meets_stalling()
-           .same_bits()
-           .depth([](const Size& s) { return lab::log_ceil(s.n, s.block) * lab::log2(s.block); })
-           .promise(no_atomic)
-           .promise(lab::equal(
-               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block) + 1; },
-               "one barrier a level of the tree, and one before it"))
-           .promise(lab::none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours")),
-       lab::Rung("kahan")
-           .on(accumulate<Kahan>)
-           .meets_stalling()
-           .same_bits()
-           // 2 u for each element on its walk, 1 u where the excess is taken off at the end. The tree loses
-           // nothing but the roundings of what is itself a rounding.
-           .depth([](const Size& s) { return 3 + (4 * walk(s) + levels(s) * levels(s)) * u; })
-           .promise(no_atomic)
-           .promise(two_launches),
-       lab::Rung("double_accumulator")
-           .on(accumulate<InDouble>)
-           .meets_stalling()
-           .same_bits()
-           .depth([](const Size& s) { return 1 + (walk(s) + levels(s)) * 0x1p-29; })
-           .promise(no_atomic)
-           .promise(two_launches)
-           .promise(lab::fewer_than("kahan", Counter::warp_instructions,
-                                    "an addition in double is one instruction where Kahan's takes four")),
-       lab::Rung("fixed_order")
-           .on(fixed_order)
-           .meets_stalling()
-           .same_bits_for_any_block()
-           .depth([](const Size& s) { return lab::ceil_div(s.n, chains) + lab::log2(chains); })
-           .promise(no_atomic)
-           .promise(two_launches)
-           .promise(
-               lab::none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours"))});
+  return lab::main(argc, argv,
+                   {
+                       {"sequential_float", sequential_float},
+                       {"tree_float", tree_float},
+                       {"kahan", accumulate<Kahan>},
+                       {"double_accumulator", accumulate<InDouble>},
+                       {"fixed_order", fixed_order},
+                   });
 }

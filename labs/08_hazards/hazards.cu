@@ -245,7 +245,7 @@ __global__ void index_overflow_kernel(const char* matrix, float* result, int row
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-constexpr int matrix_pitch = 4 << 20, most_rows = 600;
+constexpr int matrix_pitch = 4 << 20; // bytes
 
 // Lays the n elements out as the first column of a matrix. (On the emulator, memory that nobody touches takes
 // no memory.)
@@ -277,102 +277,17 @@ void on_elements(const float* input, float* result, std::size_t n, unsigned bloc
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  // A thread's walk, a tree in each block, an addition for each block.
-  const auto walk_depth = [](const Size& s) {
-    const unsigned blocks = lab::resident_blocks(s.block);
-    return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::log2(s.block) + blocks;
-  };
-  const auto element_depth = [](const Size& s) { return 32.0 + lab::log2(s.block) + lab::ceil_div(s.n, 32); };
-  const auto one_atomic_a_block = lab::equal(
-      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-      "one atomic a block brings the block's sum home");
-  const auto one_atomic_a_warp = lab::equal(
-      Counter::atomic_operations, [](const Size& s) { return s.blocks * s.warps(); },
-      "one atomic a warp brings the warp's value home");
-  const auto one_barrier_a_step = lab::equal(
-      Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block) + 1; },
-      "one barrier after each step, and one before the first");
-  const auto five_shuffles = lab::equal(
-      Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
-      "five shuffles add up a warp");
-  const auto two_stages = lab::equal(
-      Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
-      "five shuffles add up a warp, and five more the warps' sums");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("missing_barrier")
-           .on(on_grid<missing_barrier_kernel>)
-           .broken()
-           .depth(walk_depth)
-           .promise(one_barrier_a_step)
-           .promise(one_atomic_a_block),
-       lab::Rung("divergent_barrier")
-           .on(on_grid<divergent_barrier_kernel>)
-           .broken()
-           .depth(walk_depth)
-           .promise(one_barrier_a_step)
-           .promise(one_atomic_a_block),
-       lab::Rung("unwritten_shared")
-           .on(on_elements<unwritten_shared_kernel>)
-           .broken()
-           .depth(element_depth)
-           .promise(one_barrier_a_step)
-           .promise(one_atomic_a_block),
-       lab::Rung("volatile_tail")
-           .on(on_grid<volatile_tail_kernel>)
-           .broken()
-           .block_sizes(64, 1024)
-           .depth(walk_depth)
-           .promise(lab::equal(
-               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block / 32); },
-               "the last warp needs no barrier of the whole block"))
-           .promise(one_atomic_a_block),
-       lab::Rung("absent_lanes")
-           .on(on_elements<absent_lanes_kernel>)
-           .broken()
-           .depth(element_depth)
-           .promise(five_shuffles)
-           .promise(one_atomic_a_warp),
-       lab::Rung("stale_reads")
-           .on(on_grid<stale_reads_kernel>)
-           .broken()
-           .depth(walk_depth)
-           .promise(two_stages)
-           .promise(one_atomic_a_block)
-           .promise(lab::equal(
-               Counter::shared_load_requests, [](const Size& s) { return s.blocks; },
-               "the warps' sums are to be read from shared memory once")),
-       lab::Rung("across_blocks")
-           .on(across_blocks)
-           .broken()
-           .same_bits()
-           .depth(walk_depth)
-           .promise(lab::at_most(
-               Counter::launches, [](const Size&) { return 2.0; },
-               "a second launch waits for all blocks of the first"))
-           .promise(lab::at_most(
-               Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-               "no more than an atomic a block is needed to know which is the last")),
-       lab::Rung("lost_tail")
-           .on(lost_tail)
-           .broken()
-           .depth(element_depth)
-           .promise(lab::equal(
-               Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.n, s.block)); },
-               "one thread an element, and no block without any"))
-           .promise(two_stages)
-           .promise(one_atomic_a_block),
-       lab::Rung("wrong_identity")
-           .on(wrong_identity)
-           .broken()
-           .with(lab::Operator::max)
-           .promise(five_shuffles)
-           .promise(one_atomic_a_warp),
-       lab::Rung("index_overflow")
-           .on(index_overflow)
-           .broken()
-           .up_to([](const Size&) { return double(most_rows); })
-           .promise(two_stages)
-           .promise(one_atomic_a_block)});
+  return lab::main(argc, argv,
+                   {
+                       {"missing_barrier", on_grid<missing_barrier_kernel>},
+                       {"divergent_barrier", on_grid<divergent_barrier_kernel>},
+                       {"unwritten_shared", on_elements<unwritten_shared_kernel>},
+                       {"volatile_tail", on_grid<volatile_tail_kernel>},
+                       {"absent_lanes", on_elements<absent_lanes_kernel>},
+                       {"stale_reads", on_grid<stale_reads_kernel>},
+                       {"across_blocks", across_blocks},
+                       {"lost_tail", lost_tail},
+                       {"wrong_identity", wrong_identity},
+                       {"index_overflow", index_overflow},
+                   });
 }

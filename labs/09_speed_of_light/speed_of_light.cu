@@ -323,67 +323,12 @@ void champion(const T* input, T* result, std::size_t n, unsigned) {
   reduce(input, result, n, Add());
 }
 
-// ----------------------------------------------------------------------------------------------------------
-
-// For the error bounds: the blocks that add to one value.
-double blocks_of_wave(const lab::Size& s) {
-  const double useful = double(s.n) / 4 / s.block + 1, resident = lab::resident_blocks(s.block);
-  return useful < resident ? useful : resident;
-}
-double blocks_of_champion(const lab::Size& s) {
-  const double useful = double(s.n) / 8192 + 1, most = 64.0 * lab::multiprocessors();
-  return useful < most ? useful : most;
-}
-
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  const auto one_each = [](const Size& s) { return s.blocks; };
-  const auto one = [](const Size&) { return 1.0; };
-  return lab::main(
-      argc, argv,
-      {lab::Rung("vectorised")
-           .on(vectorised)
-           .depth([](const Size& s) { return 13 + double(s.n) / 4 / s.block + 1; })
-           .promise(lab::at_most(
-               Counter::global_load_requests, [](const Size& s) { return double(s.n) / 128 + 4; },
-               "a warp that loads 16 bytes a thread asks once for 128 elements")),
-       lab::Rung("one_wave")
-           .on(one_wave)
-           .depth([](const Size& s) {
-             const double blocks = blocks_of_wave(s);
-             return 14 + double(s.n) / (blocks * s.block) + blocks;
-           })
-           .promise(lab::at_most(
-               Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
-               "blocks beyond those that the GPU holds at once start only when others end"))
-           .promise(lab::at_least(
-               Counter::loads_at_once,
-               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
-               "a thread is to ask for several vectors before it waits for the first"))
-           .promise(lab::equal(Counter::atomic_operations, one_each, "each block adds to the result once")),
-       lab::Rung("last_block")
-           .on(last_block)
-           .depth([](const Size& s) {
-             const double blocks = blocks_of_wave(s);
-             return 26 + double(s.n) / (blocks * s.block) + blocks / s.block;
-           })
-           .promise(lab::equal(Counter::launches, one,
-                               "the block that comes last does what a second launch would"))
-           .promise(lab::equal(Counter::atomic_operations, one_each,
-                               "each block counts itself once, and that is all"))
-           .same_bits(),
-       lab::Rung("champion")
-           .on(champion<float>)
-           .on(champion<double>)
-           .on(champion<int>)
-           .on(champion<unsigned>)
-           .depth([](const Size& s) {
-             const double blocks = blocks_of_champion(s);
-             return 30 + double(s.n) / (blocks * 256) + blocks / 32;
-           })
-           .promise(lab::equal(Counter::launches, one, "everything happens in one launch"))
-           .promise(lab::at_most(Counter::atomic_operations, one_each,
-                                 "each block takes one ticket, and that is all"))
-           .same_bits()
-           .reaches(0.85)});
+  return lab::main(argc, argv,
+                   {
+                       {"vectorised", vectorised},
+                       {"one_wave", one_wave},
+                       {"last_block", last_block},
+                       {"champion", champion<float>, champion<double>, champion<int>, champion<unsigned>},
+                   });
 }

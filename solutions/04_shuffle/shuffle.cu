@@ -85,27 +85,9 @@ void warp_reduce(const int* input, int* result, std::size_t n, unsigned block) {
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  const auto one_store_a_warp = lab::equal(
-      Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-      "each warp is to leave one partial sum in shared memory, no more");
-  const auto one_barrier = lab::equal(
-      Counter::barriers_per_block, [](const Size&) { return 1.0; },
-      "the block is to wait once, between the warps' sums and the first warp's last step");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("warp_shuffle")
-           .on(warp_shuffle)
-           .depth([](const Size& s) { return 11.0 + lab::ceil_div(s.n, 2 * std::size_t{s.block}); })
-           .promise(one_store_a_warp)
-           .promise(one_barrier)
-           .promise(lab::at_least(
-               Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
-               "a warp's 32 values are to be added by five shuffles")),
-       lab::Rung("warp_reduce")
-           .on(warp_reduce)
-           .promises_from(80)
-           .promise(lab::none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
-           .promise(one_store_a_warp)
-           .promise(one_barrier)});
+  return lab::main(argc, argv,
+                   {
+                       {"warp_shuffle", warp_shuffle},
+                       {"warp_reduce", warp_reduce},
+                   });
 }

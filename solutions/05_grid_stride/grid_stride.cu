@@ -186,87 +186,13 @@ void coarsened(const float* input, float* result, std::size_t n, unsigned block)
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  // A thread's walk, then log2(block) steps, then an addition for each block.
-  const auto walk_depth = [](const Size& s) {
-    const unsigned blocks = lab::resident_blocks(s.block);
-    return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::log2(s.block) + blocks;
-  };
-  const auto fits_machine = lab::at_most(
-      Counter::blocks, [](const Size& s) { return double(lab::resident_blocks(s.block)); },
-      "the grid is to fit the machine, whatever n is; each thread walks over the array");
-  const auto one_atomic_a_block = lab::equal(
-      Counter::atomic_operations, [](const Size& s) { return s.blocks; },
-      "one atomic a block brings the block's sum home");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("thread_sums")
-           .on(thread_sums)
-           .same_bits()
-           .depth([](const Size& s) { return double(lab::ceil_div(s.n, s.block) + s.block); })
-           .promise(lab::equal(
-               Counter::blocks, [](const Size&) { return 1.0; }, "one block walks over the whole array"))
-           .promise(lab::none(Counter::atomic_operations, "the CPU adds up the threads' sums"))
-           .promise(lab::none(Counter::shared_accesses, "a thread adds in a register")),
-       lab::Rung("one_thread_folds")
-           .on(one_thread_folds)
-           .depth([](const Size& s) {
-             return double(lab::ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block +
-                           folding_blocks);
-           })
-           .promise(lab::equal(
-               Counter::blocks, [](const Size&) { return double(folding_blocks); },
-               "the grid has 256 blocks"))
-           .promise(one_atomic_a_block)
-           .promise(lab::equal(
-               Counter::barriers_per_block, [](const Size&) { return 1.0; },
-               "the block is to wait once; then thread 0 alone adds up")),
-       lab::Rung("grid_stride_tree")
-           .on(grid_stride_tree)
-           .builds_on("one_thread_folds")
-           .depth(walk_depth)
-           .promise(fits_machine)
-           .promise(one_atomic_a_block)
-           .promise(lab::at_least(
-               Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block); },
-               "one step of the tree, one barrier"))
-           .reaches(0.2),
-       lab::Rung("grid_stride_two_kernels")
-           .on(grid_stride_two_kernels)
-           .builds_on("grid_stride_tree")
-           .same_bits()
-           .depth([](const Size& s) {
-             const unsigned blocks = lab::resident_blocks(s.block);
-             return lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::ceil_div(blocks, s.block) +
-                    2 * lab::log2(s.block);
-           })
-           .promise(
-               lab::none(Counter::atomic_operations, "block sums are to go to memory, one place a block"))
-           .promise(lab::equal(
-               Counter::launches, [](const Size&) { return 2.0; },
-               "one launch for the block sums, and a second one that adds them up"))
-           .reaches(0.2),
-       lab::Rung("grid_stride_shuffle")
-           .on(grid_stride_shuffle)
-           .builds_on("grid_stride_tree")
-           .depth(walk_depth)
-           .promise(fits_machine)
-           .promise(one_atomic_a_block)
-           .promise(lab::equal(
-               Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-               "each warp is to leave one partial sum in shared memory, no more"))
-           .reaches(0.2),
-       lab::Rung("coarsened")
-           .on(coarsened)
-           .depth([](const Size& s) {
-             return 2.0 * coarsening + 10 + lab::ceil_div(s.n, 2 * std::size_t{coarsening} * s.block);
-           })
-           .promise(lab::equal(
-               Counter::blocks,
-               [](const Size& s) {
-                 return double(lab::ceil_div(s.n, 2 * std::size_t{coarsening} * s.block));
-               },
-               "a block covers a tile of 2 * coarsening elements a thread"))
-           .promise(one_atomic_a_block)
-           .reaches(0.2)});
+  return lab::main(argc, argv,
+                   {
+                       {"thread_sums", thread_sums},
+                       {"one_thread_folds", one_thread_folds},
+                       {"grid_stride_tree", grid_stride_tree},
+                       {"grid_stride_two_kernels", grid_stride_two_kernels},
+                       {"grid_stride_shuffle", grid_stride_shuffle},
+                       lab::Implementation("coarsened", coarsened).elements_per_thread(2 * coarsening),
+                   });
 }

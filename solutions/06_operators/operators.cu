@@ -139,37 +139,14 @@ void reduce(const T* input, T* result, std::size_t n, unsigned block) {
   reduce_kernel<Op><<<1, block>>>(of_blocks, result, blocks);
 }
 
-// A rung checks all four types.
-template <class Op>
-lab::Rung rung(const char* name, lab::Operator op) {
-  using lab::Counter, lab::Size;
-  return lab::Rung(name)
-      .on(reduce<Op, float>)
-      .on(reduce<Op, double>)
-      .on(reduce<Op, int>)
-      .on(reduce<Op, unsigned>)
-      .with(op)
-      .same_bits()
-      .depth([](const Size& s) { // a thread's walk over the input, then over the blocks' results
-        const unsigned blocks = lab::resident_blocks(s.block);
-        return double(lab::ceil_div(s.n, std::size_t{blocks} * s.block) + lab::ceil_div(blocks, s.block) +
-                      20);
-      })
-      .promise(lab::none(Counter::atomic_operations, "block results are to go to memory, one place a block"))
-      .promise(lab::equal(
-          Counter::launches, [](const Size&) { return 2.0; }, "the same kernel runs twice"))
-      .promise(lab::equal(
-          Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-          "each warp is to leave one value in shared memory, no more"))
-      .promise(lab::equal(
-          Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
-          "a warp's 32 values are to be combined by five shuffles"));
-}
-
 int main(int argc, char** argv) {
-  using lab::Operator;
-  return lab::main(argc, argv,
-                   {rung<Add>("add", Operator::add), rung<Min>("min", Operator::min).builds_on("add"),
-                    rung<Max>("max", Operator::max).builds_on("add"),
-                    rung<Product>("product", Operator::product).builds_on("add")});
+  return lab::main(
+      argc, argv,
+      {
+          {"add", reduce<Add, float>, reduce<Add, double>, reduce<Add, int>, reduce<Add, unsigned>},
+          {"min", reduce<Min, float>, reduce<Min, double>, reduce<Min, int>, reduce<Min, unsigned>},
+          {"max", reduce<Max, float>, reduce<Max, double>, reduce<Max, int>, reduce<Max, unsigned>},
+          {"product", reduce<Product, float>, reduce<Product, double>, reduce<Product, int>,
+           reduce<Product, unsigned>},
+      });
 }

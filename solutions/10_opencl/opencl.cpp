@@ -6,7 +6,6 @@
 // CPU.
 #include "opencl/opencl.hpp"
 
-using lab::Size;
 using lab::opencl::Local;
 using lab::opencl::Run;
 
@@ -42,17 +41,12 @@ void two_stage(Run& run) {
 }
 
 int main(int argc, char** argv) {
-  const auto one_group = [](const Size& s) { return 2.0 * s.block; };
-  const auto tree = [](const Size& s) { return lab::log2(s.block) + 1; };
-  return lab::opencl::main(
-      argc, argv,
-      {{lab::Rung("modulo_in_place").up_to(one_group).depth(tree), modulo_in_place, true},
-       {lab::Rung("dense_items").up_to(one_group).depth(tree), dense_items, true},
-       {lab::Rung("halving_items").up_to(one_group).depth(tree), halving_items, true},
-       {lab::Rung("across_groups").up_to([](const Size& s) { return 4.0 * s.block; }), across_groups, true,
-        true},
-       {lab::Rung("two_stage").depth([](const Size& s) {
-          return double(lab::ceil_div(s.n, 64 * std::size_t{s.block})) + 2 * lab::log2(s.block) + 64;
-        }),
-        two_stage}});
+  return lab::opencl::main(argc, argv,
+                           {
+                               {"modulo_in_place", modulo_in_place},
+                               {"dense_items", dense_items},
+                               {"halving_items", halving_items},
+                               {"across_groups", across_groups},
+                               {"two_stage", two_stage},
+                           });
 }

@@ -74,41 +74,10 @@ void block_per_row(const float* matrix, float* sums, std::size_t rows, std::size
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Size;
-  const auto reads_once = lab::equal(
-      Counter::elements_read, [](const Size& s) { return double(s.n); },
-      "each element of the matrix is to be read once");
-  const auto contiguous = lab::equal(
-      Counter::sectors_per_request, [](const Size&) { return 4.0; },
-      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
-  return lab::main(
-      argc, argv,
-      {lab::Rung("thread_per_row")
-           .on(thread_per_row)
-           .promise(reads_once)
-           .promise(lab::equal(
-               Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.rows, s.block)); },
-               "one thread a row"))
-           .promise(lab::none(Counter::shuffles, "a thread adds up its row alone"))
-           .promise(lab::none(Counter::shared_accesses, "a thread adds up its row alone")),
-       lab::Rung("warp_per_row")
-           .on(warp_per_row)
-           .depth([](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, 32) : 0) + 5; })
-           .promise(contiguous)
-           .promise(reads_once)
-           .promise(lab::equal(
-               Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
-               "one warp a row, and five shuffles for its 32 sums"))
-           .promise(lab::none(Counter::shared_accesses, "a warp needs no shared memory")),
-       lab::Rung("block_per_row")
-           .on(block_per_row)
-           .depth(
-               [](const Size& s) { return double(s.rows ? lab::ceil_div(s.n / s.rows, s.block) : 0) + 10; })
-           .promise(contiguous)
-           .promise(reads_once)
-           .promise(lab::equal(
-               Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block a row"))
-           .promise(lab::equal(
-               Counter::barriers_per_block, [](const Size&) { return 1.0; },
-               "the block is to wait once, between the warps' sums and the first warp's last step"))});
+  return lab::main(argc, argv,
+                   {
+                       {"thread_per_row", thread_per_row},
+                       {"warp_per_row", warp_per_row},
+                       {"block_per_row", block_per_row},
+                   });
 }

@@ -121,7 +121,7 @@ class Labs(unittest.TestCase):
         page = (ROOT / "docs/handouts/00_start.md").read_text()
         headings = {re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
                     for line in page.splitlines() if line.startswith("#")}  # fmt: skip
-        named = re.findall(r"#([a-z0-9-]+)\"", (ROOT / "common/lab/report.cpp").read_text())
+        named = re.findall(r"#([a-z0-9-]+)\"", (ROOT / "common/lab/reporting/report.cpp").read_text())
         self.assertGreaterEqual(len(named), 9)
         self.assertEqual(set(named) - headings, set())
 

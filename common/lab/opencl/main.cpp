@@ -1,11 +1,12 @@
 // Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
-#include "check.hpp"
+#include "checking/check.hpp"
 #include "command_line.hpp"
-#include "diagnosis.hpp"
+#include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
 #include "opencl/guard.hpp"
-#include "report.hpp"
-#include "source.hpp"
+#include "promises/course.hpp"
+#include "reporting/report.hpp"
+#include "source/source_file.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +15,11 @@
 
 namespace lab::opencl {
 namespace {
+
+struct Rung {
+  lab::Rung what;
+  void (*reduce)(Run& run);
+};
 
 constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;
 constexpr int most_tries = 2000;
@@ -47,6 +53,13 @@ struct Tried {
   bool right = false;
 };
 
+// What the rung reduces, and how: there is no host function of CUDA's to say it.
+Variant variant_of(const Rung& rung) {
+  Variant variant;
+  variant.type = Type::float32, variant.in_place = rung.what.overwrites_input;
+  return variant;
+}
+
 // One run on one input.
 Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order order = Order::as_it_comes) {
   Tried tried;
@@ -60,14 +73,15 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   tried.got = ran.result, tried.groups = std::max<std::size_t>(ran.groups, 1);
   const Reference reference = reduce(input, 0, given.n);
   const double most = given.n > 0 ? static_cast<double>(given.n) - 1 : 0;
-  const double depth =
-      rung.what.error_depth ? std::min(rung.what.error_depth(Size{given.n, given.block, 0, 1}), most) : most;
+  const double depth = rung.what.error_depth
+                           ? std::min(rung.what.error_depth(rung.what.size(given.n, given.block)), most)
+                           : most;
   const double allowed = tolerance(input, reference, depth), error = std::abs(tried.got - reference.value);
   tried.right = allowed == 0 ? tried.got == reference.value : error <= allowed;
   tried.check.ok = tried.right;
   if (!tried.right) {
     tried.check.message = fmt::format("expected {:.9g}, got {:.9g}", reference.value, tried.got);
-  } else if (!rung.in_place && after != values) {
+  } else if (!rung.what.overwrites_input && after != values) {
     tried.check.ok = false, tried.check.message = "the input was changed";
   } else if (allowed > 0) {
     tried.check.message = fmt::format("error {:.3g}, bound {:.3g}", error, allowed);
@@ -87,7 +101,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
 }
 
 void check_right(const Rung& rung, const Device& device, const Options& options, Result& result) {
-  const Variant variant{Type::float32, rung.in_place, false, nullptr, nullptr};
+  const Variant variant = variant_of(rung);
   for (const Case& given : cases_for(rung.what, variant, options)) {
     if (given.offset != 0) continue; // a buffer starts where OpenCL puts it
     if (given.block > device.largest_group) continue;
@@ -100,7 +114,7 @@ void check_right(const Rung& rung, const Device& device, const Options& options,
 
 // What is right with the items of a group in one order only is right by luck. In words, where it is.
 std::string luck_of(const Rung& rung, const Device& device, const Options& options) {
-  const Variant variant{Type::float32, rung.in_place, false, nullptr, nullptr};
+  const Variant variant = variant_of(rung);
   for (const Case& given : cases_for(rung.what, variant, options)) {
     if (given.kind != Kind::exact || given.offset != 0 || given.block > device.largest_group) continue;
     const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
@@ -118,7 +132,7 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
 // Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
 void check_wrong(const Rung& rung, const Options& options, Result& result) {
   const unsigned group = block_for(rung.what, options);
-  const std::size_t most = static_cast<std::size_t>(rung.what.max_n(Size{0, group}));
+  const std::size_t most = rung.what.most_elements(group);
   const Case alone{Kind::exact, std::size_t{2} * group, 1, group, 0};
   const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
   Tried tried = try_case(rung, alone, small);
@@ -165,7 +179,7 @@ public:
       results_.push_back(result_of(rung));
       if (!options_.json && !options_.tap) {
         print_text(results_.back(), options_);
-        if (rung.wrong_on_purpose && results_.back().state == State::pass) {
+        if (rung.what.cannot_be_right && results_.back().state == State::pass) {
           fmt::print("    {}\n", results_.back().checks.back().message);
         }
       }
@@ -220,9 +234,9 @@ private:
     const auto has_failed = [](const Check& c) { return !c.ok; };
     try {
       const Guard guard(rung.what.name, options_);
-      rung.wrong_on_purpose ? check_wrong(rung, options_, result)
-                            : check_right(rung, device_, options_, result);
-      if (!rung.wrong_on_purpose && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
+      rung.what.cannot_be_right ? check_wrong(rung, options_, result)
+                                : check_right(rung, device_, options_, result);
+      if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         luck = luck_of(rung, device_, options_);
     } catch (const Error& error) {
       result.checks.push_back(
@@ -263,20 +277,21 @@ private:
 
 } // namespace
 
-int main(int argc, char** argv, std::initializer_list<Rung> list, const char* source) {
-  const std::span<const Rung> rungs(list.begin(), list.size());
-  std::vector<lab::Rung> plain;
-  for (const Rung& rung : rungs) plain.push_back(rung.what);
+int main(int argc, char** argv, std::initializer_list<Implementation> named, const char* source) {
   std::string path = find_source(source);
-  const std::string lab = path.substr(0, path.find_last_of('/'));
+  const std::string lab = lab_of(path);
   path.replace(path.rfind(".cpp"), 4, ".cl");
   bool tap = false;
   try {
-    const std::optional<Options> options =
-        parse_command_line(argc, argv, lab.substr(lab.find_last_of('/') + 1), plain);
+    std::vector<lab::Implementation> names;
+    for (const Implementation& each : named) names.emplace_back(each.rung, Variant{});
+    const std::vector<lab::Rung> plain = with_promises(lab, names);
+    std::vector<Rung> rungs;
+    for (std::size_t i = 0; i < plain.size(); ++i) rungs.push_back({plain[i], named.begin()[i].reduce});
+    const std::optional<Options> options = parse_command_line(argc, argv, lab, plain);
     if (!options) return 0;
     tap = options->tap;
-    return Program(*options, {lab.substr(lab.find_last_of('/') + 1), path}, rungs, plain).run_all();
+    return Program(*options, {lab, path}, rungs, plain).run_all();
   } catch (const NoDevice& missing) {
     if (tap) return print_tap_skip(missing.what()), 0;
     fmt::print(stderr, "{}\n", missing.what());

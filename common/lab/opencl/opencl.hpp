@@ -34,7 +34,7 @@ public:
 
   const cl_mem input, result;
   const std::size_t n;
-  const std::size_t group; // work-items a work-group
+  const std::size_t group; // work-items per work-group
 
   // Memory for so many partial sums, given back after the run.
   cl_mem scratch(std::size_t floats);
@@ -48,15 +48,14 @@ private:
   int scratch_count_ = 0;
 };
 
-struct Rung {
-  lab::Rung what;
+// A rung by its name, with its host function.
+struct Implementation {
+  const char* rung;
   void (*reduce)(Run& run);
-  bool in_place = false;
-  // Not a rung to get right: it cannot be. It is run until its result is wrong.
-  bool wrong_on_purpose = false;
 };
 
 // As lab::main. `source` is the lab's .cpp; its .cl lies beside it.
-int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source = __builtin_FILE());
+int main(int argc, char** argv, std::initializer_list<Implementation> rungs,
+         const char* source = __builtin_FILE());
 
 } // namespace lab::opencl

@@ -1,0 +1,119 @@
+#include "checking/profile.hpp"
+
+#include "device.hpp"
+
+#include "runtime/warpfold_emulator.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace lab {
+namespace {
+
+template <class Function>
+Function* look_up(const char* name) {
+  void* symbol = dlsym(RTLD_DEFAULT, name);
+  if (!symbol) throw std::runtime_error(std::string("the emulator in use has no ") + name + "; rebuild it");
+  return reinterpret_cast<Function*>(symbol);
+}
+
+Hazard hazard_from(const nlohmann::ordered_json& json) {
+  Hazard hazard;
+  hazard.kind = json.value("kind", "");
+  const auto path_of = [&json](const char* key) {
+    return std::filesystem::path(json.value(key, "")).lexically_normal().string();
+  };
+  hazard.file = path_of("file");
+  hazard.line = json.value("line", 0);
+  hazard.other_file = path_of("other_file");
+  hazard.other_line = json.value("other_line", 0);
+  hazard.message = json.value("message", "");
+  hazard.why = json.value("why", "");
+  hazard.advice = json.value("advice", "");
+  hazard.read = json.value("read", "");
+  return hazard;
+}
+
+} // namespace
+
+Recorded record(const std::function<void()>& run) {
+  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+  run();
+  Recorded recorded;
+  recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
+  const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
+  recorded.profile.launches = report.at("launches").size();
+  if (recorded.profile.launches != 0)
+    for (const auto& [key, value] : report.at("total").items())
+      recorded.profile.totals.emplace_back(key, value.get<double>());
+  for (const auto& hazard : report.at("hazards"))
+    if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
+  return recorded;
+}
+
+void check_all_hazards() {
+  if (std::getenv("WARPFOLD_CHECKS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
+}
+
+void limit_steps(std::size_t warp_instructions) {
+  if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
+  const std::string value = std::to_string(warp_instructions);
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
+}
+
+void protect_input(const void* begin, std::size_t bytes) {
+  if (on_emulator()) look_up<decltype(warpfold_emulator_input)>("warpfold_emulator_input")(begin, bytes);
+}
+
+void name_memory(const void* begin, const std::string& name) {
+  if (on_emulator()) look_up<decltype(warpfold_emulator_name)>("warpfold_emulator_name")(begin, name.c_str());
+}
+
+double Profile::total(std::string_view key) const {
+  for (const auto& [name, value] : totals) {
+    if (name == key) return value;
+  }
+  return 0;
+}
+
+double value_of(Counter counter, const Profile& profile, Type type) {
+  const auto t = [&profile](std::string_view key) { return profile.total(key); };
+  const auto launches = static_cast<double>(profile.launches);
+  const auto element = static_cast<double>(size_of(type));
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return static_cast<double>(__VA_ARGS__);
+#include "promises/promised_counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  static_cast<void>(element);
+  return launches;
+}
+
+std::string_view name_of(Counter counter) {
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return #name;
+#include "promises/promised_counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  return "";
+}
+
+std::string_view noun_of(Counter counter) {
+  switch (counter) {
+#define WARPFOLD_COUNTER(name, noun, ...)                                                                    \
+  case Counter::name:                                                                                        \
+    return noun;
+#include "promises/promised_counters.def"
+#undef WARPFOLD_COUNTER
+  }
+  return "";
+}
+
+} // namespace lab

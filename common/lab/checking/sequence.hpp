@@ -1,0 +1,70 @@
+// The inputs that rungs are checked with, and what their reduction must be.
+//
+// Exact inputs: integers so chosen that the sum of magnitudes stays below 2^24 (with what the outputs are
+// poisoned with), so every partial sum in every order is exact in float and the result must be equal to the
+// bit. Neighbours differ as long as that budget allows it, so that a lost, doubled or swapped element shows.
+// Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
+// explains.
+// Stalling inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at 2^24.
+// Quarters: 2^24 and then quarters. What an addition loses is a small part of what the next float up is away,
+// so a compensation that forgets what it had before shows. Lone ones: 2^24, a one at each power of two, and
+// zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most that a
+// level can lose.
+#pragma once
+
+#include "promises/rung.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+enum class Kind { exact, rounding, stalling, quarters, lone_ones };
+
+std::size_t size_of(Type type);
+std::string_view name_of(Type type);
+std::string_view name_of(Operator op);
+std::string_view name_of(Kind kind);
+// Half the distance from 1 to the next number: the relative error of one operation. 0 for integers.
+double unit_roundoff(Type type);
+
+// n values: `period` of them, then the same again and again. Stored as the type's own bytes.
+struct Sequence {
+  Type type{};
+  Kind kind{};
+  Operator op{};
+  std::size_t n = 0, period = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::byte> values;
+
+  double operator[](std::size_t i) const; // element i < n, exactly
+};
+
+Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed);
+
+// What the elements first, first + step, ... below last (and below n) reduce to.
+struct Reference {
+  double value = 0;     // exact for exact inputs; else compensated, good to about 2^-100 of the magnitude
+  double magnitude = 0; // sum of magnitudes
+};
+Reference reduce(const Sequence& input, std::size_t first, std::size_t last);
+
+double identity(Type type, Operator op);
+double apply(Operator op, double a, double b);
+
+// How far a sum of `input` may be from the reference when no element went through more than `depth`
+// additions.
+double tolerance(const Sequence& input, const Reference& reference, double depth);
+
+// The value of one element of `type` at `bytes`, and back.
+double load_value(Type type, const void* bytes);
+void store_value(Type type, double value, void* bytes);
+
+// What outputs are filled with before a launch: for exact inputs a number that keeps sums exact, so that a
+// result that was added to it is recognised; for rounding inputs a NaN (in integer types: all bits set).
+double poison(Type type, Kind kind);
+
+} // namespace lab

@@ -1,0 +1,136 @@
+#include "checking/technique.hpp"
+
+#include "checking/check.hpp"
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace lab {
+namespace {
+
+// What is profiled: so many elements, in so many rows (0: the rung has no rows, or any will do).
+struct Shape {
+  std::size_t n, rows;
+};
+
+// A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
+// smaller than one of a thread an element.
+constexpr Shape vectors[] = {{std::size_t{1} << 18, 0}, {100003, 0}};
+// Tall, square and wide. Rows of whole sectors: no load can do with less than it asks for.
+constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};
+
+std::span<const Shape> shapes_for(const Variant& variant) {
+  return variant.by_rows ? std::span<const Shape>(matrices) : std::span<const Shape>(vectors);
+}
+
+std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
+  const std::size_t most = rung.most_elements(block);
+  if (!rung.max_n) return n;
+  return n % 2 == 0 ? std::min(n, most) : std::min(n, most - most / 8 - 1);
+}
+
+std::string number(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+}
+
+const Rung* find(std::span<const Rung* const> rungs, std::string_view name) {
+  for (const Rung* rung : rungs) {
+    if (name == rung->name) return rung;
+  }
+  return nullptr;
+}
+
+} // namespace
+
+Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
+                      std::uint64_t seed, std::optional<std::size_t> asked_rows) {
+  block = std::clamp(block, rung.min_block, rung.max_block);
+  n = limited(rung, n, block);
+  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
+  DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
+  upload(input, data.data());
+  fill_poison(variant.type, Kind::exact, rows, result.data());
+  Recorded recorded = record([&] {
+    ScratchRun scratch_run;
+    launch_and_wait(variant, {data.data(), result.data(), rows > 0 ? n / rows * rows : 0, rows, block});
+  });
+  recorded.profile.n = rows > 0 ? n / rows * rows : 0;
+  recorded.profile.rows = rows;
+  recorded.profile.block = block;
+  return recorded;
+}
+
+Check judge_promise(const Promise& promise, double measured, double bound) {
+  Check check;
+  check.name = fmt::format("technique: {}", noun_of(promise.counter));
+  const char* words = "expected";
+  switch (promise.relation) {
+  case Promise::Relation::equal:
+    check.ok = std::abs(measured - bound) < 1e-6 * std::max(1.0, bound);
+    break;
+  case Promise::Relation::at_most:
+    check.ok = measured <= bound + 1e-9, words = "or fewer expected";
+    break;
+  case Promise::Relation::at_least:
+    check.ok = measured >= bound - 1e-9, words = "or more expected";
+    break;
+  case Promise::Relation::fewer_than_rung:
+    check.ok = measured < bound;
+    break;
+  }
+  if (promise.relation == Promise::Relation::fewer_than_rung) {
+    check.message = fmt::format("{} {}, fewer than the {} of {} expected", number(measured),
+                                noun_of(promise.counter), number(bound), promise.other_rung);
+  } else {
+    check.message =
+        fmt::format("{} {}, {} {}", number(measured), noun_of(promise.counter), number(bound), words);
+  }
+  if (!check.ok && *promise.lesson) check.message += fmt::format(": {}", promise.lesson);
+  return check;
+}
+
+std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const> filled,
+                                   const Options& options) {
+  std::vector<Check> checks;
+  if (rung.promise_count == 0) return checks;
+  if (device().compute_capability < rung.promise_capability) {
+    checks.push_back({"technique",
+                      true,
+                      true,
+                      fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
+                                  rung.promise_capability / 10, rung.promise_capability % 10,
+                                  device().compute_capability / 10, device().compute_capability % 10),
+                      {}});
+    return checks;
+  }
+  const unsigned block = block_for(rung, options);
+  const Variant& variant = rung.variants[0];
+  for (const auto& [n, rows] : shapes_for(variant)) {
+    const Recorded mine = profile_rung(rung, variant, n, block, options.seed, rows);
+    const Size size = rung.size(mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows);
+    for (int i = 0; i < rung.promise_count; ++i) {
+      const Promise& promise = rung.promises[i];
+      double bound = 0;
+      if (promise.other_rung) {
+        const Rung* other = find(filled, promise.other_rung);
+        if (!other) continue; // not filled yet: nothing to compare with
+        bound = value_of(promise.counter,
+                         profile_rung(*other, other->variants[0], n, block, options.seed, rows).profile,
+                         other->variants[0].type);
+      } else {
+        bound = promise.bound(size);
+      }
+      Check check = judge_promise(promise, value_of(promise.counter, mine.profile, variant.type), bound);
+      check.name += variant.by_rows ? fmt::format(", {} rows of {}", rows, n / rows)
+                                    : fmt::format(", n = {}", mine.profile.n);
+      checks.push_back(check);
+    }
+    if (std::any_of(checks.begin(), checks.end(), [](const Check& check) { return !check.ok; })) break;
+  }
+  return checks;
+}
+
+} // namespace lab

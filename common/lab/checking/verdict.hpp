@@ -1,0 +1,21 @@
+// What was found out about a rung, and the state that it amounts to.
+#pragma once
+
+#include "result.hpp"
+
+namespace lab {
+
+struct Findings {
+  std::vector<Check> checks; // of its results
+  std::vector<Hazard> hazards;
+  std::vector<Check> technique; // of its promises
+  std::string slow;             // "", or how far it stays below the bandwidth that it promises
+  std::optional<Profile> profile;
+  std::optional<Timing> timing;
+  bool device_lost = false; // nothing more can be run in this process
+};
+
+// The first of these decides: a wrong result, a hazard, a broken promise, too little speed.
+Result verdict_on(std::string rung, Findings findings);
+
+} // namespace lab

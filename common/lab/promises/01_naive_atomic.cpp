@@ -1,0 +1,13 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+
+std::vector<Rung> naive_atomic() {
+  return {Rung("naive_atomic")
+              .promise(equal(
+                  Counter::atomic_operations, [](const Size& s) { return double(s.n); },
+                  "every element is to be added to the result by one atomic of its own thread"))
+              .promise(none(Counter::shared_accesses, "this rung works without shared memory"))};
+}
+
+} // namespace lab::promises

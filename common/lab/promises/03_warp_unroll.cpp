@@ -1,0 +1,33 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+namespace {
+
+Promise few_barriers() {
+  return at_most(
+      Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 2; },
+      "the last warp still goes through the loop");
+}
+
+} // namespace
+
+std::vector<Rung> warp_unroll() {
+  return {Rung("unroll_last_warp")
+              .block_sizes(64, 1024)
+              .depth(depth_of_first_add)
+              .promise(few_barriers())
+              .promise(one_atomic_per_block()),
+          Rung("unroll_all")
+              .builds_on("unroll_last_warp")
+              .block_sizes(64, 1024)
+              .depth(depth_of_first_add)
+              .promise(few_barriers())
+              .promise(at_most(
+                  Counter::branches,
+                  [](const Size& s) { return s.blocks * s.warps() * (log2(s.block / 64) + 5); },
+                  "a loop over strides is left in the tree: its steps are to be written out for this block "
+                  "size"))
+              .promise(one_atomic_per_block())};
+}
+
+} // namespace lab::promises

@@ -1,0 +1,66 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+namespace {
+
+constexpr unsigned folding_blocks = 256;
+
+// Blocks that it takes where each covers a tile.
+std::size_t tiles(const Size& s) {
+  return ceil_div(s.n, std::size_t{s.elements_per_thread} * s.block);
+}
+
+} // namespace
+
+std::vector<Rung> grid_stride() {
+  return {
+      Rung("thread_sums")
+          .same_bits()
+          .depth([](const Size& s) { return double(ceil_div(s.n, s.block) + s.block); })
+          .promise(equal(Counter::blocks, one, "one block walks over the whole array"))
+          .promise(none(Counter::atomic_operations, "the CPU adds up the threads' sums"))
+          .promise(none(Counter::shared_accesses, "a thread adds in a register")),
+      Rung("one_thread_folds")
+          .depth([](const Size& s) {
+            return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block + folding_blocks);
+          })
+          .promise(equal(
+              Counter::blocks, [](const Size&) { return double(folding_blocks); }, "the grid has 256 blocks"))
+          .promise(one_atomic_per_block())
+          .promise(equal(Counter::barriers_per_block, one,
+                         "the block is to wait once; then thread 0 alone adds up")),
+      Rung("grid_stride_tree")
+          .builds_on("one_thread_folds")
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(one_atomic_per_block())
+          .promise(a_barrier_for_each_step())
+          .reaches(0.2),
+      Rung("grid_stride_two_kernels")
+          .builds_on("grid_stride_tree")
+          .same_bits()
+          .depth([](const Size& s) {
+            return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 2 * log2(s.block);
+          })
+          .promise(no_atomic_for_block_sums())
+          .promise(equal(
+              Counter::launches, [](const Size&) { return 2.0; },
+              "one launch for the block sums, and a second one that adds them up"))
+          .reaches(0.2),
+      Rung("grid_stride_shuffle")
+          .builds_on("grid_stride_tree")
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(one_atomic_per_block())
+          .promise(one_store_per_warp())
+          .reaches(0.2),
+      Rung("coarsened")
+          .depth([](const Size& s) { return s.elements_per_thread + 10.0 + tiles(s); })
+          .promise(equal(
+              Counter::blocks, [](const Size& s) { return double(tiles(s)); },
+              "a block covers a tile of 2 * coarsening elements per thread"))
+          .promise(one_atomic_per_block())
+          .reaches(0.2)};
+}
+
+} // namespace lab::promises

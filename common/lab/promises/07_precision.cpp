@@ -1,0 +1,77 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+namespace {
+
+constexpr unsigned chains = 1 << 16; // of fixed_order
+
+// The levels above a thread's walk over its elements: block, blocks of a thread, block.
+double levels(const Size& s) {
+  return 2 * log2(s.block) + ceil_div(resident_blocks(s.block), s.block);
+}
+
+Promise no_atomic() {
+  return none(Counter::atomic_operations,
+              "atomics add in whatever order the blocks come, so the last bits differ from run to run");
+}
+Promise two_launches() {
+  return equal(
+      Counter::launches, [](const Size&) { return 2.0; },
+      "one launch for the blocks, and one that adds up their sums");
+}
+Promise halving_stride() {
+  return none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours");
+}
+
+} // namespace
+
+std::vector<Rung> precision() {
+  return {Rung("sequential_float")
+              .meets_stalling()
+              .same_bits()
+              .up_to([](const Size&) { return 0x1p20; }) // one thread: more takes long
+              .promise(equal(
+                  Counter::elements_read, [](const Size& s) { return double(s.n); },
+                  "each element is to be read once, and added at once"))
+              .promise(none(Counter::shared_accesses, "one thread adds in a register"))
+              .promise(at_most(
+                  Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
+                  "one thread adds, and the 31 others of its warp have nothing to do")),
+          Rung("tree_float")
+              .meets_stalling()
+              .same_bits()
+              .depth([](const Size& s) { return log_ceil(s.n, s.block) * log2(s.block); })
+              .promise(no_atomic())
+              .promise(equal(
+                  Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
+                  "one barrier for each level of the tree, and one before it"))
+              .promise(halving_stride()),
+          Rung("kahan")
+              .meets_stalling()
+              .same_bits()
+              // 2 u for each element on its walk, 1 u where the excess is taken off at the end. The tree
+              // loses nothing but the roundings of what is itself a rounding.
+              .depth([](const Size& s) {
+                constexpr double u = 0x1p-24;
+                return 3 + (4 * elements_of_walk(s) + levels(s) * levels(s)) * u;
+              })
+              .promise(no_atomic())
+              .promise(two_launches()),
+          Rung("double_accumulator")
+              .meets_stalling()
+              .same_bits()
+              .depth([](const Size& s) { return 1 + (elements_of_walk(s) + levels(s)) * 0x1p-29; })
+              .promise(no_atomic())
+              .promise(two_launches())
+              .promise(fewer_than("kahan", Counter::warp_instructions,
+                                  "an addition in double is one instruction where Kahan's takes four")),
+          Rung("fixed_order")
+              .meets_stalling()
+              .same_bits_for_any_block()
+              .depth([](const Size& s) { return ceil_div(s.n, chains) + log2(chains); })
+              .promise(no_atomic())
+              .promise(two_launches())
+              .promise(halving_stride())};
+}
+
+} // namespace lab::promises

@@ -1,0 +1,48 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+namespace {
+
+std::size_t columns(const Size& s) {
+  return s.rows ? s.n / s.rows : 0;
+}
+
+Promise reads_once() {
+  return equal(
+      Counter::elements_read, [](const Size& s) { return double(s.n); },
+      "each element of the matrix is to be read once");
+}
+Promise contiguous() {
+  return equal(
+      Counter::sectors_per_request, [](const Size&) { return 4.0; },
+      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+}
+
+} // namespace
+
+std::vector<Rung> row_sums() {
+  return {Rung("thread_per_row")
+              .promise(reads_once())
+              .promise(equal(
+                  Counter::blocks, [](const Size& s) { return double(ceil_div(s.rows, s.block)); },
+                  "one thread per row"))
+              .promise(none(Counter::shuffles, "a thread adds up its row alone"))
+              .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
+          Rung("warp_per_row")
+              .depth([](const Size& s) { return double(ceil_div(columns(s), 32)) + 5; })
+              .promise(contiguous())
+              .promise(reads_once())
+              .promise(equal(
+                  Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
+                  "one warp per row, and five shuffles for its 32 sums"))
+              .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
+          Rung("block_per_row")
+              .depth([](const Size& s) { return double(ceil_div(columns(s), s.block)) + 10; })
+              .promise(contiguous())
+              .promise(reads_once())
+              .promise(equal(
+                  Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row"))
+              .promise(one_barrier_between_warps())};
+}
+
+} // namespace lab::promises

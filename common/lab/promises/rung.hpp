@@ -1,0 +1,152 @@
+// What a rung promises to be and to do, and what a bound may depend on.
+//
+// The promises of a lab's rungs stand in one file beside this one, which labs/ and solutions/ share:
+//
+//   std::vector<Rung> naive_atomic() {
+//     return {Rung("naive_atomic")
+//                 .promise(equal(Counter::atomic_operations, [](const Size& s) { return double(s.n); },
+//                 "..."))};
+//   }
+#pragma once
+
+#include "lab.hpp"
+
+namespace lab {
+
+enum class Operator { add, min, max, product };
+
+// What a bound may depend on.
+struct Size {
+  std::size_t n = 0;                // elements that were reduced
+  unsigned block = 0;               // threads per block that the rung was asked for
+  double blocks = 0;                // blocks that ran, all launches together (0 where nothing has run yet)
+  std::size_t rows = 1;             // results; n / rows elements go into each
+  unsigned elements_per_thread = 0; // where the lab's main() gives it
+  unsigned warps() const { return (block + 31) / 32; }
+};
+using Formula = double (*)(const Size&);
+
+// For bounds. log2 of a power of two; the least k with base^k >= n, but 1 at least.
+constexpr double log2(unsigned power_of_two) {
+  double steps = 0;
+  for (; power_of_two > 1; power_of_two /= 2) ++steps;
+  return steps;
+}
+constexpr double log_ceil(std::size_t n, double base) {
+  double k = 1;
+  for (double reach = base; reach < static_cast<double>(n); reach *= base) ++k;
+  return k;
+}
+
+// What can be counted while a rung runs. promised_counters.def names each and says how it is read from the
+// emulator's report.
+enum class Counter {
+#define WARPFOLD_COUNTER(name, ...) name,
+#include "promises/promised_counters.def"
+#undef WARPFOLD_COUNTER
+};
+
+// What a rung promises to do: a counter held against a bound, or against what another rung of the same lab
+// does. `lesson` says to the student what a broken promise means; it completes the sentence "<measured>,
+// <bound> expected: ".
+struct Promise {
+  enum class Relation { equal, at_most, at_least, fewer_than_rung };
+  Counter counter{};
+  Relation relation{};
+  Formula bound = nullptr;
+  const char* other_rung = nullptr;
+  const char* lesson = "";
+};
+
+inline Promise equal(Counter counter, Formula bound, const char* lesson) {
+  return {counter, Promise::Relation::equal, bound, nullptr, lesson};
+}
+inline Promise at_most(Counter counter, Formula bound, const char* lesson) {
+  return {counter, Promise::Relation::at_most, bound, nullptr, lesson};
+}
+inline Promise at_least(Counter counter, Formula bound, const char* lesson) {
+  return {counter, Promise::Relation::at_least, bound, nullptr, lesson};
+}
+inline Promise none(Counter counter, const char* lesson) {
+  return {counter, Promise::Relation::equal, [](const Size&) { return 0.0; }, nullptr, lesson};
+}
+inline Promise fewer_than(const char* other_rung, Counter counter, const char* lesson) {
+  return {counter, Promise::Relation::fewer_than_rung, nullptr, other_rung, lesson};
+}
+
+// One way to reduce.
+class Rung {
+public:
+  explicit Rung(const char* rung_name) : name(rung_name) {}
+
+  Rung& on(const Variant& variant) {
+    if (variant_count < max_variants) variants[variant_count] = variant;
+    return ++variant_count, *this; // one too many is reported by lab::main
+  }
+  Rung& with(Operator operation) { return op = operation, *this; }
+  // Uses what this rung's regions hold: as long as those are to be filled, so is this one.
+  Rung& builds_on(const char* rung) { return base = rung, *this; }
+  Rung& up_to(Formula elements) { return max_n = elements, *this; }
+  Rung& block_sizes(unsigned smallest, unsigned largest) {
+    return min_block = smallest, max_block = largest, *this;
+  }
+  // The longest chain of additions that an element goes through; the rounding error is at most this many unit
+  // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section
+  // 4.2). A product is off by one for each of its n - 1 roundings, whatever the order: this is for sums.
+  Rung& depth(Formula additions) { return error_depth = additions, *this; }
+  Rung& promise(const Promise& kept) {
+    if (promise_count < max_promises) promises[promise_count] = kept;
+    return ++promise_count, *this; // likewise
+  }
+  // The same bits from the same input, however often it runs.
+  Rung& same_bits() { return deterministic = true, *this; }
+  // And with any number of threads per block.
+  Rung& same_bits_for_any_block() { return deterministic = any_block = true, *this; }
+  // Checked on more inputs, made to trouble a sum with 2^24 and small terms: see sequence.hpp, stalling.
+  Rung& meets_stalling() { return stalling = true, *this; }
+  // Handed out with a mistake in its regions, which the student finds and repairs.
+  Rung& broken() { return to_repair = true, *this; }
+  // Promises hold on devices of this compute capability (80 for 8.0) and above only.
+  Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
+  // On a GPU: at least this share of the read bandwidth that the same run measures, for 2^28 elements.
+  Rung& reaches(double share_of_bandwidth) { return least_bandwidth = share_of_bandwidth, *this; }
+  // In OpenCL, where the host function's signature does not tell: the input may be overwritten.
+  Rung& in_place() { return overwrites_input = true, *this; }
+  // In OpenCL: not a rung to get right, since it cannot be. It is run until its result is wrong.
+  Rung& wrong_on_purpose() { return cannot_be_right = true, *this; }
+
+  Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1) const {
+    return {n, block, blocks, rows, elements_per_thread};
+  }
+  // With so many threads per block.
+  std::size_t most_elements(unsigned block) const {
+    return max_n ? static_cast<std::size_t>(max_n(size(0, block))) : static_cast<std::size_t>(-1);
+  }
+
+  static constexpr int max_variants = Implementation::max_variants, max_promises = 8;
+  const char* name;
+  Variant variants[max_variants];
+  int variant_count = 0;
+  unsigned elements_per_thread = 0; // as the lab's main() gives it
+  Operator op = Operator::add;
+  const char* base = nullptr;
+  Formula max_n = nullptr; // null: any n
+  unsigned min_block = 32, max_block = 1024;
+  Formula error_depth = nullptr; // null: n - 1
+  Promise promises[max_promises];
+  int promise_count = 0;
+  bool deterministic = false, any_block = false, stalling = false, to_repair = false;
+  bool overwrites_input = false, cannot_be_right = false;
+  int promise_capability = 0;
+  double least_bandwidth = 0;
+};
+
+// What a rung of the course promises, without a host function, and its first promise on a counter. For
+// programs with variations of it, as the tests' mutants are. Throw std::invalid_argument where there is none.
+Rung promised(const char* lab, const char* rung);
+Promise promised(const char* lab, const char* rung, Counter counter);
+
+// As lab::main of lab.hpp, for rungs that bring their own promises along.
+int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source = __builtin_FILE());
+
+} // namespace lab

@@ -1,0 +1,40 @@
+// What a lab program prints: text for people, TAP for Meson, JSON for programs.
+#pragma once
+
+#include "command_line.hpp"
+#include "result.hpp"
+#include "source/regions.hpp"
+
+#include <span>
+
+namespace lab {
+
+// What is the same for every result of a run.
+struct Heading {
+  std::string lab, source;
+};
+
+// The rungs and what is still to be filled.
+void print_list(const Heading& heading, std::span<const Rung> rungs, const std::vector<Region>& regions,
+                bool json);
+
+// As "wrong", "off-technique", with what a reader does next.
+void print_text(const Result& result, const Options& options);
+
+// One rung's checks, each a TAP point.
+void print_tap(const Result& result, bool todo_fails);
+// Several rungs, each a TAP point.
+void print_tap(std::span<const Result> results, bool todo_fails);
+// Nothing could be run.
+void print_tap_skip(std::string_view reason);
+
+// {"lab", "source", "device", "rungs": [...]}; `more` are JSON texts of the same shape whose rungs are
+// appended.
+void print_json(const Heading& heading, std::span<const Result> results, std::span<const std::string> more);
+
+// Rungs out of such a JSON text: name, state, reason, place, checks.
+std::vector<Result> results_from_json(std::string_view text);
+
+bool is_failure(State state, bool todo_fails);
+
+} // namespace lab

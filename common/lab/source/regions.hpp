@@ -1,0 +1,44 @@
+// The marked regions of a lab's source: what a student fills.
+//
+//   // BEGIN warp_shuffle
+//   // TODO: Add up the warp's values by shuffles (3 lines).
+//   // END warp_shuffle
+//
+// A region that holds only comments and blank lines is still to be filled. A rung may have several regions,
+// all named for it.
+#pragma once
+
+#include "promises/rung.hpp"
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+struct Region {
+  std::string rung;
+  int first_line = 0, last_line = 0; // of the markers, from 1
+  bool filled = false;
+  int todo_line = 0; // of the first line that starts "// TODO: "; else the first line in the region
+  std::string todo;  // its text, continued over the comment lines that follow
+};
+
+struct RegionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws RegionError (with file:line) for a marker without its partner, or one region inside another.
+std::vector<Region> find_regions(std::string_view source, std::string_view file);
+
+// The first region to be filled of the rung, or before that of the rung that it builds on; null where there
+// is none.
+const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung);
+
+// The rung's first region that still says "// TODO: ", be there code in it or not; null where there is none.
+// A rung that is handed out broken keeps that line until it is repaired.
+const Region* next_repair(const std::vector<Region>& regions, const Rung& rung);
+
+} // namespace lab
