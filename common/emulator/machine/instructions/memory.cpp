@@ -1,12 +1,8 @@
 // Loads, stores and address conversions (PTX ISA 9.7.9).
-<<<<<<< HEAD:common/emulator/machine/memory.cpp
-#include "memory.hpp"
-#include "whole_access.hpp"
-=======
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
->>>>>>> 78dc25d:common/emulator/machine/instructions/memory.cpp
+#include "machine/whole_access.hpp"
 
 namespace warpfold::machine {
 
