@@ -98,6 +98,7 @@ void Block::start(std::uint64_t linear) {
         static_cast<std::uint32_t>(linear / grid.shape.grid.x / grid.shape.grid.y)};
   alive = threads;
   steps = 0;
+  stepped_aside = false;
   for (Barrier& barrier : barriers) barrier = {};
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
@@ -178,15 +179,20 @@ void Block::stop_stuck() const {
 }
 
 void Block::stop_endless() const {
-  Fault fault{.kind = Fault::Kind::endless, .where = {}, .other = {}, .message = {}};
+  stop_early(Fault::Kind::endless,
+             fmt::format("has executed {} warp instructions without coming to its end (the limit is set by "
+                         "WARPFOLD_STEP_LIMIT)",
+                         steps));
+}
+
+void Block::stop_early(Fault::Kind kind, const std::string& why) const {
+  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
     for (const Path& path : warp.paths)
       if (fault.where.line == 0 && path.state == Path::State::ready)
         fault.where = worker.grid.code.line_of(*path.next);
   fault.message =
-      fmt::format("block ({}, {}, {}) has executed {} warp instructions without coming to its end (the "
-                  "limit is set by WARPFOLD_STEP_LIMIT). Its threads stand at{}",
-                  id.x, id.y, id.z, steps, standing(*this));
+      fmt::format("block ({}, {}, {}) {}. Its threads stand at{}", id.x, id.y, id.z, why, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 

@@ -35,9 +35,13 @@ struct Grid {
   AddressSpace& memory;
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
+  std::chrono::steady_clock::time_point begin, deadline;
+  const std::atomic<bool>* interrupt = nullptr;
   unsigned workers = 1;
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
+  // Turns in a row, of any block, that did nothing but look again at what others may write.
+  std::atomic<std::uint64_t> turns_spun = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`
@@ -65,7 +69,8 @@ struct Block {
   Dim3 id{0, 0, 0};
   std::uint64_t linear_id = 0;
   std::uint32_t threads = 0, alive = 0;
-  std::uint64_t steps = 0; // warp instructions so far, updated once a slice
+  std::uint64_t steps = 0; // warp instructions so far, updated once per slice; a first slice is not counted
+  bool stepped_aside = false; // it has had a turn before this one
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
@@ -80,7 +85,9 @@ struct Block {
               std::uint32_t expected, std::uint32_t true_predicates, bool waits);
   void left(std::uint32_t threads_leaving); // these will never reach a barrier
   [[noreturn]] void stop_stuck() const;
-  [[noreturn]] void stop_endless() const;
+  [[noreturn]] void stop_endless() const; // by the limit of steps
+  // By a limit of time, or from outside: `why` completes "block (0, 0, 0) ".
+  [[noreturn]] void stop_early(Fault::Kind kind, const std::string& why) const;
   Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
 private:
@@ -111,8 +118,8 @@ struct Pattern {
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;          // by operation
-  std::vector<KnownRange> ranges;      // by operation
+  std::vector<Tally> tallies;     // by operation
+  std::vector<KnownRange> ranges; // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
@@ -137,6 +144,8 @@ private:
     spun, // it looks again and again at what others may write
   };
   Turn run_turn(Block& block);
+  void stop_if_out_of_time(const Block& block) const;
+  void stop_if_grid_barrier_waits_for_ever(const Block& block) const;
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.

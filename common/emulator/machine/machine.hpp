@@ -6,6 +6,8 @@
 #include "address_space.hpp"
 #include "ptx/module.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +53,7 @@ struct Fault {
     barrier,
     warp_mask,
     endless,
+    interrupted,
     unsupported,
     stack_overflow,
     invalid_instruction,
@@ -131,9 +134,12 @@ struct LaunchShape {
 };
 
 struct LaunchOptions {
-  unsigned workers = 0;         // host threads; 0: one a core
-  std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^33)
-  Watcher* watcher = nullptr;   // null: count only
+  unsigned workers = 0;         // host threads; 0: one per core
+  std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
+  std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
+  Watcher* watcher = nullptr;              // null: count only
+  // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the

@@ -103,6 +103,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorAssert;
   case Kind::barrier: // a GPU would wait for ever
   case Kind::endless:
+  case Kind::interrupted:
     return cudaErrorLaunchTimeout;
   case Kind::unsupported:
     return cudaErrorNotSupported;
@@ -183,6 +184,8 @@ cudaError_t run(const PreparedLaunch& launch) {
   machine::LaunchOptions options;
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
+  options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
+  options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex);
   options.watcher = runtime.watcher();
   machine::LaunchShape shape = launch.shape;
