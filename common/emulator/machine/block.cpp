@@ -49,8 +49,8 @@ std::string standing(const Block& block) {
       if (path.state == Path::State::at_rendezvous) doing = "waits for the lanes of its mask";
       add(warp, at, path.mask, doing);
     }
-    for (const Meeting& meeting : warp.meetings)
-      if (meeting.at && meeting.arrived) add(warp, meeting.at, meeting.arrived, "waits for diverged lanes");
+    for (const ReconvergencePoint& point : warp.reconvergence_points)
+      if (point.at && point.arrived) add(warp, point.at, point.arrived, "waits for diverged lanes");
   }
   std::string text;
   for (const auto& [where, who] : places) text += fmt::format("\n    {}: {}", where, who);

@@ -23,9 +23,9 @@ using Handler = const Operation* (*)(Warp&, const Operation*);
 
 struct alignas(64) Operation {
   Handler run = nullptr;
-  Handler guarded = nullptr;         // set: `run` is the guard, and this is what it protects
-  const Operation* target = nullptr; // branches: where to; where diverged lanes meet: `meeting`
-  const Operation* meeting = nullptr;
+  Handler guarded = nullptr;                // set: `run` is the guard, and this is what it protects
+  const Operation* target = nullptr;        // branches: where to
+  const Operation* reconvergence = nullptr; // and where lanes that it made diverge come together again
   std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
   std::int64_t immediate = 0;               // address offset, or what the handler says
   std::uint32_t index = 0;                  // its own place in Code::operations, and of its tally

@@ -130,8 +130,7 @@ void Decoder::decode_function(std::uint32_t index) {
       location_ = function.body[blocks_[block_].begin].location;
     block_heads_[block_] = static_cast<std::uint32_t>(code_.operations.size());
     begin_block();
-    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i)
-      decode_instruction(i);
+    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i) decode_instruction(i);
   }
   block_heads_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
   block_of_[function.body.size()] = static_cast<std::uint32_t>(blocks_.size());
@@ -201,7 +200,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
 void Decoder::link() {
   Operation* base = code_.operations.data();
   for (const Fix& fix : fixes_)
-    (fix.is_target ? base[fix.operation].target : base[fix.operation].meeting) = base + fix.place;
+    (fix.is_target ? base[fix.operation].target : base[fix.operation].reconvergence) = base + fix.place;
   for (std::size_t i = 0; i < code_.frames.size(); ++i) code_.frames[i].entry = base + frame_entries_[i];
 }
 
@@ -243,13 +242,13 @@ void Decoder::set_target(Operation& op, std::uint32_t instruction) {
   local_fixes_.push_back({op.index, true, instruction});
 }
 
-void Decoder::set_meeting(Operation& op) {
+void Decoder::set_reconvergence(Operation& op) {
   std::uint32_t dominator = blocks_[block_].post_dominator;
   if (dominator == ptx::BasicBlock::none) return;
   local_fixes_.push_back({op.index, false, blocks_[dominator].begin});
 }
 
-void Decoder::meet_after(std::uint32_t operation) {
+void Decoder::reconverge_after(std::uint32_t operation) {
   fixes_.push_back({operation, false, static_cast<std::uint32_t>(code_.operations.size())});
   begin_block();
 }

@@ -111,8 +111,8 @@ public:
 
   // Places are known by instruction; they become pointers when all is decoded.
   void set_target(Operation& op, std::uint32_t instruction);
-  void set_meeting(Operation& op);          // the current block's post-dominator
-  void meet_after(std::uint32_t operation); // lanes that it parts meet in what comes next
+  void set_reconvergence(Operation& op);          // at the current block's post-dominator
+  void reconverge_after(std::uint32_t operation); // at what comes next
   void set_jump_table(Operation& op, std::span<const std::uint32_t> instructions);
   Frame::Slot slot(const ptx::Operand& operand); // an argument or result of a call
 
@@ -127,7 +127,7 @@ private:
   // A pointer of an operation that is set when all operations have their final place.
   struct Fix {
     std::uint32_t operation = 0;
-    bool is_target = false;  // else: the meeting
+    bool is_target = false;  // else: `reconvergence`
     std::uint32_t place = 0; // an operation's index
   };
 
