@@ -44,7 +44,7 @@ void Warp::start(std::uint32_t active, const Operation* entry) {
   paths.push_back({.next = entry, .frame = kernel_frame, .mask = active});
 }
 
-void Warp::load(const Path& path) {
+void Warp::load(const DivergentPath& path) {
   frame = path.frame;
   local_base = path.local_base;
   frame_index = path.frame_index;
@@ -53,7 +53,7 @@ void Warp::load(const Path& path) {
   set_mask(path.mask);
 }
 
-void Warp::save(const Operation* next, Path::State state) {
+void Warp::save(const Operation* next, DivergentPath::State state) {
   paths.push_back({.next = next,
                    .frame = frame,
                    .mask = mask,
@@ -66,13 +66,13 @@ void Warp::save(const Operation* next, Path::State state) {
 
 bool Warp::has_ready_path() const {
   return std::any_of(paths.begin(), paths.end(),
-                     [](const Path& path) { return path.state == Path::State::ready; });
+                     [](const DivergentPath& path) { return path.state == DivergentPath::State::ready; });
 }
 
 const Operation* Warp::next_path() {
   for (std::size_t i = paths.size(); i-- > 0;) {
-    if (paths[i].state != Path::State::ready) continue;
-    Path path = paths[i];
+    if (paths[i].state != DivergentPath::State::ready) continue;
+    DivergentPath path = paths[i];
     paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(i));
     load(path);
     return path.next;
@@ -133,7 +133,7 @@ const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask,
   }
   std::uint32_t rest = mask & ~taken_mask;
   set_mask(taken_mask);
-  save(taken, Path::State::ready);
+  save(taken, DivergentPath::State::ready);
   set_mask(rest);
   return not_taken;
 }
@@ -222,15 +222,16 @@ const Operation* Warp::return_from_call() {
 }
 
 void Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
-  if (mask == alive) parted = false;
-  save(next, Path::State::at_barrier);
+  if (mask == alive) kept_apart = false;
+  save(next, DivergentPath::State::at_barrier);
   paths.back().barrier = static_cast<std::uint8_t>(barrier);
 }
 
 const Operation* Warp::slice_over(const Operation* next) {
-  save(next, Path::State::ready);
+  save(next, DivergentPath::State::ready);
   std::rotate(paths.begin(), paths.end() - 1, paths.end());
-  if (release_waiting(reconvergence)) parted = true; // they may hold what this path spins for: a lock, a flag
+  if (release_waiting(reconvergence))
+    kept_apart = true; // they may hold what this path spins for: a lock, a flag
   return nullptr;
 }
 
@@ -282,7 +283,7 @@ bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_
   }
   Rendezvous& mine = rendezvouses[static_cast<std::size_t>(rendezvous)];
   if (!mine.complete) {
-    save(op, Path::State::at_rendezvous);
+    save(op, DivergentPath::State::at_rendezvous);
     return false;
   }
   met = &mine;
@@ -300,9 +301,10 @@ void Warp::check_rendezvouses() {
     Rendezvous& open = rendezvouses[i];
     if (open.members == 0 || open.complete || (open.members & alive & ~open.arrived)) continue;
     open.complete = true;
-    for (Path& path : paths)
-      if (path.state == Path::State::at_rendezvous && path.rendezvous == static_cast<std::int32_t>(i))
-        path.state = Path::State::ready;
+    for (DivergentPath& path : paths)
+      if (path.state == DivergentPath::State::at_rendezvous &&
+          path.rendezvous == static_cast<std::int32_t>(i))
+        path.state = DivergentPath::State::ready;
   }
 }
 

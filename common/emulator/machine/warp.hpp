@@ -22,7 +22,7 @@ namespace warpfold::machine {
 struct Block;
 struct Worker;
 
-struct Path {
+struct DivergentPath {
   enum class State : std::uint8_t { ready, at_barrier, at_rendezvous };
   const Operation* next = nullptr;
   std::byte* frame = nullptr;
@@ -68,15 +68,15 @@ struct Warp {
   Tally* tallies = nullptr;
   Worker* worker = nullptr;
   bool watched = false;                            // a watcher looks on
-  bool parted = false;                             // a time slice's end, not the program, keeps lanes apart
+  bool kept_apart = false;                         // a time slice's end, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {}; // `mask` spread out: -1 where the lane is active
 
   // Of the warp.
   Block* block = nullptr;
-  std::uint32_t index = 0; // in its block
-  std::uint32_t alive = 0; // lanes that have not left
-  std::uint32_t carry = 0; // the condition-code register, a bit a lane (add.cc)
-  std::vector<Path> paths; // those that do not run
+  std::uint32_t index = 0;          // in its block
+  std::uint32_t alive = 0;          // lanes that have not left
+  std::uint32_t carry = 0;          // the condition-code register, a bit a lane (add.cc)
+  std::vector<DivergentPath> paths; // those that do not run
   std::vector<ReconvergencePoint> reconvergence_points;
   std::vector<Rendezvous> rendezvouses;
   std::byte* kernel_frame = nullptr;
@@ -120,13 +120,13 @@ struct Warp {
   void collected(Rendezvous& met);
 
   const Operation* next_path(); // loads a ready path; null if there is none
-  void save(const Operation* next, Path::State state);
+  void save(const Operation* next, DivergentPath::State state);
 
 private:
   ReconvergencePoint& point(std::int32_t index) {
     return reconvergence_points[static_cast<std::size_t>(index)];
   }
-  void load(const Path& path);
+  void load(const DivergentPath& path);
   std::int32_t new_reconvergence_point(const Operation* at);
   void set_reconvergence(std::int32_t index);
   const Operation* complete(std::int32_t index); // all expected lanes are here
