@@ -1,5 +1,5 @@
 // Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block
-// heads and guards.
+// block leaders and guards.
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
@@ -10,7 +10,7 @@
 namespace warpfold::machine {
 
 // Begins a basic block: diverged lanes may reconverge here, and each entry of the block is counted here.
-const Operation* head(Warp& warp, const Operation* op) {
+const Operation* lead_block(Warp& warp, const Operation* op) {
   if (warp.reconvergence_at == op) [[unlikely]]
     return warp.arrive();
   Tally& tally = warp.tallies[op->index];
@@ -40,10 +40,11 @@ const Operation* go_to(Warp& warp, const Operation* op, const Operation* target)
   return --warp.slice == 0 ? warp.slice_over(target) : target;
 }
 
-// A branch leads to the head of a block; where no lanes reconverge there, that is done here and saves a step.
-inline const Operation* enter(Warp& warp, const Operation* head_of_block) {
-  if (warp.reconvergence_at == head_of_block) return head_of_block;
-  return head(warp, head_of_block);
+// A branch leads to the leader of a basic block; where no lanes reconverge there, that is done here and saves
+// a step.
+inline const Operation* enter(Warp& warp, const Operation* leader) {
+  if (warp.reconvergence_at == leader) return leader;
+  return lead_block(warp, leader);
 }
 
 const Operation* branch(Warp& warp, const Operation* op) {
