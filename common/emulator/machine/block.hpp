@@ -70,7 +70,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
-  std::shared_ptr<void> notes; // what a watcher keeps with the block
+  mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block leaves it alone
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);
@@ -111,8 +111,8 @@ struct Pattern {
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;          // by operation
-  std::vector<KnownRange> ranges;      // by operation
+  std::vector<Tally> tallies;     // by operation
+  std::vector<KnownRange> ranges; // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];

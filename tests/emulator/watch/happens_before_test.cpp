@@ -10,7 +10,7 @@ namespace {
 class InOneBlock : public ::testing::Test {
 protected:
   BlockOrder order;
-  Origin earlier{.moment = 5, .warp = 0};
+  AccessRecord earlier{.moment = 5, .warp = 0};
   InOneBlock() { order.begin(2, 1); }
   bool ordered(unsigned warp, unsigned lane) const { return order.ordered(earlier, 3, warp, lane); }
 };
@@ -55,7 +55,7 @@ class BetweenBlocks : public ::testing::Test {
 protected:
   using Order = BlockHistories::Order;
   BlockHistories histories{2};
-  Origin earlier{.block = 0, .fences = 0, .publications = 0};
+  AccessRecord earlier{.block = 0, .fences = 0, .publications = 0};
 };
 
 TEST_F(BetweenBlocks, NothingOrdersByItself) {

@@ -10,7 +10,7 @@ namespace {
 
 using machine::AccessKind;
 
-Origin origin_of(const Request& request, const machine::Block& block, const BlockOrder& order) {
+AccessRecord record_of(const Request& request, const machine::Block& block, const BlockOrder& order) {
   return {.block = static_cast<std::uint32_t>(block.linear_id),
           .fences = order.fences,
           .publications = order.publications,
@@ -26,29 +26,29 @@ class SharedRaces : public ::testing::Test {
 protected:
   Scene scene;
   SharedShadow shadow;
-  BlockOrigins origins;
+  BlockRecords records;
   BlockOrder order;
   BlockHistories histories{2};
   unsigned unwritten = 0;
 
   SharedRaces() {
     shadow.reset(scene.grid.shared_bytes() / 4, false);
-    order.begin(scene.first.warps.size(), origins.next());
+    order.begin(scene.first.warps.size(), records.next());
   }
   // Enters the request and returns how many races it makes.
   unsigned races(const Request& request) {
-    const std::uint32_t number = origins.next();
-    origins.add(origin_of(request, scene.first, order));
+    const std::uint32_t number = records.next();
+    records.add(record_of(request, scene.first, order));
     unsigned found = 0;
     check_shared(
-        shadow, origins,
+        shadow, records,
         Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), histories, order, number},
         [&](const Conflict&) { ++found; }, [&](unsigned, std::uint64_t) { ++unwritten; });
     return found;
   }
   void barrier() {
-    order.barrier(origins.next());
-    origins.forget();
+    order.barrier(records.next());
+    records.forget();
   }
 };
 
@@ -98,7 +98,7 @@ TEST_F(SharedRaces, LanesOfOneWarpNeedSyncwarp) {
 
 TEST_F(SharedRaces, SyncwarpOrdersTheLanesOfItsMask) {
   races({.kind = AccessKind::store, .mask = 1});
-  order.warp_barrier(0, 0b11, origins.next());
+  order.warp_barrier(0, 0b11, records.next());
   EXPECT_EQ(races({.kind = AccessKind::store, .mask = 2, .first = std::uint64_t(-4)}), 0u);
   EXPECT_EQ(races({.kind = AccessKind::store, .mask = 4, .first = std::uint64_t(-8)}), 1u)
       << "lane 2 was not in the mask";
@@ -129,7 +129,7 @@ class GlobalRaces : public ::testing::Test {
 protected:
   Scene scene;
   GlobalShadow shadow{scene.memory};
-  Origins origins;
+  GlobalRecords records;
   BlockOrder orders[2];
   BlockHistories histories{2};
   std::uint64_t begin =
@@ -138,18 +138,18 @@ protected:
   bool unfenced = false; // of the last race
 
   GlobalRaces() {
-    origins.begin_launch();
-    next = origins.take_chunk();
+    records.begin_launch();
+    next = records.take_chunk();
     for (BlockOrder& order : orders) order.begin(2, 1);
   }
   unsigned races(unsigned block, Request request) {
     request.first += begin;
     machine::Block& accessing = block == 0 ? scene.first : scene.second;
-    Origin origin = origin_of(request, accessing, orders[block]);
-    origin.moment = next;
-    origins.at(next) = origin;
+    AccessRecord record = record_of(request, accessing, orders[block]);
+    record.moment = next;
+    records.at(next) = record;
     unsigned found = 0;
-    check_global(shadow, origins,
+    check_global(shadow, records,
                  Accessor{*ToldAccess(scene, accessing, ptx::Space::global, request), histories,
                           orders[block], next++},
                  [&](const Conflict& conflict) { ++found, unfenced = conflict.unfenced; });
@@ -176,8 +176,8 @@ TEST_F(GlobalRaces, WholeRowIsSplitForAnAccessToOneWord) {
 
 TEST_F(GlobalRaces, LaunchBeforeIsOver) {
   races(0, {AccessKind::store});
-  if (origins.begin_launch()) shadow.clear();
-  next = origins.take_chunk();
+  if (records.begin_launch()) shadow.clear();
+  next = records.take_chunk();
   EXPECT_EQ(races(1, {AccessKind::store}), 0u);
 }
 
