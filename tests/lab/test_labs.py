@@ -116,15 +116,6 @@ class Labs(unittest.TestCase):
                 result = subprocess.run(command, text=True, capture_output=True, timeout=120)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_the_section_that_a_hazard_names_is_there(self):
-        """report.cpp ends each hazard with a page and heading: the anchors are headings as the site writes them."""
-        page = (ROOT / "docs/handouts/00_start.md").read_text()
-        headings = {re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
-                    for line in page.splitlines() if line.startswith("#")}  # fmt: skip
-        named = re.findall(r"#([a-z0-9-]+)\"", (ROOT / "common/lab/reporting/report.cpp").read_text())
-        self.assertGreaterEqual(len(named), 9)
-        self.assertEqual(set(named) - headings, set())
-
 
 if __name__ == "__main__":
     ROOT = Path(sys.argv[1])

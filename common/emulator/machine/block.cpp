@@ -42,15 +42,15 @@ std::string standing(const Block& block) {
       known->second += "; ...";
   };
   for (const Warp& warp : block.warps) {
-    for (const Path& path : warp.paths) {
+    for (const DivergentPath& path : warp.paths) {
       const Operation* at = path.next;
       const char* doing = "running";
-      if (path.state == Path::State::at_barrier) --at, doing = "waits at a barrier";
-      if (path.state == Path::State::at_rendezvous) doing = "waits for the lanes of its mask";
+      if (path.state == DivergentPath::State::at_barrier) --at, doing = "waits at a barrier";
+      if (path.state == DivergentPath::State::at_rendezvous) doing = "waits for the lanes of its mask";
       add(warp, at, path.mask, doing);
     }
-    for (const Meeting& meeting : warp.meetings)
-      if (meeting.at && meeting.arrived) add(warp, meeting.at, meeting.arrived, "waits for diverged lanes");
+    for (const ReconvergencePoint& point : warp.reconvergence_points)
+      if (point.at && point.arrived) add(warp, point.at, point.arrived, "waits for diverged lanes");
   }
   std::string text;
   for (const auto& [where, who] : places) text += fmt::format("\n    {}: {}", where, who);
@@ -126,7 +126,7 @@ void Block::arrive(const Warp& warp, const Operation* op, unsigned number, std::
   Barrier& barrier = barriers[number];
   Watcher* watcher = worker.grid.watcher;
   if (watcher && expected == 0) {
-    if (warp.mask != warp.alive && !warp.parted)
+    if (warp.mask != warp.alive && !warp.kept_apart)
       watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
     if (barrier.first && barrier.first != op)
       watcher->notice(warp, *op, Notice::barrier_mismatch, warp.mask, barrier.first);
@@ -156,8 +156,9 @@ void Block::check(unsigned number) {
   bool whole_block = barrier.expected == 0 || barrier.expected >= threads;
   if (barrier.waiting)
     for (Warp& warp : warps)
-      for (Path& path : warp.paths)
-        if (path.state == Path::State::at_barrier && path.barrier == number) path.state = Path::State::ready;
+      for (DivergentPath& path : warp.paths)
+        if (path.state == DivergentPath::State::at_barrier && path.barrier == number)
+          path.state = DivergentPath::State::ready;
   barrier = next;
   ++worker.tallies[op->index].requests; // once a block, not once a warp
   if (worker.grid.watcher) worker.grid.watcher->barrier(*this, *op, number, whole_block);
@@ -166,9 +167,9 @@ void Block::check(unsigned number) {
 void Block::stop_stuck() const {
   Fault fault{.kind = Fault::Kind::barrier, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
-    for (const Path& path : warp.paths)
+    for (const DivergentPath& path : warp.paths)
       if (fault.where.file.empty() && path.next) {
-        bool rendezvous = path.state == Path::State::at_rendezvous;
+        bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
         if (rendezvous) fault.kind = Fault::Kind::warp_mask;
         fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
       }
@@ -188,8 +189,8 @@ void Block::stop_endless() const {
 void Block::stop_early(Fault::Kind kind, const std::string& why) const {
   Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
-    for (const Path& path : warp.paths)
-      if (fault.where.line == 0 && path.state == Path::State::ready)
+    for (const DivergentPath& path : warp.paths)
+      if (fault.where.line == 0 && path.state == DivergentPath::State::ready)
         fault.where = worker.grid.code.line_of(*path.next);
   fault.message =
       fmt::format("block ({}, {}, {}) {}. Its threads stand at{}", id.x, id.y, id.z, why, standing(*this));

@@ -75,7 +75,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
-  std::shared_ptr<void> notes; // what a watcher keeps with the block
+  mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block leaves it alone
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);

@@ -23,9 +23,9 @@ using Handler = const Operation* (*)(Warp&, const Operation*);
 
 struct alignas(64) Operation {
   Handler run = nullptr;
-  Handler guarded = nullptr;         // set: `run` is the guard, and this is what it protects
-  const Operation* target = nullptr; // branches: where to; where diverged lanes meet: `meeting`
-  const Operation* meeting = nullptr;
+  Handler guarded = nullptr;                // set: `run` is the guard, and this is what it protects
+  const Operation* target = nullptr;        // branches: where to
+  const Operation* reconvergence = nullptr; // and where lanes that it made diverge come together again
   std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
   std::int64_t immediate = 0;               // address offset, or what the handler says
   std::uint32_t index = 0;                  // its own place in Code::operations, and of its tally
@@ -82,10 +82,10 @@ struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<Operation> operations;
-  // For each operation, the one that heads its basic block and counts how often the block was entered; an
-  // operation that the PTX does not have (a head) is its own. Operations of one block follow their head.
-  std::vector<std::uint32_t> head_of;
-  std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for heads and the like
+  // For each operation, the leader of its basic block, which counts how often the block was entered; an
+  // operation that the PTX does not have (a leader) is its own. Operations of one block follow their leader.
+  std::vector<std::uint32_t> leader_of;
+  std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for leaders and the like
   std::vector<std::uint8_t> begins_wait;       // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first

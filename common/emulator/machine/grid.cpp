@@ -87,13 +87,13 @@ void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
   }
 }
 
-// Blocks are counted at their head while they run; spread that over their instructions.
+// Basic blocks are counted at their leaders while they run; spread that over their instructions.
 void spread_heads(const Code& code, std::vector<Tally>& tallies) {
   for (std::size_t i = 0; i < tallies.size(); ++i) {
-    std::size_t head = code.head_of[i];
-    if (head == i) continue;
-    tallies[i].warps = tallies[head].warps;
-    tallies[i].threads = tallies[head].threads;
+    std::size_t leader = code.leader_of[i];
+    if (leader == i) continue;
+    tallies[i].warps = tallies[leader].warps;
+    tallies[i].threads = tallies[leader].threads;
   }
 }
 
@@ -109,7 +109,7 @@ Worker::Worker(Grid& shared)
 
 std::uint64_t Worker::instructions() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < tallies.size(); ++i) sum += tallies[grid.code.head_of[i]].warps;
+  for (std::size_t i = 0; i < tallies.size(); ++i) sum += tallies[grid.code.leader_of[i]].warps;
   return sum;
 }
 

@@ -149,7 +149,7 @@ struct Tally {
   std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes moved
-  std::uint64_t divergent = 0;                             // branches whose lanes parted
+  std::uint64_t divergent = 0;                             // branches at which lanes diverged
 };
 
 struct LaunchRecord {

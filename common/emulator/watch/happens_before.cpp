@@ -17,7 +17,7 @@ void BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
   if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
 }
 
-BlockHistories::Order BlockHistories::order(const Origin& earlier, std::uint32_t acquired) const {
+BlockHistories::Order BlockHistories::order(const AccessRecord& earlier, std::uint32_t acquired) const {
   if (earlier.block >= histories_.size()) return Order::ordered;
   std::lock_guard lock(locks_[earlier.block % lock_count]);
   const History& history = histories_[earlier.block];
@@ -71,7 +71,8 @@ void BlockOrder::publish(unsigned warp, std::uint32_t next) {
   ++publications;
 }
 
-bool BlockOrder::ordered(const Origin& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const {
+bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
+                         unsigned lane) const {
   const std::uint32_t moment = earlier.moment;
   if (moment < floor) return true;
   const WarpOrder& self = warps[warp];

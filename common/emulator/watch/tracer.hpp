@@ -42,8 +42,8 @@ private:
     std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
   };
   struct Launch {
-    std::string head;   // the members that are known from the start
-    std::string events; // the members of the array, with commas between
+    std::string heading; // the members that are known from the start
+    std::string events;  // the members of the array, with commas between
     std::vector<Array> arrays;
     std::size_t requests = 0;
     bool truncated = false;
