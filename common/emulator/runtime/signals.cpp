@@ -2,6 +2,7 @@
 
 #include "runtime.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,6 +14,8 @@
 namespace warpfold::runtime {
 
 namespace {
+
+std::atomic<bool> is_ending = false;
 
 // A handler may do next to nothing, so it hands the signal's number to a thread through a pipe.
 int pipe_ends[2] = {-1, -1};
@@ -39,6 +42,7 @@ void wait_for_signal(Runtime& runtime) {
   unsigned char signal = 0;
   while (read(pipe_ends[0], &signal, 1) != 1)
     if (errno != EINTR) return;
+  is_ending = true;
   runtime.options.interrupted = true;
   // A kernel notices within a slice of its blocks; whoever does not is cut off without its last words.
   using namespace std::chrono_literals;
@@ -71,6 +75,10 @@ void report_before_signals_end_this_process(Runtime& runtime) {
     any |= sigaction(signal, &action, nullptr) == 0;
   }
   if (any) std::thread(wait_for_signal, std::ref(runtime)).detach();
+}
+
+void stay_if_a_signal_ends_this_process() {
+  while (is_ending) pause();
 }
 
 } // namespace warpfold::runtime

@@ -10,4 +10,8 @@ class Runtime;
 // stands.
 void report_before_signals_end_this_process(Runtime& runtime);
 
+// Does not return once such a signal has come: a program whose kernel was stopped by it shall not go on as if
+// by an error.
+void stay_if_a_signal_ends_this_process();
+
 } // namespace warpfold::runtime
