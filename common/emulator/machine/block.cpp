@@ -14,8 +14,8 @@ std::string lanes_in_words(std::uint32_t mask) {
   if (std::popcount(mask) == last - first + 1) return fmt::format("lanes {}-{}", first, last);
   std::string text = "lanes ";
   int shown = 0;
-  for (std::uint32_t rest = mask; rest && shown < 3; rest &= rest - 1, ++shown)
-    text += fmt::format("{}{}", shown ? ", " : "", std::countr_zero(rest));
+  for (std::uint32_t remaining = mask; remaining && shown < 3; remaining &= remaining - 1, ++shown)
+    text += fmt::format("{}{}", shown ? ", " : "", std::countr_zero(remaining));
   if (std::popcount(mask) > shown) text += fmt::format(" and {} more", std::popcount(mask) - shown);
   return text;
 }
@@ -25,7 +25,7 @@ std::string place(const SourceLine& at) {
   return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
 }
 
-// Where the warps of a block stand, one line a place.
+// Where the warps of a block stand, one line per place.
 std::string standing(const Block& block) {
   const Code& code = block.worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
@@ -160,7 +160,7 @@ void Block::check(unsigned number) {
         if (path.state == DivergentPath::State::at_barrier && path.barrier == number)
           path.state = DivergentPath::State::ready;
   barrier = next;
-  ++worker.tallies[op->index].requests; // once a block, not once a warp
+  ++worker.tallies[op->index].requests; // once per block, not once per warp
   if (worker.grid.watcher) worker.grid.watcher->barrier(*this, *op, number, whole_block);
 }
 

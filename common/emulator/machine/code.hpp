@@ -1,7 +1,7 @@
-// A decoded kernel: one flat array of operations, each a handler and the places of its operands. Nothing in
-// it is looked up by name while it runs.
+// A decoded kernel: one flat array of operations, each with a handler and the places of its operands. Nothing
+// is looked up by name while it runs.
 //
-// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit a lane).
+// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit per lane).
 // Constants and special registers are rows too, filled before the block starts, so that a handler never asks
 // what kind of operand it was given. Rows are named by their offset in the frame of the function that runs.
 #pragma once
@@ -53,7 +53,7 @@ enum class MemoryScope : std::uint8_t { block, cluster, device, system };
 
 struct Constant {
   std::uint32_t row = 0;
-  std::uint8_t width = 0;     // 2, 4, 8 or 16 bytes a lane; 0: a predicate
+  std::uint8_t width = 0;     // 2, 4, 8 or 16 bytes per lane; 0: a predicate
   bool local_address = false; // `bits` is an offset in the function's local memory
   std::uint64_t bits = 0, high_bits = 0;
 };
@@ -68,12 +68,12 @@ struct SpecialRow {
 struct Frame {
   const Operation* entry = nullptr;
   std::uint32_t bytes = 0;
-  std::uint32_t local_bytes = 0; // local memory a lane
+  std::uint32_t local_bytes = 0; // local memory per lane
   std::vector<Constant> constants;
   std::vector<SpecialRow> specials;
   struct Slot {
     std::uint32_t row = 0, width = 0;
-  }; // `width` bytes a lane, side by side
+  }; // `width` bytes per lane, side by side
   std::vector<Slot> parameters, results;
   std::uint32_t function = 0; // index into ptx::Module::functions
 };

@@ -65,7 +65,7 @@ using s64 = std::int64_t;
 
 // Rows begin at multiples of a cache line.
 inline constexpr std::uint32_t row_alignment = 64;
-// Bytes a lane of a register; 8-bit values are held in 16. 0 for a predicate, which is a bit.
+// Bytes per lane of a register; 8-bit values are held in 16 bits. 0 for a predicate, which is a bit.
 inline unsigned register_width(ptx::Type type) {
   return type == ptx::Type::pred ? 0 : std::max<unsigned>(2, static_cast<unsigned>(ptx::size_of(type)));
 }

@@ -103,7 +103,7 @@ Worker::Worker(Grid& shared)
     : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()),
       refusals(shared.code.operations.size()) {
   const Frame& frame = grid.code.frames.front();
-  constexpr std::uint32_t call_stack = 16 * 1024; // bytes a thread, as far as local memory goes
+  constexpr std::uint32_t call_stack = 16 * 1024; // bytes per thread, as far as local memory goes
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
 }
 

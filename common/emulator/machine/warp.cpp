@@ -119,22 +119,22 @@ const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask,
     bool same = reconvergence_at == together_at && point(reconvergence).frame == frame;
     if (!same) set_reconvergence(new_reconvergence_point(together_at));
     ReconvergencePoint& here = point(reconvergence);
-    std::uint32_t rest = mask & ~taken_mask;
+    std::uint32_t remaining = mask & ~taken_mask;
     if (taken == together_at) {
       here.arrived |= taken_mask;
-      set_mask(rest);
+      set_mask(remaining);
       return not_taken;
     }
     if (not_taken == together_at) {
-      here.arrived |= rest;
+      here.arrived |= remaining;
       set_mask(taken_mask);
       return taken;
     }
   }
-  std::uint32_t rest = mask & ~taken_mask;
+  std::uint32_t remaining = mask & ~taken_mask;
   set_mask(taken_mask);
   save(taken, DivergentPath::State::ready);
-  set_mask(rest);
+  set_mask(remaining);
   return not_taken;
 }
 

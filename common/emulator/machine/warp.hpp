@@ -67,7 +67,7 @@ struct Warp {
   std::int32_t rendezvous = -1; // its results wait to be collected
   Tally* tallies = nullptr;
   Worker* worker = nullptr;
-  bool watched = false;                            // a watcher looks on
+  bool watched = false;                            // there is a watcher
   bool kept_apart = false;                         // a time slice's end, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {}; // `mask` spread out: -1 where the lane is active
 
@@ -75,7 +75,7 @@ struct Warp {
   Block* block = nullptr;
   std::uint32_t index = 0;          // in its block
   std::uint32_t alive = 0;          // lanes that have not left
-  std::uint32_t carry = 0;          // the condition-code register, a bit a lane (add.cc)
+  std::uint32_t carry = 0;          // the condition-code register, one bit per lane (add.cc)
   std::vector<DivergentPath> paths; // those that do not run
   std::vector<ReconvergencePoint> reconvergence_points;
   std::vector<Rendezvous> rendezvouses;
@@ -130,7 +130,7 @@ private:
   std::int32_t new_reconvergence_point(const Operation* at);
   void set_reconvergence(std::int32_t index);
   const Operation* complete(std::int32_t index); // all expected lanes are here
-  const Operation* settle(std::int32_t index);   // some lanes are no longer expected: whose turn is it?
+  const Operation* settle(std::int32_t index);   // after some lanes are no longer expected
   void check_rendezvouses();
 };
 

@@ -59,7 +59,7 @@ void options_from_environment(Options& options) {
   constexpr struct {
     const char *variable, *name, *expected;
   } variables[] = {
-      {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one a core"},
+      {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one per core"},
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},

@@ -20,7 +20,7 @@ void warpfold_emulator_reset(void);
 const char* warpfold_emulator_report(void);
 
 /* Sets an option; returns 0, or -1 where name or value is not known.
- *   "workers"     host threads that run blocks; "0" is one a core
+ *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
  *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
