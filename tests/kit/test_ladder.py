@@ -68,7 +68,7 @@ class Picture(unittest.TestCase):
         labs = [{"lab": "02_tree", "rungs": [emulated("a<b"), {"name": "todo", "state": "todo"}]}]
         drawing = ElementTree.fromstring(picture.draw(labs))
         words = drawing.find("{*}desc").text
-        self.assertIn("02_tree a<b: warp instructions 98, lanes at work 50%, bank conflicts 3", words)
+        self.assertIn("02_tree a<b: warp instructions 98, active lanes 50%, bank conflicts 3", words)
         self.assertNotIn("todo", words)
         bars = [rect for rect in drawing.iter() if rect.tag.endswith("rect")]
         self.assertEqual(len(bars), 5)

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 
 from .. import gpu as gpus
+from .. import options as shared
 from ..building import folder, labs
 from ..console import paint, say
 from ..errors import KitError
@@ -15,7 +16,7 @@ EXCLUSIVE = {1: "one thread", 2: "prohibited", 3: "one process"}  # CUcomputemod
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="the same for a program")
+    shared.json(parser)
     parser.add_argument("--quick", action="store_true", help="only what the driver says: build and measure nothing")
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from .. import options as shared
 from ..building import rungs
 from ..console import paint, say
 from ..errors import USAGE, KitError
@@ -22,7 +23,7 @@ def arguments(parser) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
     parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a still of that step, counted from 1, and no page")
     parser.add_argument("--text", action="store_true", help="print the steps in words, and write no page")
-    parser.add_argument("--json", action="store_true", help="the same for a program")
+    shared.json(parser)
 
 
 def run(options) -> int:

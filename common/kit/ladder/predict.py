@@ -47,6 +47,11 @@ GPUS = [
 ]
 
 
+# The counters that a prediction is worked out from.
+USED = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
+        "shared_store_wavefronts", "atomic_operations", "blocks"]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Constants:
     """Fitted by tests/gpu/fit_model.py."""

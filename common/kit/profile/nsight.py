@@ -18,20 +18,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..counters import CATALOGUE
 from ..errors import PROGRAM, SETUP, KitError
 
-# The emulator's counters -> metrics of a launch, summed.
-METRICS = {
-    "warp_instructions": ["smsp__inst_executed.sum"],
-    "global_load_requests": ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"],
-    "global_load_sectors": ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"],
-    "global_store_requests": ["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"],
-    "global_store_sectors": ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
-    "atomic_requests": [
-        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    ],
-}
+# The catalogue's counters -> metrics of a launch, to be added up.
+METRICS = {key: counter.nsight for key, counter in CATALOGUE.items() if counter.nsight}
 # Beside the counters that the source page gives: the same as the pipe counted it.
 PIPE = {
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
@@ -39,6 +30,7 @@ PIPE = {
     "shared_load_instructions": "smsp__inst_executed_op_shared_ld.sum",
     "shared_store_instructions": "smsp__inst_executed_op_shared_st.sum",
 }
+# Counters that the source page gives: `add_instruction` says how.
 LINE_KEYS = [
     "executions", "warp_instructions", "thread_instructions", "branches", "divergent_branches",
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
