@@ -30,7 +30,7 @@ failed; 5 a program cannot be run (emulate otherwise ends with the program's own
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise KitError(message, f"{self.prog} --help shows what can be said.", USAGE)
+        raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
 
 
 def known_commands() -> dict[str, ModuleType]:

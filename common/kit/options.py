@@ -6,4 +6,4 @@ def json(parser) -> None:
 
 
 def rungs(parser) -> None:
-    parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
+    parser.add_argument("--rung", action="append", default=[], metavar="R", help="take only this rung; may be repeated")

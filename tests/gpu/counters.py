@@ -92,7 +92,7 @@ def measure(build, out):
 
 
 def as_text(result):
-    """JSON with a launch a line, for the sake of differences that can be read."""
+    """JSON with one launch per line, so that differences can be read."""
     head = json.dumps({key: value for key, value in result.items() if key != "rungs"})[:-1]
     rungs = ",\n".join(
         f'{json.dumps({key: rung[key] for key in ("lab", "rung", "n")})[:-1]}, "launches": [\n  '

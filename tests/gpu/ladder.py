@@ -6,7 +6,7 @@
 
 --shapes: lab 11 instead, on about square matrices of three sizes, and timed on 2^26 floats from one row to 2^26.
 
-One process a lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
+One process per lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
 named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/ladder/predict.py
 read what this writes.
 """
@@ -24,7 +24,7 @@ from kit.ladder import predict  # noqa: E402
 
 EXPONENTS = [20, 23, 26, 9, 10, 14, 29, 12, 16, 18, 22, 24, 28, 30, 32, 33, 34]
 COUNTED = [20, 23, 26]
-# Beyond these, seconds a launch; and rungs of one block, which take 512 elements.
+# Beyond these, a launch takes seconds; and rungs of one block, which take 512 elements.
 LAST = {"01_naive_atomic": 29, "thread_sums": 29, "one_thread_folds": 29,
         "in_place_interleaved": 9, "in_place_sequential": 9, "one_block_shared": 9}
 ROW_SUMS = "11_row_sums"

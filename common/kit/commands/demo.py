@@ -19,9 +19,9 @@ ORDER = 10
 
 def arguments(parser) -> None:
     shared.json(parser)
-    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder to FILE, as SVG")
-    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
-    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the one whose times are predicted (H200)")
+    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder, as SVG, into FILE")
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
+    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
 
 

@@ -15,7 +15,7 @@ ORDER = 30
 
 
 def arguments(parser) -> None:
-    parser.add_argument("lab", nargs="?", metavar="LAB", help="only this lab, with each rung")
+    parser.add_argument("lab", nargs="?", metavar="LAB", help="show only this lab")
     shared.json(parser)
 
 

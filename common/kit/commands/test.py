@@ -22,9 +22,9 @@ COURSE = [("handouts", "the handouts become notebooks"), ("notebook", "they are 
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="only this suite; may be repeated")
+    parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="run only this suite; may be repeated")
     parser.add_argument("--list", action="store_true", help="list the tests with their suites, and run none")
-    parser.add_argument("names", nargs="*", metavar="TEST", help="only the tests of these names; * is a wildcard")
+    parser.add_argument("names", nargs="*", metavar="TEST", help="run only the tests of these names; * is a wildcard")
 
 
 def run(options) -> int:

@@ -42,7 +42,7 @@ class Panel:
 
 
 def per_element(*keys: str) -> Callable[[dict], float | None]:
-    """Counts by the element, so that rungs of different n stand side by side."""
+    """Counts per element, so that rungs of different n stand side by side."""
 
     def value(rung: dict) -> float | None:
         known, n = counted(rung), rung.get("profile", {}).get("n", 0)

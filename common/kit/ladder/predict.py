@@ -6,7 +6,7 @@ A launch is bound by whichever of these takes longest; the others hide behind it
   latency   a warp waits for its loads, one wait for those that it has under way together (as far as the PTX shows); as
             many warps as fit into the machine wait at the same time, and the next ones take their places
   issue     warp instructions, over what the schedulers issue
-  shared    wavefronts, of which a multiprocessor's shared memory serves one a clock
+  shared    wavefronts, of which a multiprocessor's shared memory serves one per clock
   atomics   operations on one address follow each other
 
 To that comes what starting costs. `docs/results/model.md` has the fit, how well it does, and where it does badly.
@@ -31,7 +31,7 @@ class Gpu:
     bandwidth: float  # GB/s
     threads: int  # resident on a multiprocessor
     blocks: int  # likewise
-    schedulers: int = 4  # a multiprocessor's; each issues one warp instruction a clock
+    schedulers: int = 4  # per multiprocessor; each issues one warp instruction per clock
 
     @property
     def grid_for(self) -> str:

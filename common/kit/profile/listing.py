@@ -47,7 +47,7 @@ def words(column: Column) -> list[str]:
 
 
 def heading(columns: list[Column]) -> list[str]:
-    """Lines of headings, a word to a line, the last words beside each other."""
+    """Lines of headings, one word per line, with the last words side by side."""
     stacked = [(cell_width(column), words(column)) for column in [SHARE, *columns]] + [(5, ["line"])]
     height = max(len(each) for _, each in stacked)
     rows = [[""] * (height - len(each)) + each for _, each in stacked]

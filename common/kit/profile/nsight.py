@@ -4,7 +4,7 @@ other.
 The program runs once under ncu; its report is then printed twice: the counters of each launch, and the machine
 instructions (SASS) under the source lines that they came from. Where the two could tell the same, the second is used for
 what the addresses of the instructions alone decide: shared memory's wavefronts, those needed at the least (a request of 4
-bytes a lane needs one, so that their number is that of the requests that any lane took part in) and those in excess, its
+bytes per lane needs one, so that their number is that of the requests that any lane took part in) and those in excess, its
 bank conflicts. The pipe's own counters add what other work in the pipe made it wait for.
 """
 
@@ -106,7 +106,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def launches_of(raw: str) -> list[dict]:
-    """The page "raw": a row of headings, one of units, a row a launch."""
+    """The page "raw": a row of headings, a row of units, then one row per launch."""
     table = rows(raw)
     found = []
     for row in table[2:]:

@@ -106,7 +106,7 @@ def number(value: float) -> str:
 
 
 def bars(found: dict[str, dict], counters, heading: str) -> Picture | Note:
-    """A row a rung, a panel a counter; each panel has a scale of its own."""
+    """One row per rung, one panel per counter; each panel has a scale of its own."""
     for name in counters:
         if any(name not in values for values in found.values()):
             known = ", ".join(next(iter(found.values())))
@@ -165,7 +165,7 @@ def times(timed: dict[str, dict], device: str) -> Table:
 
 
 def roofline(series: dict[str, list[dict]], device: str) -> Picture:
-    """Time against n, a line a rung, both axes logarithmic; below the limit's line no kernel can go."""
+    """Time against n, one line per rung, both axes logarithmic; below the limit's line no kernel can go."""
     figure, panels = axes(1, 14)
     panel = panels[0]
     figure.set_size_inches(7, 4.5)
