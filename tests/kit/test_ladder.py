@@ -60,6 +60,7 @@ class Ladder(unittest.TestCase):
         for columns in (60, 80, 100):
             lines = shown(labs, columns).split("\n\n")[0].splitlines()
             self.assertLessEqual(max(map(len, lines)), columns)
+        self.assertLessEqual(max(map(len, shown(labs, 80).splitlines())), 80)  # the legend too
         self.assertIn("too narrow for: instructions", shown(labs, 80))
 
 

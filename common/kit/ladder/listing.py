@@ -60,9 +60,10 @@ def predicted(rung: dict) -> str:
 
 
 LEGEND_OF_COUNTS = (
-    "loads: requests to global memory, each by a warp; sectors: 32 bytes each, read by those;\n"
-    "shared: wavefronts; conflicts: in banks; atomics: operations; SIMT: efficiency, the share\n"
-    "of active lanes; instructions: warp instructions, in PTX. No times: the emulator is not a GPU."
+    "loads: requests to global memory, each by a warp; sectors: of 32 bytes, read;\n"
+    "shared: wavefronts; conflicts: in banks; atomics: operations; SIMT: efficiency,\n"
+    "the share of active lanes; instructions: of warps, in PTX.\n"
+    "No times: the emulator is not a GPU."
 )
 
 LEGEND_OF_PREDICTION = (
