@@ -256,9 +256,7 @@ __global__ void warp_sums_reused(const float* matrix, float* sums, std::size_t r
 
 int main(int argc, char** argv) {
   using lab::Rung;
-  const auto contiguous = lab::equal(
-      lab::Counter::sectors_per_request, [](const lab::Size&) { return 4.0; },
-      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+  const auto contiguous = lab::promised("11_row_sums", "warp_per_row", lab::Counter::sectors_per_request);
   return lab::main(
       argc, argv,
       {Rung("rows_for_columns").on(by_threads<rows_for_columns>),
