@@ -67,7 +67,7 @@ class Verdicts(unittest.TestCase):
                        ("  if (t < 32) sum_last_warp(partial, t);\n", ""))
         rung = rungs(made, "--rung=unroll_last_warp")["unroll_last_warp"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("9 barriers a block, 4 or fewer expected: the last warp still goes through the loop",
+        self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop",
                       rung["reason"])
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
 
@@ -135,7 +135,7 @@ class Verdicts(unittest.TestCase):
             "  for (std::size_t column = lane * each; column < columns && column < (lane + 1) * each; ++column)"))
         rung = rungs(made, "--rung=warp_per_row")["warp_per_row"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("sectors a load request, 4 expected", rung["reason"])
+        self.assertIn("sectors per load request, 4 expected", rung["reason"])
 
     def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
         made = program("01_naive_atomic", "asis")

@@ -28,7 +28,7 @@ void no_blocks_at_all(const float* input, float* result, std::size_t n, unsigned
 __global__ void first_add_overlaps(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=overlap
-  // Each block takes two elements a thread, but starts only one block size after the block before it.
+  // Each block takes two elements per thread, but starts only one block size after the block before it.
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
   if (i + blockDim.x < n) sum += input[i + blockDim.x];

@@ -16,7 +16,7 @@ __device__ inline void finish(const float* sums, float* result) {
 
 using Finisher = void (*)(const float*, float*, std::size_t, float*, unsigned*);
 
-// Each run gets a ticket of 0 and room for a sum a block.
+// Each run gets a ticket of 0 and room for a sum per block.
 template <Finisher kernel>
 void one_launch(const float* input, float* result, std::size_t n, unsigned block) {
   const unsigned blocks = lab::resident_blocks(block);

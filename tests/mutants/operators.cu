@@ -92,7 +92,7 @@ __global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
   if (threadIdx.x == 0) results[blockIdx.x] = value;
 }
 
-// A first launch of `kernel`, with a result a block, and a second that reduces those.
+// A first launch of `kernel`, with a result per block, and a second that reduces those.
 template <class Op, auto kernel, class T>
 void in_two_launches(const T* input, T* result, std::size_t n, unsigned block) {
   const unsigned blocks = lab::resident_blocks(block);

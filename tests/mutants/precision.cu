@@ -220,7 +220,7 @@ void accumulate(const float* input, float* result, std::size_t n, unsigned block
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The same order each time, with any number of threads a block.
+// The same order each time, with any number of threads per block.
 
 constexpr unsigned chains = 1 << 16, chain_sums = chains / 32;
 
@@ -264,7 +264,7 @@ void chains_by_atomics(const float* input, float* result, std::size_t n, unsigne
 __global__ void chains_of_the_grid_kernel(const float* input, float* sums, std::size_t n) {
   const unsigned chain = blockIdx.x * blockDim.x + threadIdx.x;
   // MUTANT chains_of_the_grid: state=wrong kind=none diagnosis=none
-  // As many chains as the grid has threads, which depends on the threads a block.
+  // As many chains as the grid has threads, which depends on the threads per block.
   const float sum = chain_sum(input, n, chain, gridDim.x * blockDim.x);
   if (threadIdx.x % 32 == 0) sums[chain / 32] = sum;
 }

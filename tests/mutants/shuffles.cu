@@ -121,7 +121,7 @@ __global__ void no_barrier_between_stages(const float* input, float* result, std
 
 __global__ void atomic_of_each_warp(const float* input, float* result, std::size_t n) {
   // MUTANT atomic_of_each_warp: state=off-technique kind=none diagnosis=none
-  // Right, but an atomic a warp in place of the second stage.
+  // Right, but an atomic per warp in place of the second stage.
   const float sum = warp_sum(two_elements(input, n));
   if (threadIdx.x % 32 == 0) atomicAdd(result, sum);
 }

@@ -249,7 +249,7 @@ __global__ void atomic_of_every_thread(const float* input, float* result, std::s
 
 __global__ void atomic_of_every_element(const float* input, float* result, std::size_t n) {
   // MUTANT atomic_of_every_element: state=off-technique kind=none diagnosis=none
-  // Right, but an atomic an element and no tree.
+  // Right, but an atomic per element and no tree.
   atomicAdd(result, own_element(input, n));
 }
 

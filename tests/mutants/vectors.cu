@@ -121,7 +121,7 @@ __global__ void unrolled_rest_lost(const float* input, float* result, std::size_
 
 __global__ void scalar_loads(const float* input, float* result, std::size_t n) {
   // MUTANT scalar_loads: state=off-technique kind=none diagnosis=none
-  // Right, but 4 bytes a load.
+  // Right, but 4 bytes per load.
   const float sum = shuffle_sum(walk(input, n));
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
@@ -132,7 +132,7 @@ __global__ void one_load_at_a_time(const float* input, float* result, std::size_
   const std::size_t vectors = (n - head) / 4;
   float sum = at.thread < head ? input[at.thread] : 0;
   // MUTANT one_load_at_a_time: state=off-technique kind=none diagnosis=none
-  // Right, and 16 bytes a load, but a thread waits for each before it asks for the next.
+  // Right, and 16 bytes per load, but a thread waits for each before it asks for the next.
   for (std::size_t i = at.thread; i < vectors; i += at.threads) {
     sum += fold(reinterpret_cast<const float4*>(input + head)[i]);
   }

@@ -264,7 +264,7 @@ private:
           [block] {
             return fmt::format(
                 "The result is right but that all elements from {} on were added twice: each block takes two "
-                "elements a thread, but starts only {} after the block before it.",
+                "elements per thread, but starts only {} after the block before it.",
                 block, block);
           });
     }

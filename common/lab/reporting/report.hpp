@@ -18,10 +18,10 @@ struct Heading {
 void print_list(const Heading& heading, std::span<const Rung> rungs, const std::vector<Region>& regions,
                 bool json);
 
-// As "wrong", "off-technique", with what a reader does next.
-// The part of the course notes that explains hazards of this kind.
+// The section of the course notes that explains hazards of this kind.
 std::string section_about(const Hazard& hazard);
 
+// The state, the reason for it, where to look, and what is known of the mistake.
 void print_text(const Result& result, const Options& options);
 
 // One rung's checks, each a TAP point.
