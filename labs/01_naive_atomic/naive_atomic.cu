@@ -11,7 +11,8 @@ __global__ void naive_atomic_kernel(const float* input, float* result, std::size
   // BEGIN naive_atomic
   // TODO: Let this thread find the index of its own element (it follows from block index, block size and
   // thread index) and add that element to *result so that no addition is lost. The last block may have
-  // threads beyond the end of the input: they do nothing. (2 lines) END naive_atomic
+  // threads beyond the end of the input: they do nothing. (2 lines)
+  // END naive_atomic
 }
 
 void naive_atomic(const float* input, float* result, std::size_t n, unsigned block) {

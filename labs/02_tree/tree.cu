@@ -166,7 +166,8 @@ __global__ void many_pass_kernel(const float* input, float* block_sums, std::siz
   }
   // BEGIN many_pass
   // TODO: Let the block's first thread store the block's sum where the next pass finds it: one element per
-  // block. (1 line) END many_pass
+  // block. (1 line)
+  // END many_pass
 }
 
 // One pass: from n elements to one sum for each block.

@@ -31,7 +31,8 @@ __global__ void warp_shuffle_kernel(const float* input, float* result, std::size
   // TODO: Declare room for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
   // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
   // let the first warp read one warp's sum per lane (0 in lanes beyond the number of warps) and add those up
-  // by shuffles too. (9 lines) END warp_shuffle
+  // by shuffles too. (9 lines)
+  // END warp_shuffle
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
