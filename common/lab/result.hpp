@@ -30,7 +30,7 @@ constexpr std::string_view name_of(State state) {
 
 // What a wrong result looks like, with the evidence.
 struct Diagnosis {
-  std::string kind; // "lost-tail"; diagnosis.cpp lists them. "": nothing fits
+  std::string kind; // "lost-tail": see diagnosis/. "": nothing fits
   std::string text;
   bool specific = false; // tells one mistake from others, as "the result is 0" does not
 };
