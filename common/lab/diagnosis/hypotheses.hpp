@@ -1,5 +1,8 @@
 // The mistakes in sums, a file for each subject. Each function below adds the hypotheses of one subject;
 // their order, the more telling first, is that of mistakes_in_sums.cpp.
+//
+// A new mistake is one more add() in the file of its subject, a case in
+// tests/lab/diagnosis/diagnosis_test.cpp, and a mutant in tests/mutants that is diagnosed as that.
 #pragma once
 
 #include "diagnosis/mistakes.hpp"
