@@ -52,7 +52,7 @@ void Checker::launch_end(const machine::Grid&) {
 }
 
 Checker::Notes& Checker::notes(const machine::Block& block) {
-  return static_cast<Notes&>(*block.notes);
+  return *static_cast<Notes*>(block.notes.get());
 }
 
 void Checker::block_begin(const machine::Block& block) {
