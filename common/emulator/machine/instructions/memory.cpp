@@ -165,18 +165,18 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;
   const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
-  Tally& tally = warp.tallies[op->index];
-  ++tally.requests;
-  tally.lanes += lanes;
-  tally.bytes += lanes * width;
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.requests;
+  counters.lanes += lanes;
+  counters.bytes += lanes * width;
   if constexpr (global) {
     if constexpr (Kind == AccessKind::load) fetch_ahead(warp, op, first, bytes);
-    tally.sectors += contiguous_sectors(first, bytes);
+    counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
   }
   unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
-  tally.wavefronts += passes;
-  tally.ideal_wavefronts += passes;
+  counters.wavefronts += passes;
+  counters.ideal_wavefronts += passes;
   return warp.block->shared.data() + first;
 }
 
