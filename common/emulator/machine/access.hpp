@@ -66,6 +66,11 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
                      .value_stride = value_stride});
 }
 
+// Tells it that a strong access has read.
+inline void tell_read(Warp& warp) {
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->has_read(warp);
+}
+
 // The space that the generic addresses of all active lanes lie in; `generic` if they differ. Addresses of
 // shared and local memory become offsets.
 ptx::Space resolve_generic(const Warp& warp, Request& request);

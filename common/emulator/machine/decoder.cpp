@@ -123,6 +123,7 @@ void Decoder::decode_function(std::uint32_t index) {
   for (std::uint32_t b = 0; b < blocks_.size(); ++b)
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
   begins_wait_ = ptx::load_waits(function, blocks_);
+  synchronising_ = ptx::synchronising(function, blocks_);
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
@@ -169,6 +170,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     code_.leader_of.resize(body);
     code_.is_instruction.resize(body);
     code_.begins_wait.resize(body);
+    code_.synchronising.resize(body);
     code_.names.resize(body);
     std::erase_if(local_fixes_, [&](const Fix& fix) { return fix.operation >= body; });
     emit_unsupported(reason.what());
@@ -176,6 +178,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
   if (body < code_.operations.size()) {
     code_.is_instruction[body] = 1;
     code_.begins_wait[body] = begins_wait_[index];
+    code_.synchronising[body] = synchronising_[index];
     for (std::size_t i = body; i < code_.operations.size(); ++i)
       if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
   }
@@ -210,6 +213,7 @@ Operation& Decoder::emit(Handler run) {
   code_.leader_of.push_back(leader_);
   code_.is_instruction.push_back(0);
   code_.begins_wait.push_back(0);
+  code_.synchronising.emplace_back();
   code_.names.emplace_back();
   op.run = run;
   op.index = index;

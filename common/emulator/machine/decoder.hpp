@@ -147,6 +147,7 @@ private:
   std::vector<ptx::BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
+  std::vector<ptx::Synchronising> synchronising_;       // likewise
   std::vector<Fix> local_fixes_;                        // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 

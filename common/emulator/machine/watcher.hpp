@@ -70,6 +70,8 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
+  // A strong access that reads and that access() was told of has happened: what it found was there by now.
+  virtual void has_read(const Warp&) {}
   // The short form of access() for the most common case. False: the watcher wants access() to be called after
   // all.
   virtual bool row(const RowAccess&) { return false; }

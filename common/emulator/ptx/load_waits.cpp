@@ -1,5 +1,7 @@
 #include "ptx/load_waits.hpp"
 
+#include "ptx/registers.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -17,20 +19,6 @@ bool orders_memory(const Instruction& instruction) {
   if (opcode == "st") return !instruction.has("shared") && !instruction.has("local") && !instruction.has("param");
   return opcode == "atom" || opcode == "red" || opcode == "bar" || opcode == "barrier" || opcode == "membar" ||
          opcode == "fence" || opcode == "call";
-}
-
-template <typename Visit>
-void each_register(const Operand& operand, Visit visit) {
-  if (const auto* one = std::get_if<RegisterOperand>(&operand.value)) {
-    visit(one->index);
-  } else if (const auto* address = std::get_if<AddressOperand>(&operand.value)) {
-    if (const auto* base = std::get_if<RegisterOperand>(&address->base)) visit(base->index);
-  } else if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) {
-    for (const Operand& element : vector->elements) each_register(element, visit);
-  } else if (const auto* pair = std::get_if<PairOperand>(&operand.value)) {
-    if (!pair->first_is_sink) visit(pair->first.index);
-    if (!pair->second_is_sink) visit(pair->second.index);
-  }
 }
 
 // A piece of a basic block with nothing in it that orders memory.

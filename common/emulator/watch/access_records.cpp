@@ -20,7 +20,7 @@ std::uint32_t GlobalRecords::take_chunk() {
     return 0;
   }
   chunks_[chunk] = std::make_unique<AccessRecord[]>(chunk_size);
-  return chunk * chunk_size;
+  return chunk * chunk_size + (chunk == first_chunk_ ? 1 : 0);
 }
 
 } // namespace warpfold::watch

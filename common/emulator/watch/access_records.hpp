@@ -1,10 +1,10 @@
 // Who accessed a word, and when: what the shadow of memory remembers.
 //
 // An access record stands for one operation of one warp between two synchronisations. Its moment says when,
-// by the block's own clock, so that "before the last barrier" is a comparison of moments. A cell of the
-// shadow holds a record's number and a lane. Records of shared memory are forgotten at the block's next
-// barrier, and a record's number is its moment; those of global memory are kept for the launch and numbered
-// through it.
+// by the block's own clock, which moves on with each synchronisation (BlockOrder), so that "before the last
+// barrier" is a comparison of moments. A cell of the shadow holds a record's number and a lane. Records of
+// shared memory are forgotten at the block's next barrier; those of global memory are kept for the launch and
+// numbered through it.
 #pragma once
 
 #include "machine/code.hpp"
@@ -19,7 +19,8 @@ namespace warpfold::watch {
 
 using Cell = std::uint32_t; // number, two flags that are the shadow's own, lane; 0: nobody
 inline constexpr unsigned lane_bits = 5, flag_bits = 2, number_bits = 32 - lane_bits - flag_bits;
-inline constexpr Cell first_flag = 1u << lane_bits, second_flag = 2u << lane_bits;
+inline constexpr Cell first_flag = 1u << lane_bits, second_flag = 2u << lane_bits,
+                      both_flags = first_flag | second_flag;
 inline Cell cell(std::uint32_t number, unsigned lane) {
   return number << (lane_bits + flag_bits) | lane;
 }
@@ -30,37 +31,40 @@ inline unsigned lane_of(Cell cell) {
   return cell & 31;
 }
 
+// How much an access promises. A volatile one happens and is not torn, but says nothing of when others see
+// it.
+enum class Strength : std::uint8_t { weak, volatile_only, strong };
+
 struct AccessRecord {
-  std::uint32_t block = 0;                    // linear index
-  std::uint32_t operation = 0;                // index in Code::operations
-  std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistories
-  std::uint32_t moment = 0;                   // when, by the clock of the block
+  std::uint32_t block = 0;     // linear index
+  std::uint32_t operation = 0; // index in Code::operations
+  std::uint32_t moment = 0;    // when, by the clock of the block
   std::uint8_t warp : 6 = 0;
   bool is_atomic : 1 = false;
-  bool is_strong : 1 = false; // at least relaxed, so that two of them are no race
-  std::uint8_t width = 0;     // bytes per lane
+  bool polls : 1 = false; // ptx/synchronising.hpp
+  Strength strength : 4 = Strength::weak;
+  machine::MemoryScope scope : 4 = machine::MemoryScope::block; // of a strong access
+  std::uint8_t width = 0;                                       // bytes per lane
   // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
   static constexpr std::uint8_t many_places = 255;
   std::uint8_t place = 0;
 };
-static_assert(sizeof(AccessRecord) == 24); // a launch may make many millions of them
+static_assert(sizeof(AccessRecord) == 16); // a launch may make many millions of them
 
 // The records of one block since its last barrier; none before it matters in shared memory.
 class BlockRecords {
 public:
-  std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(records_.size()); } // moment
-  AccessRecord& operator[](std::uint32_t moment) { return records_[moment - first_]; }
-  const AccessRecord& operator[](std::uint32_t moment) const { return records_[moment - first_]; }
-  // Enters the record and sets its moment.
-  void add(AccessRecord record) {
-    record.moment = next();
-    records_.push_back(record);
-  }
+  std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(records_.size()); } // number
+  std::uint32_t first() const { return first_; } // older ones are forgotten
+  AccessRecord& operator[](std::uint32_t number) { return records_[number - first_]; }
+  const AccessRecord& operator[](std::uint32_t number) const { return records_[number - first_]; }
+  void add(const AccessRecord& record) { records_.push_back(record); }
   void forget() {
     first_ = next();
     records_.clear();
   }
-  // True if the clock had to start again because it was near its end: the shadow's cells then mean nothing.
+  // True if the numbers had to start again because they were near their end: the shadow's cells then mean
+  // nothing.
   bool begin_block() {
     forget();
     bool anew = first_ >= 1u << (number_bits - 1);
@@ -79,14 +83,15 @@ public:
   static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (number_bits - 12);
   GlobalRecords() : chunks_(new std::unique_ptr<AccessRecord[]>[chunk_count]) {}
 
-  // Begins a launch: every number given before is older than first(). True if the numbers had to start again,
-  // so that the shadow must be cleared.
+  // Begins a launch: every number given before is older than first(), which is nobody's. True if the numbers
+  // had to start again, so that the shadow must be cleared.
   bool begin_launch();
   std::uint32_t first() const { return first_; }
   const AccessRecord& operator[](std::uint32_t number) const {
     return chunks_[number / chunk_size][number % chunk_size];
   }
-  // A fresh chunk's first number; 0 where all are used up (the launch is then checked no further).
+  // Numbers for one who will fill them, up to the next multiple of chunk_size; 0 where all are used up (the
+  // launch is then checked no further).
   std::uint32_t take_chunk();
   AccessRecord& at(std::uint32_t number) { return chunks_[number / chunk_size][number % chunk_size]; }
 

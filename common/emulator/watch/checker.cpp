@@ -16,25 +16,35 @@ using machine::warp_lanes;
 
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
 struct Checker::Notes final : machine::BlockNotes {
+  // The record of an operation that was made last, and how many before it.
   struct Recent {
     std::uint32_t operation = ~0u;
     bool in_global = false;
-    std::uint32_t moment = 0, number = 0;
+    std::uint8_t place = 0;
+    std::uint32_t moment = 0, number = 0, made = 0, passed_over = 0;
   };
-  static constexpr std::size_t recent_count = 32;
 
   SharedShadow shared;
   BlockOrder order;
   BlockRecords records;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left
-  std::vector<Recent> recent;                   // by warp and operation: records that may be used again
+  std::vector<Recent> recent; // by warp and operation: records that may be used again
+  std::size_t recent_count = 0;                 // per warp
+
+  // What the last strong access will have acquired when it has happened.
+  struct Reads {
+    std::shared_ptr<ReleaseLog> log;
+    std::uint32_t lanes = 0;
+  };
+  std::vector<Reads> reads;
+  bool reads_wait_for_fence = false;
+  unsigned reading_warp = 0;
+  std::vector<std::uint64_t> shared_logs; // addresses of those that lie in this block's shared memory
 
   // Bytes of local memory that their threads have written, lane after lane. Empty of meaning until the block
   // uses any.
   std::vector<bool> local;
   bool local_is_used = false;
-
-  std::uint32_t now() const { return records.next(); }
 };
 
 Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
@@ -42,9 +52,23 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
 
 void Checker::launch_begin(const machine::Grid& grid) {
   grid_ = &grid;
-  if (records_.begin_launch()) shadow_.clear();
+  shadow_.begin_launch(records_.begin_launch());
   histories_ = std::make_unique<BlockHistories>(grid.block_count());
+  logs_.clear();
   reported_.clear();
+  if (code_ == &grid.code) return;
+  code_ = &grid.code;
+  synchronises_ = false;
+  memory_operations_ = 0;
+  memory_operation_.assign(grid.code.operations.size(), 0);
+  for (std::size_t i = 0; i < grid.code.operations.size(); ++i) {
+    const std::string& name = grid.code.names[i];
+    const bool may_release = static_cast<MemoryOrder>(grid.code.operations[i].order) >= MemoryOrder::release;
+    if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release)) synchronises_ = true;
+    for (const char* opcode : {"ld", "st", "atom", "red", "mbarrier", "cp"})
+      if (name.starts_with(opcode)) memory_operation_[i] = memory_operations_;
+    memory_operations_ += memory_operation_[i] == memory_operations_ ? 1 : 0;
+  }
 }
 
 void Checker::launch_end(const machine::Grid&) {
@@ -61,13 +85,20 @@ void Checker::block_begin(const machine::Block& block) {
   mine.local_is_used = false;
   const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
-  if (clock_began_anew) mine.order = {}, mine.recent.clear();
-  mine.order.begin(block.warps.size(), mine.now());
-  mine.recent.resize(block.warps.size() *
-                     Notes::recent_count); // those left there are of a phase that is over
+  if (clock_began_anew) mine.recent.clear();
+  mine.order.begin(block.warps.size());
+  constexpr std::size_t most_recent = 256;
+  mine.recent_count = std::clamp<std::size_t>(memory_operations_, 1, most_recent);
+  mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of a phase that is over
+  for (Notes::Recent& recent : mine.recent) recent.made = 0;
+  mine.reads.clear();
 }
 
-void Checker::block_end(const machine::Block&) {}
+void Checker::block_end(const machine::Block& block) {
+  Notes& mine = notes(block);
+  for (std::uint64_t address : mine.shared_logs) logs_.retire(address);
+  mine.shared_logs.clear();
+}
 
 namespace {
 
@@ -89,7 +120,9 @@ struct Checker::Actor {
   std::uint32_t operation;
   bool in_global = false;
   std::uint32_t width;
-  bool is_atomic = false, is_strong = false;
+  bool is_atomic = false, polls = false;
+  Strength strength = Strength::weak;
+  MemoryScope scope = MemoryScope::block;
   std::uint8_t place = 0; // AccessRecord::place
 };
 
@@ -97,33 +130,51 @@ struct Checker::Actor {
 std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
   Notes::Recent& recent =
-      mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
-  if (recent.operation == actor.operation && recent.in_global == actor.in_global &&
-      recent.moment >= mine.order.warps[warp.index].phase) {
-    AccessRecord& again = actor.in_global ? records_.at(recent.number) : mine.records[recent.number];
-    if (again.place != actor.place) again.place = AccessRecord::many_places;
-    return recent.number;
+      mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation] % mine.recent_count];
+  const bool again = recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
+  if (again && (actor.in_global || recent.number >= mine.records.first())) {
+    // A loop that synchronises in each round would make records without end. After the first ones it makes
+    // fewer and fewer; one that is used for longer looks older than it is, so that a race may be missed.
+    constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
+    const std::uint32_t pause = std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
+    if (recent.moment >= mine.order.warps[warp.index].phase || ++recent.passed_over < pause) {
+      if (recent.place != actor.place && recent.place != AccessRecord::many_places) {
+        recent.place = AccessRecord::many_places;
+        (actor.in_global ? records_.at(recent.number) : mine.records[recent.number]).place = recent.place;
+      }
+      return recent.number;
+    }
   }
-  const std::uint32_t moment = mine.records.next(), number = actor.in_global ? take_number(mine) : moment;
+  const std::uint32_t number = actor.in_global ? take_number(mine) : mine.records.next();
   if (!number) return 0;
-  mine.records.add({.block = static_cast<std::uint32_t>(warp.block->linear_id),
-                    .operation = actor.operation,
-                    .fences = mine.order.fences,
-                    .publications = mine.order.publications,
-                    .warp = static_cast<std::uint8_t>(warp.index),
-                    .is_atomic = actor.is_atomic,
-                    .is_strong = actor.is_strong,
-                    .width = static_cast<std::uint8_t>(actor.width),
-                    .place = actor.place});
-  if (actor.in_global) records_.at(number) = mine.records[moment];
-  recent = {actor.operation, actor.in_global, moment, number};
+  const AccessRecord record{.block = static_cast<std::uint32_t>(warp.block->linear_id),
+                            .operation = actor.operation,
+                            .moment = mine.order.clock,
+                            .warp = static_cast<std::uint8_t>(warp.index),
+                            .is_atomic = actor.is_atomic,
+                            .polls = actor.polls,
+                            .strength = actor.strength,
+                            .scope = actor.scope,
+                            .width = static_cast<std::uint8_t>(actor.width),
+                            .place = actor.place};
+  if (actor.in_global)
+    records_.at(number) = record;
+  else
+    mine.records.add(record);
+  recent = {.operation = actor.operation,
+            .in_global = actor.in_global,
+            .place = actor.place,
+            .moment = record.moment,
+            .number = number,
+            .made = (again ? recent.made : 0) + 1,
+            .passed_over = 0};
   return number;
 }
 
 std::uint32_t Checker::take_number(Notes& mine) {
   if (mine.next_number == mine.chunk_end) {
     mine.next_number = records_.take_chunk();
-    mine.chunk_end = mine.next_number ? mine.next_number + GlobalRecords::chunk_size : 0;
+    mine.chunk_end = mine.next_number ? (mine.next_number / GlobalRecords::chunk_size + 1) * GlobalRecords::chunk_size : 0;
     if (!mine.next_number) return 0;
   }
   return mine.next_number++;
@@ -139,9 +190,10 @@ bool Checker::row(const machine::RowAccess& access) {
   if (record == 0) return false;
   Cell me = cell(record, 0);
   if (!in_global)
-    return access.width == 4 && detail::enter_shared_row(mine.shared, access.first / 4, stores, me,
-                                                         cell(mine.order.floor, 0), access.warp.lanes);
-  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(records_.first(), 0)))
+    return access.width == 4 && detail::enter_shared_row(mine.shared, mine.records, access.first / 4, stores, me,
+                                                         access.warp.lanes, synchronises_);
+  if (!detail::enter_global_rows(shadow_, records_, mine.order, records_[record], access.first, stores, me,
+                                 cell(records_.first(), 0), synchronises_))
     return false;
   if (!checks_.initialisation) return true;
   std::uint64_t bytes = std::uint64_t{warp_lanes} * access.width;
@@ -160,51 +212,143 @@ void Checker::access(const machine::Access& access) {
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
 }
 
+namespace {
+
+// How much an access promises. Volatile ones are strong by the letter of PTX, but a value that is read so is
+// no newer than by a plain load.
+Strength strength_of(const machine::Access& access) {
+  if (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed) return Strength::strong;
+  return access.order == MemoryOrder::unordered ? Strength::volatile_only : Strength::weak;
+}
+
+// Visits each word that the request's lanes synchronise at, with the lanes.
+template <typename Visit>
+void each_place(const machine::Access& access, Visit visit) {
+  constexpr std::uint64_t word = 4;
+  for (std::uint32_t rest = access.mask; rest;) {
+    const std::uint64_t address = access.addresses[std::countr_zero(rest)] / word * word;
+    std::uint32_t here = 0;
+    for (std::uint32_t others = rest; others; others &= others - 1)
+      if (access.addresses[std::countr_zero(others)] / word * word == address) here |= others & -others;
+    visit(address, here);
+    rest &= ~here;
+  }
+}
+
+} // namespace
+
 void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
-  const machine::Warp& warp_state = access.warp;
-  unsigned warp = warp_state.index;
-  bool global = access.space == ptx::Space::global;
-  const bool strong = detail::is_strong(access);
-  // The checker hears of an access before it happens. What a strong read finds may be published between the
-  // two, so the time up to which this block has seen the others is taken only at its next access.
-  if (order.acquiring) order.acquired = histories_->now();
-  order.acquiring = strong && access.kind != AccessKind::store;
-  if (order.acquiring) order.acquire(warp, histories_->now());
-  std::uint32_t record = record_for(mine, {warp_state, access.operation.index, global, access.width,
-                                           access.kind == AccessKind::atomic, strong, narrow_place(access)});
-  if (record == 0) return;
-  Accessor accessor{access, *histories_, order, record};
+  const unsigned warp = access.warp.index;
+  const bool global = access.space == ptx::Space::global;
+  const Strength strength = strength_of(access);
+  const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
+  has_read(access.warp); // what is still open
+  const std::uint32_t number =
+      record_for(mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
+                        facts.polls, strength, strength == Strength::weak ? MemoryScope::block : access.scope,
+                        narrow_place(access)});
+  if (number == 0) return;
+  if (strength != Strength::weak && access.order >= MemoryOrder::release)
+    order.fence(warp, access.mask, is_wide(access.scope));
+  const AccessRecord record = global ? records_[number] : mine.records[number];
+  const Accessor accessor{access, *histories_, order, logs_, number, record, synchronises_};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };
   auto unwritten = [&](unsigned lane, std::uint64_t address) {
-    if (checks_.initialisation) report_uninitialised(access, lane, address);
+    if (checks_.initialisation && !(facts.ignores_value && access.kind == AccessKind::atomic))
+      report_uninitialised(access, lane, address);
   };
   if (global)
     check_global(shadow_, records_, accessor, report);
   else
     check_shared(mine.shared, mine.records, accessor, report, unwritten);
-  if (!strong || access.kind == AccessKind::load) return;
-  if (access.order >= MemoryOrder::release) order.fence(warp, mine.now(), access.scope != MemoryScope::block);
-  order.publish(warp, mine.now());
-  if (global) histories_->publish(access.warp.block->linear_id, order.warps[warp].fences);
+  if (strength != Strength::weak) synchronise(mine, access, facts);
+}
+
+// What a strong access releases and acquires.
+void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synchronising facts) {
+  BlockOrder& order = mine.order;
+  const unsigned warp = access.warp.index;
+  const std::uint32_t block = static_cast<std::uint32_t>(access.warp.block->linear_id);
+  const bool global = access.space == ptx::Space::global, writes = access.kind != AccessKind::load;
+  const bool reads = access.kind == AccessKind::load ||
+                     (access.kind == AccessKind::atomic && !facts.ignores_value && access.operation.d != 0);
+  const bool releases = writes && order.has_fence(warp, access.mask);
+  if (reads) order.has_read_strongly = true;
+  if (writes && histories_->follows(block)) histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
+  if (!releases && !facts.polls && !logs_.any()) return;
+  each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
+    const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
+    std::shared_ptr<ReleaseLog> log = releases || facts.polls ? logs_.at(key) : logs_.find(key);
+    if (!log) return;
+    if (!global && (releases || facts.polls)) mine.shared_logs.push_back(key);
+    if (facts.polls) log->mark_polled();
+    if (reads) mine.reads.push_back({log, lanes});
+    if (releases)
+      release(mine, access, lanes, log);
+    else if (access.kind == AccessKind::store)
+      log->cut();
+  });
+  // What says `release` and no more does not acquire either.
+  const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
+  mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
+  mine.reading_warp = warp;
+}
+
+void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes,
+                      const std::shared_ptr<ReleaseLog>& log) {
+  BlockOrder::Released released = mine.order.release(access.warp.index, lanes, log);
+  const auto block = static_cast<std::uint32_t>(access.warp.block->linear_id);
+  const bool wide = released.is_wide && is_wide(access.scope) && access.space == ptx::Space::global;
+  if (histories_->follows(block)) {
+    auto raise = [](std::atomic<std::uint32_t>& moment, const Reach& reach) {
+      moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}), std::memory_order_relaxed);
+    };
+    BlockHistories::History& history = histories_->of(block);
+    if (released.is_narrow) raise(history.released, released.narrow);
+    if (wide) raise(history.widely_released, released.wide);
+  }
+  log->release({.block = block,
+                .is_wide = wide,
+                .narrow = std::move(released.narrow),
+                .wide = std::move(released.wide),
+                .acquired = std::move(released.acquired)},
+               access.kind == AccessKind::store, released.acquired_here);
+}
+
+void Checker::has_read(const machine::Warp& warp) {
+  Notes& mine = notes(*warp.block);
+  if (mine.reads.empty()) return;
+  WarpOrder& order = mine.order.warps[mine.reading_warp];
+  for (const Notes::Reads& each : mine.reads) {
+    const Acquired acquired = each.log->acquire(each.lanes, each.log);
+    if (acquired.begin >= acquired.end) continue;
+    if (mine.reads_wait_for_fence)
+      order.take(acquired);
+    else
+      order.acquired.add(acquired);
+  }
+  mine.reads.clear();
 }
 
 void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
-  mine.order.fence(warp.index, mine.now(), scope != MemoryScope::block);
+  has_read(warp);
+  mine.order.fence(warp.index, warp.mask, is_wide(scope));
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
   Notes& mine = notes(block);
-  mine.order.barrier(mine.now());
+  mine.order.barrier();
   mine.records.forget();
+  mine.shared.read_by_more.clear();
 }
 
 void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {
   Notes& mine = notes(*warp.block);
-  mine.order.warp_barrier(warp.index, members, mine.now());
+  mine.order.warp_barrier(warp.index, members);
 }
 
 void Checker::check_written(const machine::Access& access) {
@@ -276,18 +420,23 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const AccessRecord& earlier = conflict.earlier;
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
-  const HazardKind kind = shared              ? HazardKind::race_shared
-                          : conflict.unfenced ? HazardKind::fence
-                                              : HazardKind::race_global;
-  RaceScope scope = !same_block ? (conflict.unfenced ? RaceScope::fence : RaceScope::blocks)
-                    : earlier.warp == access.warp.index ? RaceScope::warp
-                                                        : RaceScope::block;
-  if (!is_new(kind, access.operation, earlier.operation, static_cast<int>(scope))) return;
+  const bool fence = conflict.missing == Missing::fence || conflict.missing == Missing::wide_fence ||
+                     conflict.missing == Missing::acquire;
+  const HazardKind kind = conflict.is_harmless ? HazardKind::equal_writes
+                          : shared             ? HazardKind::race_shared
+                          : fence              ? HazardKind::fence
+                                               : HazardKind::race_global;
+  const RaceScope scope = !same_block                         ? RaceScope::blocks
+                          : earlier.warp == access.warp.index ? RaceScope::warp
+                                                              : RaceScope::block;
+  const int reach = static_cast<int>(scope) * 8 + static_cast<int>(conflict.missing);
+  if (!is_new(kind, access.operation, earlier.operation, reach)) return;
   Race race{.kind = kind,
             .later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .scope = scope,
+            .missing = conflict.missing,
             .place = shared ? shared_name(grid_->code, conflict.address, access.width)
                             : global_name(memory_, conflict.address, access.width),
             .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),

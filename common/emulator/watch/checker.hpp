@@ -40,6 +40,7 @@ public:
   void block_begin(const machine::Block&) override;
   void block_end(const machine::Block&) override;
   void access(const machine::Access&) override;
+  void has_read(const machine::Warp&) override;
   bool row(const machine::RowAccess&) override;
   void bad_access(const machine::Warp&, const machine::Operation&, const machine::Fault&) override;
   void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override;
@@ -55,6 +56,9 @@ private:
   std::uint32_t record_for(Notes& notes, const Actor& actor);
   std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
+  void synchronise(Notes& notes, const machine::Access& access, ptx::Synchronising facts);
+  void release(Notes& notes, const machine::Access& access, std::uint32_t lanes,
+               const std::shared_ptr<ReleaseLog>& log);
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
   void check_local(Notes& notes, const machine::Access& access);
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
@@ -73,7 +77,13 @@ private:
   GlobalShadow shadow_;
   GlobalRecords records_;
   std::unique_ptr<BlockHistories> histories_;
+  ReleaseLogs logs_;
   const machine::Grid* grid_ = nullptr;
+  // Of the kernel that was launched last.
+  const machine::Code* code_ = nullptr;
+  bool synchronises_ = false;                     // it has fences, or accesses that release
+  std::uint32_t memory_operations_ = 0;           // that it has
+  std::vector<std::uint32_t> memory_operation_;   // by operation: which of them
   std::uint64_t input_begin_ = 0, input_end_ = 0;
   std::mutex mutex_;                                                             // of what follows
   std::set<std::tuple<HazardKind, std::uint32_t, std::uint32_t, int>> reported_; // in this launch

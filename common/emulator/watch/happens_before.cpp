@@ -5,70 +5,119 @@
 
 namespace warpfold::watch {
 
-void BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
-  if (block >= histories_.size()) return;
-  History& history = histories_[block];
-  // Only this block's worker writes it: no need of an atomic addition.
-  history.publications.store(history.publications.load(std::memory_order_relaxed) + 1,
-                             std::memory_order_release);
-  if (fences == 0) return;
-  std::lock_guard lock(locks_[block % lock_count]);
-  std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
-  if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
-}
-
-BlockHistories::Order BlockHistories::order(const AccessRecord& earlier, std::uint32_t acquired) const {
-  if (earlier.block >= histories_.size()) return Order::ordered;
-  std::lock_guard lock(locks_[earlier.block % lock_count]);
-  const History& history = histories_[earlier.block];
-  const std::uint32_t needed = earlier.fences + (earlier.is_strong ? 0 : 1);
-  auto release = std::find_if(history.releases.begin(), history.releases.end(),
-                              [=](const Release& r) { return r.fences >= needed; });
-  if (release != history.releases.end() && release->time < acquired) return Order::ordered;
-  if (history.releases.size() == longest) return Order::ordered; // no longer followed
-  bool published = history.publications > earlier.publications && acquired > 0;
-  return published ? Order::unfenced : Order::unordered;
-}
-
-void BlockOrder::begin(std::size_t warp_count, std::uint32_t next) {
-  floor = next;
-  fences = publications = 0;
-  acquired = 0;
-  acquiring = false;
+void BlockOrder::begin(std::size_t warp_count) {
+  begun = floor = ++clock;
+  has_read_strongly = false;
+  acquired.clear();
   warps.resize(warp_count); // moments of a block before are older than the floor, and say nothing
   for (WarpOrder& warp : warps) {
-    warp.fences = 0;
-    warp.phase = next;
+    warp.phase = clock;
+    warp.acquired.clear();
+    warp.own_taken.clear();
+    warp.taken.clear();
+  }
+  for (unsigned reach : {WarpOrder::narrow, WarpOrder::wide}) fenced[reach].reset(), fenced_floor[reach] = 0;
+}
+
+void WarpOrder::take(const Acquired& now) {
+  for (Acquired& before : taken)
+    if (before.log == now.log && before.lanes == now.lanes) {
+      before.end = std::max(before.end, now.end);
+      return;
+    }
+  if (taken.size() == AcquiredSet::longest) taken.erase(taken.begin());
+  taken.push_back(now);
+}
+
+void BlockOrder::barrier() {
+  for (unsigned reach : {WarpOrder::narrow, WarpOrder::wide}) {
+    if (last_fence <= floor) break;
+    std::shared_ptr<std::vector<std::uint32_t>> by_warp;
+    for (std::size_t warp = 0; warp < warps.size(); ++warp)
+      for (const LaneFence& fence : warps[warp].fences[reach]) {
+        if (fence.at <= floor) continue;
+        if (!by_warp) by_warp = std::make_shared<std::vector<std::uint32_t>>(warps.size());
+        (*by_warp)[warp] = std::max((*by_warp)[warp], fence.at);
+        fenced_floor[reach] = std::max(fenced_floor[reach], fence.floor);
+      }
+    if (by_warp) fenced[reach] = std::move(by_warp);
+  }
+  floor = ++clock;
+  for (WarpOrder& warp : warps) {
+    warp.phase = clock;
+    if (warp.acquired.empty()) continue;
+    acquired.add(warp.acquired);
+    warp.acquired.clear();
   }
 }
 
-void BlockOrder::barrier(std::uint32_t next) {
-  floor = next;
-  for (WarpOrder& warp : warps) warp.phase = next;
+void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
+  warps[warp].phase = ++clock;
+  for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = clock;
 }
 
-void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members, std::uint32_t next) {
-  warps[warp].phase = next;
-  for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = next;
-}
-
-void BlockOrder::fence(unsigned warp, std::uint32_t next, bool beyond_block) {
+void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
   WarpOrder& self = warps[warp];
-  self.fenced = self.phase = next;
-  if (beyond_block) self.fences = ++fences;
+  self.phase = last_fence = ++clock;
+  for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const LaneFence fence{clock, lanes, floor, self.lane_floor[lane]};
+    self.fences[WarpOrder::narrow][lane] = fence;
+    if (wide) self.fences[WarpOrder::wide][lane] = fence;
+  }
+  if (self.taken.empty()) return;
+  for (const Acquired& each : self.taken)
+    if (each.lanes & lanes) (wide ? self.acquired : self.own_taken).add(each);
+  if (wide) std::erase_if(self.taken, [=](const Acquired& each) { return each.lanes & lanes; });
 }
 
-void BlockOrder::acquire(unsigned warp, std::uint32_t time) {
-  acquired = time;
-  for (std::size_t other = 0; other < warps.size(); ++other)
-    warps[warp].seen[other] = std::max(warps[warp].seen[other], warps[other].released);
+bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
+  if (fenced[WarpOrder::narrow]) return true;
+  for (; lanes; lanes &= lanes - 1)
+    if (warps[warp].fences[WarpOrder::narrow][std::countr_zero(lanes)].at > begun) return true;
+  return false;
 }
 
-void BlockOrder::publish(unsigned warp, std::uint32_t next) {
+BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes,
+                                         const std::shared_ptr<ReleaseLog>& log) {
   WarpOrder& self = warps[warp];
-  self.released = self.fenced;
-  self.phase = next;
-  ++publications;
+  Released released;
+  // Releases behind one fence cover the same; records need not tell them apart.
+  if (self.published <= last_fence) self.phase = self.published = ++clock;
+  auto reach_of = [&](unsigned which, bool& any) {
+    const LaneFence* last = nullptr;
+    for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
+      if (const LaneFence& fence = self.fences[which][std::countr_zero(rest)]; !last || fence.at > last->at)
+        last = &fence;
+    Reach reach{.floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
+    any = reach.others != nullptr;
+    if (last->at <= begun) return reach;
+    any = true;
+    reach.floor = std::max(reach.floor, last->floor);
+    reach.own = last->at;
+    reach.published = clock + 1;
+    reach.synced = last->synced;
+    reach.lanes = lanes | last->lanes;
+    return reach;
+  };
+  released.narrow = reach_of(WarpOrder::narrow, released.is_narrow);
+  released.wide = reach_of(WarpOrder::wide, released.is_wide);
+  // What was acquired behind the fence is handed on, too, though it need not be.
+  std::shared_ptr<AcquiredSet> elsewhere;
+  for (const AcquiredSet* set : {&acquired, &self.acquired}) {
+    if (set->everything() && !elsewhere) elsewhere = std::make_shared<AcquiredSet>();
+    if (set->everything()) elsewhere->add(*set);
+    for (const Acquired& each : set->items()) {
+      if (each.log == log) {
+        released.acquired_here = std::min(released.acquired_here, each.begin);
+        continue;
+      }
+      if (!elsewhere) elsewhere = std::make_shared<AcquiredSet>();
+      elsewhere->add(each);
+    }
+  }
+  released.acquired = std::move(elsewhere);
+  return released;
 }
 
 bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
@@ -76,8 +125,27 @@ bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, uns
   const std::uint32_t moment = earlier.moment;
   if (moment < floor) return true;
   const WarpOrder& self = warps[warp];
-  if (earlier.warp != warp) return moment < self.seen[earlier.warp];
+  if (earlier.warp != warp) return false;
   return earlier_lane == lane || (moment < self.lane_floor[lane] && moment < self.lane_floor[earlier_lane]);
+}
+
+bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,
+                             const Acquirer& acquirer) const {
+  const WarpOrder& self = warps[acquirer.warp];
+  if (!self.acquired.empty() && is_released_to(earlier, earlier_lane, self.acquired, acquirer)) return true;
+  if (!self.own_taken.empty() && earlier.block == acquirer.block &&
+      is_released_to(earlier, earlier_lane, self.own_taken, acquirer))
+    return true;
+  return !acquired.empty() && is_released_to(earlier, earlier_lane, acquired, acquirer);
+}
+
+bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane,
+                               const Acquirer& acquirer) const {
+  const std::vector<Acquired>& taken = warps[acquirer.warp].taken;
+  if (taken.empty()) return false;
+  AcquiredSet set;
+  for (const Acquired& each : taken) set.add(each);
+  return is_released_to(earlier, earlier_lane, set, acquirer);
 }
 
 } // namespace warpfold::watch

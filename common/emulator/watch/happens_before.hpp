@@ -1,76 +1,101 @@
-// What is ordered before what, as far as the program has synchronised.
+// What is ordered before what, as far as the program has synchronised (PTX ISA, "Memory Consistency Model";
+// docs/reference/races.md says it rule by rule).
 //
-// Within a block, __syncthreads orders everything, __syncwarp orders the lanes of its mask, and a fence
-// followed by a strong store or an atomic publishes a warp's accesses to warps that read strongly afterwards.
-// Between blocks only the last of these orders. The address that a publication goes through is not followed:
-// a program that publishes through one flag and reads another is taken to be right. So nothing that is
-// ordered is reported, and little is missed.
+// Within a block, __syncthreads orders everything and __syncwarp the lanes of its mask. A fence followed by a
+// strong write releases, and a strong read at the same address acquires (releases.hpp), between lanes, warps
+// and blocks alike, as far as the scopes of both reach. A lock that was taken acquires only at the next fence;
+// every other strong read does so at once, though the model asks for a fence there, too.
 #pragma once
 
 #include "access_records.hpp"
+#include "releases.hpp"
 
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <vector>
 
 namespace warpfold::watch {
 
-// What each block has published to the others, and when. Time counts the launch's publications that follow a
-// new fence, since only they can order another block.
+// Whether a scope reaches other blocks. Clusters hold one block.
+inline bool is_wide(machine::MemoryScope scope) {
+  return scope >= machine::MemoryScope::device;
+}
+
+// What each block has written for others to see: only for words about what is missing where a race was found.
 class BlockHistories {
 public:
   explicit BlockHistories(std::size_t blocks) : histories_(blocks < limit ? blocks : limit) {}
+  bool follows(std::uint32_t block) const { return block < histories_.size(); } // others count as ordered
 
-  // The block makes a strong store or an atomic; `fences` of its fences came before.
-  void publish(std::uint64_t block, std::uint32_t fences);
-  std::uint32_t now() const { return clock_ + 1; } // later than everything published so far
-
-  enum class Order : std::uint8_t { ordered, unfenced, unordered };
-  // Is the access ordered before what another block does now, whose last strong read was at `acquired`? A
-  // strong access after a fence publishes itself; any other waits for the next fence and publication.
-  Order order(const AccessRecord& earlier, std::uint32_t acquired) const;
+  struct History {
+    // Moments by the block's clock, up to which it had made a strong write by then; and one behind a fence,
+    // for its own threads or for other blocks.
+    std::atomic<std::uint32_t> published{0}, released{0}, widely_released{0};
+  };
+  History& of(std::uint32_t block) { return histories_[block]; }
+  const History& of(std::uint32_t block) const { return histories_[block]; }
 
 private:
-  static constexpr std::size_t limit = 1u << 22, lock_count = 64; // blocks beyond the limit count as ordered
-  static constexpr std::size_t longest = 4096;                    // releases kept per block
-  struct Release {
-    std::uint32_t fences = 0, time = 0;
-  };
-  struct History {
-    std::atomic<std::uint32_t> publications{0};
-    std::vector<Release> releases; // publications that came after a new fence
-  };
+  static constexpr std::size_t limit = 1u << 22;
   std::vector<History> histories_;
-  mutable std::mutex locks_[lock_count];
-  std::atomic<std::uint32_t> clock_{0};
 };
 
-// The same inside one block, by the moments of access records.
+// A lane's last fence.
+struct LaneFence {
+  std::uint32_t at = 0;     // when; 0: none
+  std::uint32_t lanes = 0;  // that executed it together
+  std::uint32_t floor = 0;  // the block's last barrier before it
+  std::uint32_t synced = 0; // the lane's last __syncwarp before it
+};
+
 struct WarpOrder {
-  std::uint32_t lane_floor[32] = {}; // older records of this warp are ordered before the lane
-  std::uint32_t seen[32] = {};       // by warp: its older records are ordered before this warp
-  std::uint32_t released = 0;        // older records of this warp are published
-  std::uint32_t fenced = 0;          // older records of this warp come before its last fence
-  std::uint32_t fences = 0;          // how many the block had made at this warp's last
-  std::uint32_t phase = 0;           // a record from here on serves the same operation again
+  static constexpr unsigned narrow = 0, wide = 1; // of fences
+  std::uint32_t lane_floor[32] = {};              // older records of this warp are ordered before the lane
+  LaneFence fences[2][32];
+  std::uint32_t phase = 0;     // a record from here on serves the same operation again
+  std::uint32_t published = 0; // when it last released
+  AcquiredSet acquired;    // since the block's last barrier
+  std::vector<Acquired> taken; // with locks, and no fence since that reaches other blocks
+  AcquiredSet own_taken;       // the same, a fence for the own block came since
+  void take(const Acquired& acquired);
 };
 
 struct BlockOrder {
-  std::uint32_t floor = 0; // older records of the block are ordered before all of it
-  std::uint32_t fences = 0, publications = 0;
-  std::uint32_t acquired = 0; // time of its last strong read; 0: none
-  bool acquiring = false;     // its last access read strongly; `acquired` is set at the next
+  std::uint32_t clock = 1;       // moves on with each synchronisation, and from block to block
+  std::uint32_t begun = 0;       // when the block began
+  std::uint32_t floor = 0;       // older records of the block are ordered before all of it
+  std::uint32_t last_fence = 0;  // of any warp
+  bool has_read_strongly = false;
+  AcquiredSet acquired; // by all of the block
   std::vector<WarpOrder> warps;
+  // Fences before the last barrier count for whoever releases behind it: by warp, and the floor of the last.
+  std::shared_ptr<const std::vector<std::uint32_t>> fenced[2];
+  std::uint32_t fenced_floor[2] = {0, 0};
 
-  // `next`: the moment of the access that comes next.
-  void begin(std::size_t warp_count, std::uint32_t next);
-  void barrier(std::uint32_t next);
-  void warp_barrier(unsigned warp, std::uint32_t members, std::uint32_t next);
-  void fence(unsigned warp, std::uint32_t next, bool beyond_block); // __threadfence_block() is not
-  void acquire(unsigned warp, std::uint32_t time);                  // of the launch's publications
-  void publish(unsigned warp, std::uint32_t next);
-  // Is what `earlier_lane` of `earlier`, of this block, did ordered before what `lane` of `warp` does now?
+  void begin(std::size_t warp_count);
+  void barrier();
+  void warp_barrier(unsigned warp, std::uint32_t members);
+  void fence(unsigned warp, std::uint32_t lanes, bool wide);
+  // What a strong write by the lanes releases now. `is_narrow`, `is_wide` say whether there is a fence at all.
+  struct Released {
+    bool is_narrow = false, is_wide = false;
+    Reach narrow, wide;
+    std::shared_ptr<const AcquiredSet> acquired; // without what was acquired at `log`
+    std::uint32_t acquired_here = ~0u;           // how far back it was acquired at `log`
+  };
+  Released release(unsigned warp, std::uint32_t lanes, const std::shared_ptr<ReleaseLog>& log);
+  bool has_fence(unsigned warp, std::uint32_t lanes) const;
+
+  // Is what `earlier_lane` of `earlier`, of this block, did ordered by barriers before what `lane` of `warp`
+  // does now?
   bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
+  bool has_acquired(unsigned warp) const {
+    return !acquired.empty() || !warps[warp].acquired.empty() || !warps[warp].own_taken.empty();
+  }
+  // Is anybody's access ordered before it by what was released and acquired?
+  bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
+  // Would it be, had the locks that were taken acquired?
+  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
 };
 
 } // namespace warpfold::watch

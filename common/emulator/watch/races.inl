@@ -27,11 +27,6 @@ inline bool changes_nothing(const Accessor& a, unsigned lane, const std::byte* m
   return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
 }
 
-inline bool is_strong(const machine::Access& access) {
-  return access.kind == AccessKind::atomic || access.order >= machine::MemoryOrder::relaxed ||
-         (access.space == ptx::Space::global && access.order == machine::MemoryOrder::unordered);
-}
-
 // A cell of the shadow stands for a whole word, but threads may share a word and each have bytes of its own
 // in it. False where the earlier access is not known to have touched any byte that this one does.
 inline bool share_bytes(const machine::Access& access, unsigned lane, const AccessRecord& earlier) {
@@ -42,26 +37,50 @@ inline bool share_bytes(const machine::Access& access, unsigned lane, const Acce
   return place < earlier.place + earlier.width && earlier.place < place + access.width;
 }
 
-// May the access that `earlier` stands for and this lane's happen at the same time, with an effect that
-// depends on which comes first?
-inline bool races(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record, bool both_write,
-                  const std::byte* memory, bool& unfenced) {
-  const machine::Access& access = a.access;
-  const machine::Block& block = *access.warp.block;
-  if (record.block == block.linear_id && a.order.ordered(record, lane_of(earlier), access.warp.index, lane))
-    return false;
-  if (is_strong(access) && record.is_strong) return false;
-  if (!share_bytes(access, lane, record)) return false;
-  if (record.block != block.linear_id) {
-    auto order = a.histories.order(record, a.order.acquired);
-    if (order == BlockHistories::Order::ordered) return false;
-    unfenced = order == BlockHistories::Order::unfenced;
+inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
+  return earlier.block == a.record.block;
+}
+
+// Does a thread's own program order, a barrier, or a release and an acquire order the earlier access before
+// what `lane` does now?
+inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+  const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
+  const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
+  if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
+  if (!same_block && !a.histories.follows(record.block)) return true;
+  if (!a.order.has_acquired(warp)) return false;
+  if (!same_warp && a.known_ordered == number_of(earlier)) return true;
+  const Acquirer acquirer{a.record.block, warp, lane};
+  if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer)) {
+    a.known_ordered = number_of(earlier);
+    return true;
   }
-  if (both_write && access.kind == AccessKind::store) {
-    const bool same_access = number_of(earlier) == a.number;
-    if (same_access ? same_value(a, lane, lane_of(earlier)) : changes_nothing(a, lane, memory)) return false;
-  }
-  return true;
+  return a.order.is_released(record, earlier_lane, acquirer);
+}
+
+// May two accesses meet without a race, because each is strong and its scope includes the other's thread
+// (PTX ISA, "Morally Strong Operations")? Of two that are volatile only where the word serves as a flag.
+inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64_t address) {
+  const AccessRecord& mine = a.record;
+  if (mine.strength == Strength::weak || earlier.strength == Strength::weak) return false;
+  if (!is_same_block(a, earlier) && !(is_wide(mine.scope) && is_wide(earlier.scope))) return false;
+  if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
+  if (mine.polls || earlier.polls) return true;
+  const bool shared = a.access.space == ptx::Space::shared;
+  const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, address) : address);
+  return log && log->is_polled();
+}
+
+inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+  const Acquirer acquirer{a.record.block, a.access.warp.index, lane};
+  if (a.order.lacks_acquire(record, lane_of(earlier), acquirer)) return Missing::acquire;
+  const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
+  if (both_strong) return Missing::scope;
+  if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
+  const BlockHistories::History& history = a.histories.of(record.block);
+  if (record.moment < history.widely_released) return Missing::address;
+  if (record.moment < history.released) return Missing::wide_fence;
+  return record.moment <= history.published ? Missing::fence : Missing::order;
 }
 
 // Visits each word of each active lane.
@@ -69,12 +88,16 @@ template <typename Visit>
 void each_word(const machine::Access& access, Visit visit) {
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
-  // Lanes that update one word by an atomic count as one lane: they cannot race with each other.
-  bool one_word = access.kind == AccessKind::atomic;
+  // Lanes that update one word by an atomic count as one lane: they cannot race with each other. Of lanes that
+  // read one word two are enough: whoever writes it is another thread than one of them.
+  bool one_word = access.kind != AccessKind::store;
   std::uint64_t leader = access.addresses[std::countr_zero(mask)];
   for (std::uint32_t remaining = mask; remaining && one_word; remaining &= remaining - 1)
     one_word = access.addresses[std::countr_zero(remaining)] == leader;
-  if (one_word) mask &= -mask;
+  if (one_word) {
+    const std::uint32_t first = mask & -mask, rest = mask ^ first;
+    mask = first | (access.kind == AccessKind::load ? rest & -rest : 0);
+  }
   for (; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     for (unsigned i = 0; i < words; ++i)
@@ -86,15 +109,36 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
 
+// A row that two warps have read whole, and now a third, or one of the two again. False where the row's words
+// have readers of several kinds.
+inline bool have_two_readers(const BlockRecords& records, Cell* read, Cell* too, Cell mine,
+                             const std::int32_t* active) {
+  unsigned lead = 0;
+  while (!active[lead]) ++lead;
+  std::uint32_t differs = 0;
+  for (unsigned i = 0; i < warp_lanes; ++i)
+    differs |= ((read[i] ^ (read[lead] - lead + i)) | (too[i] ^ (too[lead] - lead + i))) &
+               static_cast<std::uint32_t>(active[i]);
+  if (differs || number_of(read[lead]) < records.first() || number_of(too[lead]) < records.first()) return false;
+  const unsigned first = records[number_of(read[lead])].warp, second = records[number_of(too[lead])].warp,
+                 own = records[number_of(mine)].warp;
+  if (first == second) return false;
+  if (own != first && own != second) return true;
+  Cell* again = own == first ? read : too;
+  for (unsigned i = 0; i < warp_lanes; ++i) again[i] = active[i] ? mine | i : again[i];
+  return true;
+}
+
 // The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load:
 // that have been written. Enters the access and returns true, or returns false and enters nothing. `active`:
 // -1 for each active lane.
-inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, bool stores, Cell mine,
-                             Cell floor, const std::int32_t* active) {
+inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, std::uint64_t first_word,
+                             bool stores, Cell mine, const std::int32_t* active, bool keeps_many) {
+  const Cell floor = cell(records.first(), 0);
   if (first_word >= shadow.count) return false;
   Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word],
        *too = &shadow.read_too[first_word];
-  std::int32_t trouble = 0;
+  std::int32_t trouble = 0, third = 0;
   if (stores) {
     for (unsigned i = 0; i < warp_lanes; ++i) {
       bool touched = wrote[i] >= floor || read[i] >= floor || too[i] >= floor;
@@ -107,8 +151,10 @@ inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, boo
   for (unsigned i = 0; i < warp_lanes; ++i) {
     bool bad = wrote[i] >= floor || wrote[i] == 0;
     trouble |= active[i] & -static_cast<std::int32_t>(bad);
+    third |= active[i] & -static_cast<std::int32_t>(too[i] >= floor);
   }
   if (trouble) return false;
+  if (third) return !keeps_many && have_two_readers(records, read, too, mine, active);
   for (unsigned i = 0; i < warp_lanes; ++i) {
     bool first_reader = read[i] < floor;
     too[i] = active[i] && !first_reader ? mine | i : too[i];
@@ -117,19 +163,159 @@ inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, boo
   return true;
 }
 
+// Two readers of a word: does it say nothing more to keep the earlier one beside this access?
+inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+  if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record);
+  return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
+}
+
 // A whole warp's access to whole rows of device memory, with nothing before it in this launch that could
 // conflict. False: some rows may have been entered; they are then found to be this access's own.
-inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigned width, bool stores,
-                              Cell mine, Cell oldest) {
-  const unsigned rows = width / word_bytes; // 32 lanes of n words are n rows
+inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records, const BlockOrder& order,
+                              const AccessRecord& self, std::uint64_t first, bool stores, Cell mine,
+                              Cell oldest, bool keeps_many) {
+  const unsigned rows = self.width / word_bytes; // 32 lanes of n words are n rows
   if (rows == 0 || !shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) ||
       !shadow.begins_row(first))
     return false;
+  const auto replaces = [&](Cell earlier) {
+    const AccessRecord& record = records[number_of(earlier)];
+    return record.block == self.block &&
+           (record.moment < order.floor || (record.warp == self.warp && record.width == self.width));
+  };
+  const auto is_other = [&](Cell one, Cell other) {
+    return records[number_of(one)].block != records[number_of(other)].block;
+  };
   for (unsigned row = 0; row < rows; ++row)
     if (!shadow.enter_row(shadow.word_of(first) + row * GlobalShadow::row_words, stores,
-                          mine | row * (warp_lanes / rows), oldest))
+                          mine | row * (warp_lanes / rows), oldest, keeps_many, replaces, is_other))
       return false;
   return true;
+}
+
+} // namespace detail
+
+namespace detail {
+
+// Judges this access against earlier ones of its word.
+template <typename Records, typename Report>
+class Judge {
+public:
+  Judge(const Accessor& accessor, const Records& records, const Report& report)
+      : a_(accessor), records_(records), report_(report) {}
+  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address, const std::byte* memory) const {
+    const AccessRecord& record = records_[number_of(earlier)];
+    if (!share_bytes(a_.access, lane, record)) return;
+    if (may_meet(a_, record, address) || is_ordered(a_, lane, earlier, record)) return;
+    bool is_harmless = false;
+    if (earlier_wrote && a_.access.kind == AccessKind::store) {
+      const bool same_access = number_of(earlier) == a_.number;
+      is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_, lane, memory);
+      // All threads set a flag.
+      if (is_harmless && record.operation == a_.record.operation) return;
+    }
+    report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote,
+                     what_is_missing(a_, lane, earlier, record), is_harmless});
+  }
+
+private:
+  const Accessor& a_;
+  const Records& records_;
+  const Report& report_;
+};
+
+// Enters a reader of a word of shared memory.
+inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records, const Accessor& a,
+                               std::size_t word, unsigned lane, Cell me, Cell floor) {
+  Cell *slots[] = {&shadow.read[word], &shadow.read_too[word]};
+  for (Cell* slot : slots) {
+    if (*slot == me) return;
+    if (*slot < floor || replaces(a, lane, *slot, records[number_of(*slot)])) {
+      *slot = me;
+      return;
+    }
+  }
+  const unsigned warps[] = {records[number_of(*slots[0])].warp, records[number_of(*slots[1])].warp};
+  if (warps[0] == warps[1]) {
+    if (warps[0] != a.record.warp) *slots[1] = me;
+    return;
+  }
+  if (!a.keeps_many || a.record.warp == warps[0] || a.record.warp == warps[1]) return;
+  std::vector<Cell>& more = shadow.read_by_more[word];
+  if (more.size() < warp_lanes) more.push_back(me);
+}
+
+// Enters a reader of a word of global memory. `written`: last() is a write.
+inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
+                               std::uint64_t word, unsigned lane, Cell me, Cell oldest, bool written,
+                               bool strong) {
+  Cell &last = shadow.last(word), &read = shadow.read(word);
+  const auto is_mine = [&](Cell& slot) {
+    if (number_of(slot) == a.number && lane_of(slot) == lane) return true;
+    if (!replaces(a, lane, slot, records[number_of(slot)])) return false;
+    slot = me | (&slot == &read ? slot & GlobalShadow::has_more : 0);
+    return true;
+  };
+  const auto kept_by = [&](Cell slot) -> const AccessRecord& { return records[number_of(slot)]; };
+  if (!written) {
+    if (last < oldest || is_mine(last)) {
+      last = me | (strong ? GlobalShadow::strong : 0);
+      return;
+    }
+  }
+  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
+  if (read < oldest || number_of(read) == records.first()) {
+    read = me | (has_more ? GlobalShadow::has_more : 0);
+    return;
+  }
+  if (is_mine(read)) return;
+  const AccessRecord &kept = kept_by(read), &first = written ? kept : kept_by(last);
+  if (!written && !a.keeps_many) {
+    // Two are kept, of different blocks or at least warps where there are such.
+    const bool alike = first.block == kept.block && first.warp == kept.warp;
+    if ((alike && first.warp != a.record.warp) || (first.block == kept.block && first.block != a.record.block))
+      read = me | (read & GlobalShadow::has_more);
+    return;
+  }
+  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+    std::size_t readers = 0, of_warp = 0;
+    for (Cell& slot : list) {
+      if (slot & GlobalShadow::wrote) continue;
+      if (is_mine(slot)) return;
+      ++readers;
+      of_warp += kept_by(slot).block == a.record.block && kept_by(slot).warp == a.record.warp;
+    }
+    const std::size_t most = a.keeps_many ? GlobalShadow::longest - 1 : 1;
+    if (readers < most && of_warp < 2) list.push_back(me);
+  });
+  if (is_kept) read |= GlobalShadow::has_more;
+}
+
+// Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
+// beside it: who writes now may read later what that one wrote.
+template <typename Check>
+void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a, std::uint64_t word,
+                        Cell displaced, Cell oldest, Check check) {
+  const auto is_mine = [&](Cell slot) {
+    const AccessRecord& record = records[number_of(slot)];
+    return record.block == a.record.block && record.warp == a.record.warp;
+  };
+  Cell& read = shadow.read(word);
+  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
+  if (!has_more && is_mine(displaced)) return;
+  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+    bool known = false;
+    for (Cell& slot : list) {
+      if (!(slot & GlobalShadow::wrote)) {
+        check(slot, false);
+        continue;
+      }
+      known = true;
+      if (is_mine(slot) && !is_mine(displaced)) slot = displaced;
+    }
+    if (!known && !is_mine(displaced)) list.push_back(displaced);
+  });
+  if (is_kept && !has_more) read = (read >= oldest ? read : oldest) | GlobalShadow::has_more;
 }
 
 } // namespace detail
@@ -140,27 +326,29 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
   using namespace detail;
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
-  const Cell floor = cell(a.order.floor, 0), mine = cell(a.number, 0);
+  const Cell floor = cell(records.first(), 0), mine = cell(a.number, 0);
   std::uint64_t first_word = access.first / word_bytes;
   if (whole_words_in_a_row(access) &&
-      enter_shared_row(shadow, first_word, stores, mine, floor, access.warp.lanes))
+      enter_shared_row(shadow, records, first_word, stores, mine, access.warp.lanes, a.keeps_many))
     return;
   const std::byte* memory = access.warp.block->shared.data();
+  const Judge judge(a, records, report);
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     std::uint64_t word = address / word_bytes;
     if (word >= shadow.count) return;
     Cell &wrote = shadow.wrote[word], &read = shadow.read[word], &too = shadow.read_too[word];
-    bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier < floor) return;
-      const AccessRecord& record = records[number_of(earlier)];
-      if (races(a, lane, earlier, record, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
-        report(Conflict{record, lane_of(earlier), lane, address, earlier_wrote, unfenced});
+      if (earlier >= floor)
+        judge.check(earlier, earlier_wrote, lane, address, memory + access.addresses[lane]);
     };
     check(wrote, true);
     if (stores) {
       check(read, false);
       check(too, false);
+      if (const auto more = shadow.read_by_more.find(word); more != shadow.read_by_more.end()) {
+        for (Cell reader : more->second) check(reader, false);
+        shadow.read_by_more.erase(more);
+      }
       wrote = mine | lane;
       read = too = 0;
       return;
@@ -169,10 +357,7 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
       unwritten(lane, address);
       wrote = 1; // reported once; older than any record
     }
-    if (read < floor)
-      read = mine | lane;
-    else if (read != (mine | lane))
-      too = mine | lane;
+    keep_shared_reader(shadow, records, a, word, lane, mine | lane, floor);
   });
 }
 
@@ -182,13 +367,13 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   const machine::Access& access = a.access;
   const machine::Warp& warp = access.warp;
   const bool stores = access.kind != AccessKind::load;
-  const Cell oldest = cell(records.first(), 0),
-             mine = cell(a.number, 0) | (is_strong(access) ? GlobalShadow::strong : 0);
-  const AccessRecord& self = records[a.number];
+  const AccessRecord& self = a.record;
+  const bool strong = self.strength == Strength::strong && is_wide(self.scope);
+  const Cell oldest = cell(records.first(), 0), mine = cell(a.number, 0) | (strong ? GlobalShadow::strong : 0);
   if (access.contiguous && access.mask == machine::all_lanes &&
-      enter_global_rows(shadow, access.first, access.width, stores, mine, oldest))
+      enter_global_rows(shadow, records, a.order, self, access.first, stores, mine, oldest, a.keeps_many))
     return;
-  auto of_this_block = [&](Cell cell) { return records[number_of(cell)].block == self.block; };
+  const Judge judge(a, records, report);
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
     std::uint64_t word = shadow.word_of(address);
@@ -199,34 +384,48 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     // not twice.
     const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote) : place;
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
-    bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier & mine & GlobalShadow::strong) return; // and another core's record need not be fetched
-      const AccessRecord& record = records[number_of(earlier)];
-      if (races(a, lane, earlier, record, stores && earlier_wrote,
-                reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
-        report(Conflict{record, lane_of(earlier), lane, address, earlier_wrote, unfenced});
+      judge.check(earlier, earlier_wrote, lane, address,
+                  reinterpret_cast<const std::byte*>(access.addresses[lane]));
     };
-    if (stores) {
-      if (known) check(last, written);
-      if (Cell reader = shadow.reader(word); written && reader >= oldest) check(reader, false);
-      if (access.kind == AccessKind::store) place = wrote;
-      shadow.forget_reader(word);
-    } else if (!written) {
-      if (!known || of_this_block(last))
-        place = mine | lane; // else keep one that a later writer would race with
-    } else {
-      check(last, true);
-      // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this read
-      // conflicts with that write as well.
-      const AccessRecord& writer = records[number_of(last)];
-      if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
-          writer.moment >= a.order.warps[warp.index].phase && writer.is_strong == self.is_strong)
-        return;
-      Cell kept = shadow.kept_reader(word);
-      if (kept < oldest || (shadow.reader(word) && of_this_block(kept)))
-        shadow.keep_reader(word, mine | lane);
+    const auto check_list = [&](bool forget) {
+      return shadow.change_list(word, false, [&](std::vector<Cell>& list) {
+        for (Cell each : list)
+          if (stores || (each & GlobalShadow::wrote)) check(each, each & GlobalShadow::wrote);
+        if (forget) list.clear();
+      });
+    };
+    if (!stores) {
+      const Cell reader = shadow.read(word);
+      if (written && !(last & mine & GlobalShadow::strong)) {
+        check(last, true);
+        if (!strong && reader >= oldest && (reader & GlobalShadow::has_more)) check_list(false);
+        // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this read
+        // conflicts with that write as well.
+        const AccessRecord& writer = records[number_of(last)];
+        if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
+            writer.moment >= a.order.warps[warp.index].phase && writer.strength == self.strength)
+          return;
+      }
+      keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);
+      return;
     }
+    // Of two strong accesses that reach each other another core's record need not be fetched.
+    const bool meets = known && (last & mine & GlobalShadow::strong);
+    if (known && !meets) check(last, written);
+    Cell& read = shadow.read(word);
+    const Cell reader = read;
+    const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
+    if (reader >= oldest && number_of(reader) != records.first() && !(reader & GlobalShadow::has_more))
+      check(reader, false);
+    if (has_more && number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
+    if (access.kind == AccessKind::store) place = wrote;
+    if (meets && written) {
+      keep_global_writer(shadow, records, a, word, last, oldest, check);
+      return;
+    }
+    if (has_more) check_list(true);
+    if (reader >= oldest) read = 0;
   });
 }
 

@@ -27,6 +27,9 @@ public:
   void access(const machine::Access& access) override {
     for (auto* each : watchers_) each->access(access);
   }
+  void has_read(const machine::Warp& warp) override {
+    for (auto* each : watchers_) each->has_read(warp);
+  }
   void bad_access(const machine::Warp& warp, const machine::Operation& operation,
                   const machine::Fault& fault) override {
     for (auto* each : watchers_) each->bad_access(warp, operation, fault);

@@ -17,44 +17,71 @@ const char* verb(machine::AccessKind kind) {
   }
 }
 
-const char* between(RaceScope scope) {
-  switch (scope) {
+const char* between(const Race& race) {
+  switch (race.missing) {
+  case Missing::order:
+    break;
+  case Missing::fence:
+    return "and announced it with an atomic, but with no fence between the two";
+  case Missing::wide_fence:
+    return "and announced it behind a fence that reaches its own block only";
+  case Missing::acquire:
+    return "under the lock that this thread has taken since, but with no fence after taking it";
+  case Missing::address:
+    return "and released it at an address that this thread has not acquired at since";
+  case Missing::scope:
+    return "in another block, while one of the two atomics reaches its own block only";
+  }
+  switch (race.scope) {
   case RaceScope::warp:
     return "with no __syncwarp() between the two";
   case RaceScope::block:
     return "with no barrier between the two";
   case RaceScope::blocks:
-    return "in the same launch, with nothing that orders the two blocks";
-  default:
-    return "and announced it with an atomic, but with no fence between the two";
+    break;
   }
+  return "in the same launch, with nothing that orders the two blocks";
 }
 
-HazardCause cause_of(RaceScope scope) {
-  switch (scope) {
+HazardCause cause_of(const Race& race) {
+  if (race.kind == HazardKind::equal_writes) return HazardCause::equal_values;
+  switch (race.missing) {
+  case Missing::order:
+    break;
+  case Missing::fence:
+    return HazardCause::no_fence;
+  case Missing::wide_fence:
+    return HazardCause::narrow_fence;
+  case Missing::acquire:
+    return HazardCause::no_acquire_fence;
+  case Missing::address:
+    return HazardCause::other_address;
+  case Missing::scope:
+    return HazardCause::narrow_atomic;
+  }
+  switch (race.scope) {
   case RaceScope::warp:
     return HazardCause::lanes_of_a_warp;
   case RaceScope::block:
     return HazardCause::warps_of_a_block;
   case RaceScope::blocks:
-    return HazardCause::blocks_of_a_grid;
-  case RaceScope::fence:
     break;
   }
-  return HazardCause::no_fence;
+  return HazardCause::blocks_of_a_grid;
 }
 
 } // namespace
 
 Hazard describe(const Race& race) {
-  Hazard hazard{race.kind, cause_of(race.scope)};
+  Hazard hazard{race.kind, cause_of(race)};
   hazard.message = fmt::format("{} {} {}, which {} {} {}", race.later_thread, verb(race.later), race.place,
                                race.earlier_thread,
                                race.earlier_atomic  ? "has updated"
                                : race.earlier_wrote ? "has written"
                                                     : "has read",
-                               between(race.scope));
-  hazard.reach = static_cast<int>(race.scope);
+                               between(race));
+  // Of two findings at one place: blocks before warps, and what says more of why before what says less.
+  hazard.reach = static_cast<int>(race.scope) * 8 + static_cast<int>(race.missing);
   return hazard;
 }
 

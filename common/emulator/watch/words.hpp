@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hazards.hpp"
+#include "races.hpp"
 
 #include "machine/watcher.hpp"
 
@@ -9,13 +10,14 @@
 
 namespace warpfold::watch {
 
-enum class RaceScope : std::uint8_t { warp, block, blocks, fence };
+enum class RaceScope : std::uint8_t { warp, block, blocks };
 
 struct Race {
   HazardKind kind{};
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
   RaceScope scope{};
+  Missing missing{};
   std::string place, later_thread, earlier_thread;
 };
 

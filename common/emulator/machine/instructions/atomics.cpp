@@ -101,6 +101,7 @@ const Operation* update(Warp& warp, const Operation* op) {
       return running;
     });
     if constexpr (Returns) each_active(warp, [&](unsigned lane) { d[lane] = before[lane]; });
+    tell_read(warp);
     return op + 1;
   }
   each_active(warp, [&](unsigned lane) {
@@ -109,6 +110,7 @@ const Operation* update(Warp& warp, const Operation* op) {
                         [=](T x) { return static_cast<T>(F(x, mine)); });
     if constexpr (Returns) d[lane] = old;
   });
+  tell_read(warp);
   return op + 1;
 }
 
@@ -123,6 +125,7 @@ const Operation* compare_and_swap(Warp& warp, const Operation* op) {
     d[lane] = exchange<T>(targets.at[lane], targets.shared_with_others,
                           [=](T old) { return old == wanted ? mine : old; });
   });
+  tell_read(warp);
   return op + 1;
 }
 

@@ -84,10 +84,10 @@ void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 byt
   barrier.advance();
 }
 
-void tell_shared(Warp& warp, const Operation* op, Request& request) {
+void tell_shared(Warp& warp, const Operation* op, Request& request, AccessKind kind) {
   for (std::uint64_t& address : request.address) address &= ~window_mask;
   count_shared(warp, op, request, sizeof(Mbarrier));
-  tell(warp, op, request, ptx::Space::shared, AccessKind::atomic, sizeof(Mbarrier));
+  tell(warp, op, request, ptx::Space::shared, kind, sizeof(Mbarrier));
 }
 
 // The token of an arrival is the barrier as it was: its phase is what a wait needs.
@@ -104,7 +104,7 @@ const Operation* update(Warp& warp, const Operation* op) {
       if (op->d) token[lane] = std::bit_cast<u64>(before);
     });
   });
-  tell_shared(warp, op, request);
+  tell_shared(warp, op, request, AccessKind::atomic);
   return op + 1;
 }
 
@@ -124,7 +124,8 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | over;
   if (over != warp.mask) note_possible_spin(warp);
-  tell_shared(warp, op, request);
+  tell_shared(warp, op, request, AccessKind::load);
+  tell_read(warp);
   return op + 1;
 }
 
@@ -139,7 +140,7 @@ void emit_update(Decoder& decoder, const ptx::Instruction& in, Handler run, cons
                  const ptx::Operand* count, std::uint32_t token) {
   std::uint32_t count_row = count ? decoder.source(*count, ptx::Type::u32) : decoder.constant(1, 4);
   MemoryForm form = memory_form(in);
-  form.order = MemoryOrder::acquire_release;
+  form.order = MemoryOrder::release; // PTX ISA: the default of an arrival, as acquire is of a wait
   Decoder::Address address = decoder.address(where, form.space);
   Operation& op = decoder.emit(run, token, 0, count_row);
   set_form(op, form, address, sizeof(Mbarrier));
@@ -162,7 +163,7 @@ void decode_wait(Decoder& decoder, const ptx::Instruction& in) {
   std::uint32_t d = decoder.predicate(in.operands[0]);
   std::uint32_t phase = decoder.source(in.operands[2], parity ? ptx::Type::u32 : ptx::Type::b64);
   MemoryForm form = memory_form(in);
-  form.order = MemoryOrder::acquire_release;
+  form.order = MemoryOrder::acquire;
   Decoder::Address address = decoder.address(in.operands[1], form.space);
   Operation& op = decoder.emit(parity ? test_wait<true> : test_wait<false>, d, 0, phase);
   set_form(op, form, address, sizeof(Mbarrier));

@@ -1,0 +1,113 @@
+// What the race check remembers of the device's memory.
+#pragma once
+
+#include "access_records.hpp"
+#include "lazy_array.hpp"
+#include "machine/address_space.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace warpfold::watch {
+
+// The last access of each word of the device's memory, a write if there was one, and readers since that write,
+// where it was touched.
+//
+// Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
+// for all of its words, and a second for another reader: the record, and the lane of its first word (the
+// record's width gives the others'). Any other access first splits the row into a cell per word. A word has a
+// cell for the last write, or where there was none the first reader, and one for a reader more; what does not
+// fit there is in lists. So a byte of memory takes 1/16 byte of shadow, 1 byte more in rows that are split, and
+// another where words have readers besides.
+class GlobalShadow {
+public:
+  static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
+  static constexpr Cell wrote = first_flag;
+  static constexpr Cell strong = second_flag; // no race with others of its kind, wherever they are
+  static constexpr Cell has_more = second_flag; // in a reader's cell: there is a list
+
+  explicit GlobalShadow(const machine::AddressSpace& memory)
+      : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), row_read_(rows()),
+        last_(rows() * row_words), read_(rows() * row_words), more_(rows() * row_words) {}
+  bool holds(std::uint64_t address, std::uint64_t size) const {
+    return address >= base_ && address + size <= base_ + bytes_;
+  }
+  std::uint64_t word_of(std::uint64_t address) const { return (address - base_) / word_bytes; }
+  bool begins_row(std::uint64_t address) const { return (address - base_) % row_bytes == 0; }
+  void begin_launch(bool clear); // `clear`: cells of launches before may look as if they were of this one
+
+  // Enters an access to the whole row if nothing before it in this launch can conflict with it. Cells less
+  // than `oldest` are of an earlier launch; `cell` is the record and lane of the first word. Of several readers
+  // two are kept; replaces(Cell) says of one that the new one can stand for it, is_other(Cell, Cell) that two
+  // are of different blocks.
+  template <typename Replaces, typename IsOther>
+  bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
+                 IsOther is_other) {
+    Cell& last = row_last_[word / row_words];
+    if (last < oldest) {
+      last = cell | (store ? wrote : 0);
+      return true;
+    }
+    if (store || last & wrote || lane_of(last) == split_lane) return false;
+    if (number_of(last) == number_of(cell)) return true;
+    if (replaces(last)) {
+      last = cell;
+      return true;
+    }
+    Cell& too = row_read_[word / row_words];
+    if (too < oldest || number_of(too) == number_of(cell) || replaces(too) || !is_other(last, too)) {
+      too = cell;
+      return true;
+    }
+    return !keeps_many;
+  }
+  // Splits the row into words unless it is split already. `records` gives the width of the row's access.
+  void split(std::uint64_t word, const GlobalRecords& records, Cell oldest);
+  Cell& last(std::uint64_t word) { return last_[word]; }
+  Cell& read(std::uint64_t word) { return read_[word]; }
+
+  // The list of a word whose read() has the flag has_more. change(std::vector<Cell>&) may do with it as it
+  // likes; true if something is left in it. No list is longer than `longest`.
+  static constexpr std::size_t longest = 8;
+  template <typename Change>
+  bool change_list(std::uint64_t word, bool is_new, Change change) {
+    std::lock_guard lock(locks_[word % lock_count]);
+    Lists& lists = lists_[word % lock_count];
+    std::uint32_t& place = more_[word];
+    if (is_new) {
+      if (lists.free.empty()) {
+        if (lists.all.size() >= most_lists / lock_count) return false;
+        lists.all.emplace_back();
+        lists.free.push_back(static_cast<std::uint32_t>(lists.all.size() - 1));
+      }
+      place = lists.free.back();
+      lists.free.pop_back();
+      used_ = true;
+    }
+    std::vector<Cell>& list = lists.all[place];
+    change(list);
+    if (!list.empty()) return true;
+    lists.free.push_back(place);
+    return false;
+  }
+
+private:
+  std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
+  static constexpr unsigned split_lane = 31; // in a row's cell: its words have cells of their own
+  static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
+  std::uint64_t base_, bytes_;
+  LazyArray<Cell> row_last_, row_read_, last_, read_;
+  LazyArray<std::uint32_t> more_; // where has_more says so: index into the lists of the word's lock
+  struct Lists {
+    std::deque<std::vector<Cell>> all;
+    std::vector<std::uint32_t> free;
+  };
+  std::vector<Lists> lists_{lock_count};
+  std::vector<std::mutex> locks_{lock_count};
+  std::atomic<bool> used_{false};
+};
+
+} // namespace warpfold::watch

@@ -1,0 +1,161 @@
+// Releases and acquires (PTX ISA, "Memory Consistency Model"): what a thread did before a fence is ordered
+// before what another does after it has read, at the same address, what the first wrote behind the fence.
+//
+// Each address that something was released at has a log. A release enters what it covers; who reads there
+// strongly acquires the log up to its present length. A read-modify-write carries on the releases before it; a
+// store begins anew, since who reads its value reads nothing of those. So "is this access ordered before me?"
+// is a look into the logs that I have acquired, for a release by the access's block that covers it, and then
+// into those that the releasing blocks had acquired themselves.
+#pragma once
+
+#include "access_records.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace warpfold::watch {
+
+// Which accesses of a block come before one of its releases: those before a moment, by the block's clock.
+struct Reach {
+  std::uint32_t floor = 0;     // of every warp
+  std::uint32_t own = 0;       // of the lanes `lanes` of the releasing warp
+  std::uint32_t published = 0; // of those, strong ones: a strong access behind the fence publishes itself
+  std::uint32_t synced = 0;    // of the releasing warp's other lanes
+  std::uint32_t lanes = 0;
+  std::uint8_t warp = 0;
+  std::shared_ptr<const std::vector<std::uint32_t>> others; // of each warp; null: of none
+
+  // `lane`: of the access, or every_lane for a yes that holds for each of them.
+  static constexpr unsigned every_lane = 32;
+  bool covers(const AccessRecord& access, unsigned lane) const {
+    if (access.moment < floor) return true;
+    if (others && access.moment < (*others)[access.warp]) return true;
+    if (access.warp != warp) return false;
+    if (lane == every_lane) return access.moment < (lanes == ~0u ? own : std::min(own, synced));
+    if (!(lanes >> lane & 1)) return access.moment < synced;
+    return access.moment < own || (access.strength != Strength::weak && access.moment < published);
+  }
+};
+
+class ReleaseLog;
+
+// A log up to some length, read by some lanes of a warp.
+struct Acquired {
+  std::shared_ptr<ReleaseLog> log;
+  std::uint32_t begin = 0, end = 0;
+  std::uint32_t lanes = 0;
+};
+
+// What a warp or a block has acquired.
+class AcquiredSet {
+public:
+  static constexpr std::size_t longest = 256;
+  void add(const Acquired& acquired);
+  void add(const AcquiredSet& other);
+  void clear() { *this = {}; }
+  bool empty() const { return items_.empty() && !everything_; }
+  // More than can be followed: everything counts as ordered from here on.
+  bool everything() const { return everything_; }
+  const std::vector<Acquired>& items() const { return items_; }
+
+private:
+  std::vector<Acquired> items_;
+  bool everything_ = false;
+};
+
+// A release by one block. `wide`: for other blocks too, else for the block itself.
+struct Release {
+  std::uint32_t block = 0;
+  bool is_wide = false;
+  Reach narrow, wide;
+  std::shared_ptr<const AcquiredSet> acquired; // at other addresses, before the release; null: nothing
+};
+
+class ReleaseLog {
+public:
+  // `is_store`: not a read-modify-write. `acquired_here`: how far back the releasing warp had itself acquired
+  // this log.
+  void release(Release release, bool is_store, std::uint32_t acquired_here);
+  void cut(); // a strong store by somebody who has released nothing
+  Acquired acquire(std::uint32_t lanes, std::shared_ptr<ReleaseLog> self);
+  // Is there a release in the range by the access's block that covers it? `narrow`: one for that block alone
+  // will do.
+  bool covers(const AccessRecord& access, unsigned lane, const Acquired& range, bool narrow) const;
+  // Visits what the releases in the range had acquired, the newest first, as visit(AcquiredSet, block), as
+  // long as it returns true. Releases that are not wide only where their block is `acquirer`.
+  template <typename Visit>
+  bool each_acquired(const Acquired& range, std::uint32_t acquirer, Visit visit) const {
+    std::lock_guard lock(mutex_);
+    for (auto further = further_.rbegin(); further != further_.rend(); ++further) {
+      if (further->index >= range.end) continue;
+      if (further->index < range.begin) break;
+      if ((further->is_wide || further->block == acquirer) && !visit(further->acquired, further->block))
+        return false;
+    }
+    return !(has_forgotten_ && range.begin < forgotten_);
+  }
+  void forget(); // what the releases had acquired
+  void mark_polled() { is_polled_ = true; }
+  bool is_polled() const { return is_polled_; }
+
+private:
+  static constexpr std::size_t kept_per_block = 64, kept_further = 4096;
+  struct Entry {
+    std::uint32_t index = 0;
+    bool is_wide = false;
+    Reach narrow, wide;
+  };
+  struct Further {
+    std::uint32_t index = 0, block = 0;
+    bool is_wide = false;
+    std::shared_ptr<const AcquiredSet> acquired;
+  };
+  mutable std::mutex mutex_;
+  std::uint32_t length_ = 0, begin_ = 0;
+  std::unordered_map<std::uint32_t, std::vector<Entry>> of_block_; // by index
+  std::deque<Further> further_;
+  bool has_forgotten_ = false;
+  std::uint32_t forgotten_ = 0; // entries of `further_` before this index are no longer kept
+  std::atomic<bool> is_polled_{false};
+};
+
+// The logs of a launch, by address. Shared memory's have an address of the block's own.
+class ReleaseLogs {
+public:
+  static std::uint64_t shared_address(std::uint64_t block, std::uint64_t offset) {
+    return 1ull << 63 | block << 20 | offset;
+  }
+  std::shared_ptr<ReleaseLog> find(std::uint64_t address) const; // null where there is none
+  std::shared_ptr<ReleaseLog> at(std::uint64_t address);         // made where there is none
+  void retire(std::uint64_t address); // what it holds stays for those who have acquired it
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  void clear();
+
+private:
+  static constexpr std::size_t shard_count = 64;
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<std::uint64_t, std::shared_ptr<ReleaseLog>> logs;
+    std::vector<std::weak_ptr<ReleaseLog>> retired;
+  };
+  Shard shards_[shard_count];
+  std::atomic<bool> any_{false};
+  static std::size_t shard_of(std::uint64_t address) {
+    return (address * 0x9e3779b97f4a7c15ull >> 32) % shard_count;
+  }
+};
+
+// Is the access ordered before what somebody does who has acquired this? `block`, `warp`, `lane`: whose.
+struct Acquirer {
+  std::uint32_t block = 0;
+  unsigned warp = 0, lane = 0;
+};
+bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
+                    const Acquirer& acquirer);
+
+} // namespace warpfold::watch

@@ -1,0 +1,31 @@
+// What the race check remembers of a block's shared memory.
+#pragma once
+
+#include "access_records.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace warpfold::watch {
+
+// The last write and readers since, of each word of a block's shared memory. A word that nobody has written
+// is 0. Of the readers two are kept, of different warps where there are such, so that a write races with one
+// of them if it races with any; further ones only where threads synchronise one by one.
+struct SharedShadow {
+  std::vector<Cell> wrote, read, read_too;
+  std::unordered_map<std::size_t, std::vector<Cell>> read_by_more; // of some words, since the last barrier
+  void reset(std::size_t words, bool forget_readers) {
+    constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
+    wrote.assign(words + slack, 0);
+    if (forget_readers) read.clear(), read_too.clear();
+    read.resize(words + slack); // what an earlier block has left there is older than any floor to come
+    read_too.resize(words + slack);
+    read_by_more.clear();
+    count = words;
+  }
+  std::size_t count = 0; // words
+};
+
+} // namespace warpfold::watch
