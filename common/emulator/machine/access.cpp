@@ -163,7 +163,11 @@ void note_hole(Worker& worker, std::uint64_t address) {
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes) {
   if (!in_known_range(warp, op, first, bytes)) {
-    const auto refuse = [&] { return refuse_global(warp, op, first, bytes, kind, lanes), false; };
+    const auto refuse = [&] {
+      refuse_global(warp, op, first, bytes, kind, lanes);
+      if (first % width) refuse_misaligned(warp, op, first, width, kind, lanes);
+      return false;
+    };
     if (in_known_hole(*warp.worker, first)) return refuse();
     auto found = warp.worker->grid.memory.find(first);
     if (!found) note_hole(*warp.worker, first);
@@ -179,7 +183,7 @@ std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std
   bool known = in_known_range(warp, op, address, bytes) && address % width == 0;
   if (known || check_global(warp, op, address, bytes, width, kind, 1u << lane))
     return reinterpret_cast<std::byte*>(address);
-  return warp.worker->nowhere();
+  return warp.worker->nowhere(1u << lane);
 }
 
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
@@ -196,11 +200,11 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
               verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
               grid.shape.dynamic_shared),
           lanes);
-    return warp.worker->nowhere();
+    return warp.worker->nowhere(lanes);
   }
   if (offset % width) {
     refuse_misaligned(warp, op, offset, width, kind, lanes);
-    return warp.worker->nowhere();
+    return warp.worker->nowhere(lanes);
   }
   return warp.block->shared.data() + offset;
 }
@@ -214,11 +218,11 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
                     fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
                                 width, static_cast<std::int64_t>(offset), stride),
                     1u << lane);
-    return warp.worker->nowhere();
+    return warp.worker->nowhere(1u << lane);
   }
   if (offset % width) {
     refuse_misaligned(warp, op, offset, width, kind, 1u << lane);
-    return warp.worker->nowhere();
+    return warp.worker->nowhere(1u << lane);
   }
   return warp.local_memory + lane * stride + offset;
 }

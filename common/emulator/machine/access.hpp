@@ -5,6 +5,7 @@
 #include "decoder.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace warpfold::machine {
 
@@ -50,14 +51,16 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
 // Tells the watcher, if there is one.
 inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::Space space, AccessKind kind,
                  unsigned width, unsigned value_stride = 0) {
-  if (Watcher* watcher = warp.worker->grid.watcher)
+  const std::uint32_t mask = warp.mask & ~std::exchange(warp.worker->refused_lanes, 0);
+  Watcher* watcher = warp.worker->grid.watcher;
+  if (watcher && mask)
     watcher->access({.warp = warp,
                      .operation = *op,
                      .space = space,
                      .kind = kind,
                      .order = static_cast<MemoryOrder>(op->order),
                      .scope = static_cast<MemoryScope>(op->scope),
-                     .mask = warp.mask,
+                     .mask = mask,
                      .width = width,
                      .addresses = request.address,
                      .first = request.first,

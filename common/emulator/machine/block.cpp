@@ -97,7 +97,7 @@ void Block::start(std::uint64_t linear) {
         static_cast<std::uint32_t>(linear / grid.shape.grid.x % grid.shape.grid.y),
         static_cast<std::uint32_t>(linear / grid.shape.grid.x / grid.shape.grid.y)};
   alive = threads;
-  steps = 0;
+  steps = rounds = 0;
   stepped_aside = false;
   for (Barrier& barrier : barriers) barrier = {};
   for (Warp& warp : warps) {
@@ -110,8 +110,12 @@ void Block::start(std::uint64_t linear) {
 
 Block::Progress Block::run() {
   bool progress = false;
-  for (Warp& warp : warps)
+  const Schedule& schedule = worker.grid.schedule;
+  const std::uint64_t round = linear_id << 32 ^ rounds++;
+  for (std::size_t turn = 0; turn < warps.size(); ++turn) {
+    Warp& warp = warps[schedule.at(turn, warps.size(), round)];
     if (!warp.done()) progress |= warp.run();
+  }
   if (alive == 0) {
     if (worker.grid.watcher) worker.grid.watcher->block_end(*this);
     return Progress::done;
@@ -226,6 +230,7 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   Fault fault = make_fault(warp, op, kind, message, lanes);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
+  fault.was_told = true;
   std::lock_guard lock(grid.mutex);
   if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
 }

@@ -38,6 +38,7 @@ struct Grid {
   std::chrono::steady_clock::time_point begin, deadline;
   const std::atomic<bool>* interrupt = nullptr;
   unsigned workers = 1;
+  Schedule schedule = {};
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   // Turns in a row, of any block, that did nothing but look again at what others may write.
@@ -70,6 +71,7 @@ struct Block {
   std::uint64_t linear_id = 0;
   std::uint32_t threads = 0, alive = 0;
   std::uint64_t steps = 0; // warp instructions so far, updated once per slice; a first slice is not counted
+  std::uint64_t rounds = 0;   // in which each of its warps had a turn
   bool stepped_aside = false; // it has had a turn before this one
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
@@ -122,12 +124,14 @@ struct Worker {
   std::vector<KnownRange> ranges;          // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
+  std::uint32_t refused_lanes = 0;     // of the request under way: nobody is told of their accesses
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
   // Where accesses go that must not happen: zeros, as long as the widest access.
-  std::byte* nowhere() {
+  std::byte* nowhere(std::uint32_t lanes) {
+    refused_lanes |= lanes;
     return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_));
   }
 

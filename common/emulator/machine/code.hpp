@@ -86,8 +86,8 @@ struct Code {
   // For each operation, the leader of its basic block, which counts how often the block was entered; an
   // operation that the PTX does not have (a leader) is its own. Operations of one block follow their leader.
   std::vector<std::uint32_t> leader_of;
-  std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for leaders and the like
-  std::vector<std::uint8_t> begins_wait;       // 1 for a load with which a wait begins: ptx/load_waits.hpp
+  std::vector<std::uint8_t> is_instruction;      // 1 for what stands in the PTX, 0 for leaders and the like
+  std::vector<std::uint8_t> begins_wait;         // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<ptx::Synchronising> synchronising; // by operation
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first

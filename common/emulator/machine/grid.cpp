@@ -123,7 +123,7 @@ std::unique_ptr<Block> Worker::take_block() {
     block = std::move(spare.back());
     spare.pop_back();
   }
-  block->start(next);
+  block->start(grid.schedule.at(next, grid.block_count()));
   return block;
 }
 
@@ -226,6 +226,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                                                    : std::chrono::steady_clock::time_point::max(),
             .interrupt = options.interrupt,
             .workers = workers,
+            .schedule = options.schedule,
             .id = ++grids,
             .mutex = {},
             .fault = {}};

@@ -5,6 +5,7 @@
 
 #include "address_space.hpp"
 #include "ptx/module.hpp"
+#include "schedule.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -61,6 +62,7 @@ struct Fault {
   Kind kind{};
   SourceLine where, other;
   std::string message;
+  bool was_told = false; // a watcher has heard of it, and the launch went on
 };
 
 struct Parameter {
@@ -139,6 +141,7 @@ struct LaunchOptions {
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
   std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
   Watcher* watcher = nullptr;              // null: count only
+  Schedule schedule;
   // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;
 };

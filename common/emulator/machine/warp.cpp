@@ -132,6 +132,10 @@ const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask,
     }
   }
   std::uint32_t remaining = mask & ~taken_mask;
+  if (worker->grid.schedule.takes_branches_first(block->linear_id << 32 ^ block->rounds)) {
+    std::swap(taken, not_taken);
+    std::swap(taken_mask, remaining);
+  }
   set_mask(taken_mask);
   save(taken, DivergentPath::State::ready);
   set_mask(remaining);

@@ -188,6 +188,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
+  options.schedule = {runtime.options.schedule, runtime.options.schedule_seed};
   options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex);
   if (runtime.options.interrupted) {
@@ -200,7 +201,10 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
-  if (runtime.recording) runtime.recorder.add(watch::hazard_from(*record.fault));
+  const bool was_checked =
+      record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
+  if (runtime.recording && !was_checked) runtime.recorder.add(watch::hazard_from(*record.fault));
+  runtime.checks_go_on = was_checked;
   // Many a program aborts at its first error, and then nothing runs at exit.
   if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());
   report_fault(*launch.entry, *record.fault);
@@ -225,7 +229,7 @@ Dim3 size_of(dim3 size) {
 
 cudaError_t launch(const char* caller, const void* function, machine::LaunchShape shape, std::size_t shared,
                    void** arguments, cudaStream_t stream) {
-  return entry(caller, [&] {
+  const auto submitted = [&] {
     if (!function)
       throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: it could not be found before");
     KernelEntry& kernel = Runtime::get().registry.kernel(function);
@@ -234,7 +238,14 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
     shape.dynamic_shared = static_cast<std::uint32_t>(shared);
     return submit(stream, cudaGraphNodeTypeKernel,
                   [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
-  });
+  };
+  // Bad accesses did not happen, so that what comes after them can be checked as well. The program sees the
+  // first error all the same.
+  if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) try {
+      submitted();
+    } catch (const std::exception&) { // refused; what comes after an error need not be launched right
+    }
+  return entry(caller, submitted);
 }
 
 // The launch inside <<<...>>>, whose result the program does not get.

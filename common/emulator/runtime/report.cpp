@@ -52,7 +52,8 @@ void add_leaks(Runtime& runtime) {
 std::string Runtime::report(bool at_exit) {
   for (const std::string& launch : take_unasked_launches())
     recorder.add({HazardKind::launch, HazardCause::refused_launch, launch + "; the program never asked"});
-  if (at_exit && options.check_leaks) add_leaks(*this);
+  // After a fault cudaFree is refused, so that what is left says nothing.
+  if (at_exit && options.check_leaks && sticky_error() == cudaSuccess) add_leaks(*this);
   return recorder.json();
 }
 

@@ -19,12 +19,15 @@
 
 namespace warpfold::runtime {
 
-// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT) and
+// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT,
+// WARPFOLD_SCHEDULE) and
 // warpfold_emulator_option set.
 struct Options {
   std::atomic<unsigned> workers{0};         // 0: one per core
   std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
   std::atomic<std::uint64_t> time_limit{0}; // milliseconds per launch; 0: none
+  std::atomic<machine::Schedule::Order> schedule{machine::Schedule::Order::forwards};
+  std::atomic<std::uint64_t> schedule_seed{0};
   std::atomic<bool> interrupted{false};     // whatever runs is to stop, and nothing else to start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
 };
@@ -38,6 +41,7 @@ public:
   Registry registry;
   Options options;
   ReportFile report_file, trace_file;
+  std::atomic<bool> checks_go_on{false}; // the last fault was a bad access that the checks kept from happening
   std::atomic<bool> recording{false}; // launches are kept for a report
   std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
 

@@ -23,6 +23,7 @@ const char* warpfold_emulator_report(void);
  *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
+ *   "schedule"    in which order blocks and warps take their turn: "forwards", "backwards" or "shuffled:SEED"
  *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
 int warpfold_emulator_option(const char* name, const char* value);
 

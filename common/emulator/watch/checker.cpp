@@ -28,7 +28,7 @@ struct Checker::Notes final : machine::BlockNotes {
   BlockOrder order;
   BlockRecords records;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left
-  std::vector<Recent> recent; // by warp and operation: records that may be used again
+  std::vector<Recent> recent;                   // by warp and operation: records that may be used again
   std::size_t recent_count = 0;                 // per warp
 
   // What the last strong access will have acquired when it has happened.
@@ -64,7 +64,8 @@ void Checker::launch_begin(const machine::Grid& grid) {
   for (std::size_t i = 0; i < grid.code.operations.size(); ++i) {
     const std::string& name = grid.code.names[i];
     const bool may_release = static_cast<MemoryOrder>(grid.code.operations[i].order) >= MemoryOrder::release;
-    if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release)) synchronises_ = true;
+    if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release))
+      synchronises_ = true;
     for (const char* opcode : {"ld", "st", "atom", "red", "mbarrier", "cp"})
       if (name.starts_with(opcode)) memory_operation_[i] = memory_operations_;
     memory_operations_ += memory_operation_[i] == memory_operations_ ? 1 : 0;
@@ -131,12 +132,14 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
   Notes::Recent& recent =
       mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation] % mine.recent_count];
-  const bool again = recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
+  const bool again =
+      recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
   if (again && (actor.in_global || recent.number >= mine.records.first())) {
     // A loop that synchronises in each round would make records without end. After the first ones it makes
     // fewer and fewer; one that is used for longer looks older than it is, so that a race may be missed.
     constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
-    const std::uint32_t pause = std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
+    const std::uint32_t pause =
+        std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
     if (recent.moment >= mine.order.warps[warp.index].phase || ++recent.passed_over < pause) {
       if (recent.place != actor.place && recent.place != AccessRecord::many_places) {
         recent.place = AccessRecord::many_places;
@@ -174,7 +177,8 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
 std::uint32_t Checker::take_number(Notes& mine) {
   if (mine.next_number == mine.chunk_end) {
     mine.next_number = records_.take_chunk();
-    mine.chunk_end = mine.next_number ? (mine.next_number / GlobalRecords::chunk_size + 1) * GlobalRecords::chunk_size : 0;
+    mine.chunk_end =
+        mine.next_number ? (mine.next_number / GlobalRecords::chunk_size + 1) * GlobalRecords::chunk_size : 0;
     if (!mine.next_number) return 0;
   }
   return mine.next_number++;
@@ -190,8 +194,8 @@ bool Checker::row(const machine::RowAccess& access) {
   if (record == 0) return false;
   Cell me = cell(record, 0);
   if (!in_global)
-    return access.width == 4 && detail::enter_shared_row(mine.shared, mine.records, access.first / 4, stores, me,
-                                                         access.warp.lanes, synchronises_);
+    return access.width == 4 && detail::enter_shared_row(mine.shared, mine.records, access.first / 4, stores,
+                                                         me, access.warp.lanes, synchronises_);
   if (!detail::enter_global_rows(shadow_, records_, mine.order, records_[record], access.first, stores, me,
                                  cell(records_.first(), 0), synchronises_))
     return false;
@@ -209,6 +213,7 @@ void Checker::access(const machine::Access& access) {
   }
   check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
+  if (access.kind == AccessKind::atomic) check_grid_barrier(access);
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
 }
 
@@ -244,10 +249,10 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const Strength strength = strength_of(access);
   const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
   has_read(access.warp); // what is still open
-  const std::uint32_t number =
-      record_for(mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
-                        facts.polls, strength, strength == Strength::weak ? MemoryScope::block : access.scope,
-                        narrow_place(access)});
+  const std::uint32_t number = record_for(
+      mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
+             facts.polls, strength, strength == Strength::weak ? MemoryScope::block : access.scope,
+             narrow_place(access)});
   if (number == 0) return;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
     order.fence(warp, access.mask, is_wide(access.scope));
@@ -257,8 +262,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
     if (checks_.races) report_race(access, conflict);
   };
   auto unwritten = [&](unsigned lane, std::uint64_t address) {
-    if (checks_.initialisation && !(facts.ignores_value && access.kind == AccessKind::atomic))
-      report_uninitialised(access, lane, address);
+    if (checks_.initialisation && !overwrites(access)) report_uninitialised(access, lane, address);
   };
   if (global)
     check_global(shadow_, records_, accessor, report);
@@ -276,8 +280,10 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   const bool reads = access.kind == AccessKind::load ||
                      (access.kind == AccessKind::atomic && !facts.ignores_value && access.operation.d != 0);
   const bool releases = writes && order.has_fence(warp, access.mask);
-  if (reads) order.has_read_strongly = true;
-  if (writes && histories_->follows(block)) histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
+  if (reads && (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed || facts.polls))
+    order.has_read_strongly = true;
+  if (writes && histories_->follows(block))
+    histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
   if (!releases && !facts.polls && !logs_.any()) return;
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
     const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
@@ -299,12 +305,13 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
 
 void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes,
                       const std::shared_ptr<ReleaseLog>& log) {
-  BlockOrder::Released released = mine.order.release(access.warp.index, lanes, log);
+  BlockOrder::Released released = mine.order.release(access.warp.index, lanes, access.operation.index, log);
   const auto block = static_cast<std::uint32_t>(access.warp.block->linear_id);
   const bool wide = released.is_wide && is_wide(access.scope) && access.space == ptx::Space::global;
   if (histories_->follows(block)) {
     auto raise = [](std::atomic<std::uint32_t>& moment, const Reach& reach) {
-      moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}), std::memory_order_relaxed);
+      moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}),
+                   std::memory_order_relaxed);
     };
     BlockHistories::History& history = histories_->of(block);
     if (released.is_narrow) raise(history.released, released.narrow);
@@ -351,10 +358,18 @@ void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&,
   mine.order.warp_barrier(warp.index, members);
 }
 
+// A store, or an exchange that does not look at what it replaces.
+bool Checker::overwrites(const machine::Access& access) const {
+  if (access.kind != AccessKind::atomic) return access.kind == AccessKind::store;
+  const std::uint32_t operation = access.operation.index;
+  return grid_->code.synchronising[operation].ignores_value &&
+         grid_->code.names[operation].find(".exch") != std::string::npos;
+}
+
 void Checker::check_written(const machine::Access& access) {
   std::uint64_t first = access.first, row_bytes = std::uint64_t{warp_lanes} * access.width;
   bool row = access.contiguous && access.mask == machine::all_lanes;
-  if (access.kind == AccessKind::store) {
+  if (overwrites(access)) {
     if (row) return written_.written(first, row_bytes);
     for (std::uint32_t mask = access.mask; mask; mask &= mask - 1)
       written_.written(access.addresses[std::countr_zero(mask)], access.width);
@@ -395,6 +410,25 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
     if (unknown) report_uninitialised(access, lane, offset);
     if (unknown || access.kind != AccessKind::load) std::fill(first, end, true);
   }
+}
+
+// A barrier of the whole grid, as cooperative groups make it, counts blocks: it does not miss threads that
+// have left. All threads of the grid have to reach it (CUDA C++ Programming Guide, "Grid Synchronization").
+void Checker::check_grid_barrier(const machine::Access& access) {
+  constexpr std::uint64_t workspace_bytes = 8;
+  const machine::Block& block = *access.warp.block;
+  const std::uint64_t workspace = grid_->shape.grid_workspace;
+  const std::uint64_t address = access.addresses[std::countr_zero(access.mask)];
+  if (workspace == 0 || address < workspace || address >= workspace + workspace_bytes) return;
+  if (block.alive == block.threads || !is_new(HazardKind::barrier, access.operation, ~1u)) return;
+  Hazard hazard{HazardKind::barrier, HazardCause::left_grid_barrier};
+  hazard.message =
+      fmt::format("{} comes to a barrier of the whole grid, which {} threads of its block have left",
+                  thread_name(*grid_, block.linear_id, access.warp.index,
+                              static_cast<unsigned>(std::countr_zero(access.mask))),
+                  block.threads - block.alive);
+  hazard.where = grid_->code.line_of(access.operation);
+  recorder_.add(std::move(hazard));
 }
 
 void Checker::check_input(const machine::Access& access) {

@@ -59,12 +59,14 @@ private:
   void synchronise(Notes& notes, const machine::Access& access, ptx::Synchronising facts);
   void release(Notes& notes, const machine::Access& access, std::uint32_t lanes,
                const std::shared_ptr<ReleaseLog>& log);
+  bool overwrites(const machine::Access& access) const;
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
   void check_local(Notes& notes, const machine::Access& access);
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
     return begin < input_end_ && begin + size > input_begin_;
   }
-  void check_input(const machine::Access& access); // a store or an atomic in global memory
+  void check_grid_barrier(const machine::Access& access); // an atomic
+  void check_input(const machine::Access& access);        // a store or an atomic in global memory
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if this kind was reported before at these two operations.
@@ -81,9 +83,9 @@ private:
   const machine::Grid* grid_ = nullptr;
   // Of the kernel that was launched last.
   const machine::Code* code_ = nullptr;
-  bool synchronises_ = false;                     // it has fences, or accesses that release
-  std::uint32_t memory_operations_ = 0;           // that it has
-  std::vector<std::uint32_t> memory_operation_;   // by operation: which of them
+  bool synchronises_ = false;                   // it has fences, or accesses that release
+  std::uint32_t memory_operations_ = 0;         // that it has
+  std::vector<std::uint32_t> memory_operation_; // by operation: which of them
   std::uint64_t input_begin_ = 0, input_end_ = 0;
   std::mutex mutex_;                                                             // of what follows
   std::set<std::tuple<HazardKind, std::uint32_t, std::uint32_t, int>> reported_; // in this launch

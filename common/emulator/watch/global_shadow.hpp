@@ -13,20 +13,20 @@
 
 namespace warpfold::watch {
 
-// The last access of each word of the device's memory, a write if there was one, and readers since that write,
-// where it was touched.
+// The last access of each word of the device's memory, a write if there was one, and readers since that
+// write, where it was touched.
 //
 // Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
 // for all of its words, and a second for another reader: the record, and the lane of its first word (the
 // record's width gives the others'). Any other access first splits the row into a cell per word. A word has a
 // cell for the last write, or where there was none the first reader, and one for a reader more; what does not
-// fit there is in lists. So a byte of memory takes 1/16 byte of shadow, 1 byte more in rows that are split, and
-// another where words have readers besides.
+// fit there is in lists. So a byte of memory takes 1/16 byte of shadow, 1 byte more in rows that are split,
+// and another where words have readers besides.
 class GlobalShadow {
 public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
   static constexpr Cell wrote = first_flag;
-  static constexpr Cell strong = second_flag; // no race with others of its kind, wherever they are
+  static constexpr Cell strong = second_flag;   // no race with others of its kind, wherever they are
   static constexpr Cell has_more = second_flag; // in a reader's cell: there is a list
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
@@ -40,9 +40,9 @@ public:
   void begin_launch(bool clear); // `clear`: cells of launches before may look as if they were of this one
 
   // Enters an access to the whole row if nothing before it in this launch can conflict with it. Cells less
-  // than `oldest` are of an earlier launch; `cell` is the record and lane of the first word. Of several readers
-  // two are kept; replaces(Cell) says of one that the new one can stand for it, is_other(Cell, Cell) that two
-  // are of different blocks.
+  // than `oldest` are of an earlier launch; `cell` is the record and lane of the first word. Of several
+  // readers two are kept; replaces(Cell) says of one that the new one can stand for it, is_other(Cell, Cell)
+  // that two are of different blocks.
   template <typename Replaces, typename IsOther>
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
                  IsOther is_other) {

@@ -78,7 +78,7 @@ bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
   return false;
 }
 
-BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes,
+BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation,
                                          const std::shared_ptr<ReleaseLog>& log) {
   WarpOrder& self = warps[warp];
   Released released;
@@ -89,13 +89,15 @@ BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes,
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
       if (const LaneFence& fence = self.fences[which][std::countr_zero(rest)]; !last || fence.at > last->at)
         last = &fence;
-    Reach reach{.floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
+    Reach reach{
+        .floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
     any = reach.others != nullptr;
     if (last->at <= begun) return reach;
     any = true;
     reach.floor = std::max(reach.floor, last->floor);
     reach.own = last->at;
     reach.published = clock + 1;
+    reach.operation = operation;
     reach.synced = last->synced;
     reach.lanes = lanes | last->lanes;
     return reach;

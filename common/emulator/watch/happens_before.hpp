@@ -3,8 +3,8 @@
 //
 // Within a block, __syncthreads orders everything and __syncwarp the lanes of its mask. A fence followed by a
 // strong write releases, and a strong read at the same address acquires (releases.hpp), between lanes, warps
-// and blocks alike, as far as the scopes of both reach. A lock that was taken acquires only at the next fence;
-// every other strong read does so at once, though the model asks for a fence there, too.
+// and blocks alike, as far as the scopes of both reach. A lock that was taken acquires only at the next
+// fence; every other strong read does so at once, though the model asks for a fence there, too.
 #pragma once
 
 #include "access_records.hpp"
@@ -54,17 +54,17 @@ struct WarpOrder {
   LaneFence fences[2][32];
   std::uint32_t phase = 0;     // a record from here on serves the same operation again
   std::uint32_t published = 0; // when it last released
-  AcquiredSet acquired;    // since the block's last barrier
+  AcquiredSet acquired;        // since the block's last barrier
   std::vector<Acquired> taken; // with locks, and no fence since that reaches other blocks
   AcquiredSet own_taken;       // the same, a fence for the own block came since
   void take(const Acquired& acquired);
 };
 
 struct BlockOrder {
-  std::uint32_t clock = 1;       // moves on with each synchronisation, and from block to block
-  std::uint32_t begun = 0;       // when the block began
-  std::uint32_t floor = 0;       // older records of the block are ordered before all of it
-  std::uint32_t last_fence = 0;  // of any warp
+  std::uint32_t clock = 1;      // moves on with each synchronisation, and from block to block
+  std::uint32_t begun = 0;      // when the block began
+  std::uint32_t floor = 0;      // older records of the block are ordered before all of it
+  std::uint32_t last_fence = 0; // of any warp
   bool has_read_strongly = false;
   AcquiredSet acquired; // by all of the block
   std::vector<WarpOrder> warps;
@@ -76,14 +76,16 @@ struct BlockOrder {
   void barrier();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, bool wide);
-  // What a strong write by the lanes releases now. `is_narrow`, `is_wide` say whether there is a fence at all.
+  // What a strong write by the lanes releases now. `is_narrow`, `is_wide` say whether there is a fence at
+  // all.
   struct Released {
     bool is_narrow = false, is_wide = false;
     Reach narrow, wide;
     std::shared_ptr<const AcquiredSet> acquired; // without what was acquired at `log`
     std::uint32_t acquired_here = ~0u;           // how far back it was acquired at `log`
   };
-  Released release(unsigned warp, std::uint32_t lanes, const std::shared_ptr<ReleaseLog>& log);
+  Released release(unsigned warp, std::uint32_t lanes, std::uint32_t operation,
+                   const std::shared_ptr<ReleaseLog>& log);
   bool has_fence(unsigned warp, std::uint32_t lanes) const;
 
   // Is what `earlier_lane` of `earlier`, of this block, did ordered by barriers before what `lane` of `warp`

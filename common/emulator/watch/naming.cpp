@@ -10,6 +10,7 @@ namespace {
 
 // "_ZZ4treePKfE5sdata" is tree(float const*)::sdata: the part that the program wrote.
 std::string short_name(const std::string& mangled) {
+  if (!mangled.starts_with("_Z")) return mangled; // `x` alone would be the name of a type
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 && text ? text : mangled;

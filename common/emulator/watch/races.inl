@@ -88,8 +88,8 @@ template <typename Visit>
 void each_word(const machine::Access& access, Visit visit) {
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
-  // Lanes that update one word by an atomic count as one lane: they cannot race with each other. Of lanes that
-  // read one word two are enough: whoever writes it is another thread than one of them.
+  // Lanes that update one word by an atomic count as one lane: they cannot race with each other. Of lanes
+  // that read one word two are enough: whoever writes it is another thread than one of them.
   bool one_word = access.kind != AccessKind::store;
   std::uint64_t leader = access.addresses[std::countr_zero(mask)];
   for (std::uint32_t remaining = mask; remaining && one_word; remaining &= remaining - 1)
@@ -119,7 +119,8 @@ inline bool have_two_readers(const BlockRecords& records, Cell* read, Cell* too,
   for (unsigned i = 0; i < warp_lanes; ++i)
     differs |= ((read[i] ^ (read[lead] - lead + i)) | (too[i] ^ (too[lead] - lead + i))) &
                static_cast<std::uint32_t>(active[i]);
-  if (differs || number_of(read[lead]) < records.first() || number_of(too[lead]) < records.first()) return false;
+  if (differs || number_of(read[lead]) < records.first() || number_of(too[lead]) < records.first())
+    return false;
   const unsigned first = records[number_of(read[lead])].warp, second = records[number_of(too[lead])].warp,
                  own = records[number_of(mine)].warp;
   if (first == second) return false;
@@ -203,7 +204,8 @@ class Judge {
 public:
   Judge(const Accessor& accessor, const Records& records, const Report& report)
       : a_(accessor), records_(records), report_(report) {}
-  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address, const std::byte* memory) const {
+  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address,
+             const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
     if (!share_bytes(a_.access, lane, record)) return;
     if (may_meet(a_, record, address) || is_ordered(a_, lane, earlier, record)) return;
@@ -227,7 +229,7 @@ private:
 // Enters a reader of a word of shared memory.
 inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records, const Accessor& a,
                                std::size_t word, unsigned lane, Cell me, Cell floor) {
-  Cell *slots[] = {&shadow.read[word], &shadow.read_too[word]};
+  Cell* slots[] = {&shadow.read[word], &shadow.read_too[word]};
   for (Cell* slot : slots) {
     if (*slot == me) return;
     if (*slot < floor || replaces(a, lane, *slot, records[number_of(*slot)])) {
@@ -273,7 +275,8 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   if (!written && !a.keeps_many) {
     // Two are kept, of different blocks or at least warps where there are such.
     const bool alike = first.block == kept.block && first.warp == kept.warp;
-    if ((alike && first.warp != a.record.warp) || (first.block == kept.block && first.block != a.record.block))
+    if ((alike && first.warp != a.record.warp) ||
+        (first.block == kept.block && first.block != a.record.block))
       read = me | (read & GlobalShadow::has_more);
     return;
   }
@@ -294,8 +297,8 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
 // Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
 // beside it: who writes now may read later what that one wrote.
 template <typename Check>
-void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a, std::uint64_t word,
-                        Cell displaced, Cell oldest, Check check) {
+void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
+                        std::uint64_t word, Cell displaced, Cell oldest, Check check) {
   const auto is_mine = [&](Cell slot) {
     const AccessRecord& record = records[number_of(slot)];
     return record.block == a.record.block && record.warp == a.record.warp;
@@ -369,7 +372,8 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   const bool stores = access.kind != AccessKind::load;
   const AccessRecord& self = a.record;
   const bool strong = self.strength == Strength::strong && is_wide(self.scope);
-  const Cell oldest = cell(records.first(), 0), mine = cell(a.number, 0) | (strong ? GlobalShadow::strong : 0);
+  const Cell oldest = cell(records.first(), 0),
+             mine = cell(a.number, 0) | (strong ? GlobalShadow::strong : 0);
   if (access.contiguous && access.mask == machine::all_lanes &&
       enter_global_rows(shadow, records, a.order, self, access.first, stores, mine, oldest, a.keeps_many))
     return;
@@ -400,8 +404,8 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
         if (!strong && reader >= oldest && (reader & GlobalShadow::has_more)) check_list(false);
-        // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this read
-        // conflicts with that write as well.
+        // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this
+        // read conflicts with that write as well.
         const AccessRecord& writer = records[number_of(last)];
         if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
             writer.moment >= a.order.warps[warp.index].phase && writer.strength == self.strength)

@@ -28,10 +28,12 @@ void ReleaseLog::release(Release release, bool is_store, std::uint32_t acquired_
   std::lock_guard lock(mutex_);
   std::vector<Entry>& own = of_block_[release.block];
   const auto same = [](const Reach& a, const Reach& b) {
-    return a.own == b.own && a.floor == b.floor && a.others == b.others && a.lanes == b.lanes && a.warp == b.warp;
+    return a.own == b.own && a.floor == b.floor && a.others == b.others && a.lanes == b.lanes &&
+           a.warp == b.warp && a.operation == b.operation;
   };
   const bool says_nothing_new = !is_store && !release.acquired && !own.empty() &&
-                                own.back().is_wide == release.is_wide && same(own.back().narrow, release.narrow) &&
+                                own.back().is_wide == release.is_wide &&
+                                same(own.back().narrow, release.narrow) &&
                                 same(own.back().wide, release.wide) && own.back().index >= begin_;
   if (says_nothing_new) return;
   const std::uint32_t index = length_++;

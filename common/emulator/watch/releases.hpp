@@ -2,10 +2,10 @@
 // before what another does after it has read, at the same address, what the first wrote behind the fence.
 //
 // Each address that something was released at has a log. A release enters what it covers; who reads there
-// strongly acquires the log up to its present length. A read-modify-write carries on the releases before it; a
-// store begins anew, since who reads its value reads nothing of those. So "is this access ordered before me?"
-// is a look into the logs that I have acquired, for a release by the access's block that covers it, and then
-// into those that the releasing blocks had acquired themselves.
+// strongly acquires the log up to its present length. A read-modify-write carries on the releases before it;
+// a store begins anew, since who reads its value reads nothing of those. So "is this access ordered before
+// me?" is a look into the logs that I have acquired, for a release by the access's block that covers it, and
+// then into those that the releasing blocks had acquired themselves.
 #pragma once
 
 #include "access_records.hpp"
@@ -24,8 +24,9 @@ namespace warpfold::watch {
 struct Reach {
   std::uint32_t floor = 0;     // of every warp
   std::uint32_t own = 0;       // of the lanes `lanes` of the releasing warp
-  std::uint32_t published = 0; // of those, strong ones: a strong access behind the fence publishes itself
-  std::uint32_t synced = 0;    // of the releasing warp's other lanes
+  std::uint32_t published = 0; // of those, by the operation that releases: it is covered itself
+  std::uint32_t operation = 0;
+  std::uint32_t synced = 0; // of the releasing warp's other lanes
   std::uint32_t lanes = 0;
   std::uint8_t warp = 0;
   std::shared_ptr<const std::vector<std::uint32_t>> others; // of each warp; null: of none
@@ -38,7 +39,7 @@ struct Reach {
     if (access.warp != warp) return false;
     if (lane == every_lane) return access.moment < (lanes == ~0u ? own : std::min(own, synced));
     if (!(lanes >> lane & 1)) return access.moment < synced;
-    return access.moment < own || (access.strength != Strength::weak && access.moment < published);
+    return access.moment < own || (access.operation == operation && access.moment < published);
   }
 };
 

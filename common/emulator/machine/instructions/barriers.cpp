@@ -88,11 +88,34 @@ void decode_reduction(Decoder& decoder, const ptx::Instruction& in) {
     refuse(in);
 }
 
+// Lanes may execute it together and each name a group of its own, as the tiles of a warp do. True if all of
+// these groups are complete here.
+bool are_groups_complete(Warp& warp, const u32* masks) {
+  bool complete = true;
+  each_active(warp, [&](unsigned lane) {
+    const u32 group = masks[lane];
+    complete = complete && group >> lane & 1 && !(group & warp.alive & ~warp.mask);
+    each_active(warp, [&](unsigned other) {
+      if (group >> other & 1) complete = complete && masks[other] == group;
+    });
+  });
+  return complete;
+}
+
 // __syncwarp: waits for the lanes in the mask, and orders their memory accesses.
 const Operation* sync_warp(Warp& warp, const Operation* op) {
   u32 members = warp.row<u32>(op->a)[std::countr_zero(warp.mask)];
   Watcher* watcher = warp.worker->grid.watcher;
   bool first_time = warp.rendezvous < 0;
+  const u32* masks = warp.row<u32>(op->a);
+  if (first_time && (warp.mask & ~members) && are_groups_complete(warp, masks)) {
+    for (u32 rest = warp.mask; watcher && rest;) {
+      const u32 group = masks[std::countr_zero(rest)];
+      watcher->warp_barrier(warp, *op, group);
+      rest &= ~group;
+    }
+    return op + 1;
+  }
   if (watcher && first_time) {
     if (warp.mask & ~members)
       watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);

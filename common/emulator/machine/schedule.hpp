@@ -1,0 +1,25 @@
+// In which order blocks, the warps of a block and the sides of a branch get their turn. The hardware promises
+// none; a program that is right comes out the same under each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace warpfold::machine {
+
+struct Schedule {
+  enum class Order : std::uint8_t { forwards, backwards, shuffled };
+  Order order = Order::forwards;
+  std::uint64_t seed = 0; // of a shuffled one
+
+  // Which of `count` has the turn `turn`. `salt`: what keeps one shuffle apart from the next.
+  std::uint64_t at(std::uint64_t turn, std::uint64_t count, std::uint64_t salt = 0) const;
+  // Of a branch at which lanes diverge the side that is taken runs first.
+  bool takes_branches_first(std::uint64_t salt) const;
+};
+
+// "forwards", "backwards" or "shuffled:SEED"; nothing for anything else.
+std::optional<Schedule> parse_schedule(std::string_view text);
+
+} // namespace warpfold::machine

@@ -1,0 +1,445 @@
+// Locks, with each fence left out; per-thread locks inside a warp.
+#include "litmus.cuh"
+
+// LITMUS lock: right
+__global__ void lock(int* m) {
+  take(m);
+  __threadfence();
+  m[64] += 1;
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(lock, 4, 1)
+
+// LITMUS lock_no_acquire_fence: fence
+__global__ void lock_no_acquire_fence(int* m) {
+  take(m);
+  m[64] += 1; // HERE
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(lock_no_acquire_fence, 4, 1)
+
+// LITMUS lock_no_release_fence: fence
+__global__ void lock_no_release_fence(int* m) {
+  take(m);
+  __threadfence();
+  m[64] += 1; // HERE
+  atomicExch(m, 0);
+}
+RUN(lock_no_release_fence, 4, 1)
+
+// LITMUS lock_no_fence: fence
+__global__ void lock_no_fence(int* m) {
+  take(m);
+  m[64] += 1; // HERE
+  atomicExch(m, 0);
+}
+RUN(lock_no_fence, 4, 1)
+
+// LITMUS lock_acquire_fence_of_block: fence
+__global__ void lock_acquire_fence_of_block(int* m) {
+  take(m);
+  __threadfence_block();
+  m[64] += 1; // HERE
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(lock_acquire_fence_of_block, 4, 1)
+
+// LITMUS lock_release_fence_of_block: fence
+__global__ void lock_release_fence_of_block(int* m) {
+  take(m);
+  __threadfence();
+  m[64] += 1; // HERE
+  __threadfence_block();
+  atomicExch(m, 0);
+}
+RUN(lock_release_fence_of_block, 4, 1)
+
+// LITMUS lock_volatile_data: right
+__global__ void lock_volatile_data(int* m) {
+  volatile int* v = m;
+  take(m);
+  __threadfence();
+  v[64] = v[64] + 1;
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(lock_volatile_data, 4, 1)
+
+// LITMUS lock_volatile_no_acquire: fence
+__global__ void lock_volatile_no_acquire(int* m) {
+  volatile int* v = m;
+  take(m);
+  v[64] = v[64] + 1; // HERE
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(lock_volatile_no_acquire, 4, 1)
+
+// LITMUS lock_volatile_no_release: fence
+__global__ void lock_volatile_no_release(int* m) {
+  volatile int* v = m;
+  take(m);
+  __threadfence();
+  v[64] = v[64] + 1; // HERE
+  atomicExch(m, 0);
+}
+RUN(lock_volatile_no_release, 4, 1)
+
+// LITMUS two_locks: race-global|fence
+__global__ void two_locks(int* m) { // each block takes its own
+  int* mine = m + blockIdx.x;
+  take(mine);
+  __threadfence();
+  m[64] += 1; // HERE
+  __threadfence();
+  atomicExch(mine, 0);
+}
+RUN(two_locks, 2, 1)
+
+// LITMUS one_takes_no_lock: race-global|fence
+__global__ void one_takes_no_lock(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] += 1; // HERE
+    return;
+  }
+  take(m);
+  __threadfence();
+  m[64] += 1; // HERE
+  __threadfence();
+  atomicExch(m, 0);
+}
+RUN(one_takes_no_lock, 3, 1)
+
+// LITMUS lock_of_block_scope: race-global|fence
+__global__ void lock_of_block_scope(int* m) {
+  while (atomicCAS_block(m, 0, 1) != 0) { // HERE
+  }
+  __threadfence();
+  m[64] += 1; // HERE
+  __threadfence();
+  atomicExch_block(m, 0); // HERE
+}
+RUN(lock_of_block_scope, 2, 1)
+
+// LITMUS lock_of_block_scope_in_a_block: right
+__global__ void lock_of_block_scope_in_a_block(int* m) {
+  if (threadIdx.x % 32) return;
+  while (atomicCAS_block(m, 0, 1) != 0) {
+  }
+  __threadfence_block();
+  m[64] += 1;
+  __threadfence_block();
+  atomicExch_block(m, 0);
+}
+RUN(lock_of_block_scope_in_a_block, 1, 128)
+
+// LITMUS lock_in_a_block_no_fence: race-global|fence
+__global__ void lock_in_a_block_no_fence(int* m) {
+  if (threadIdx.x % 32) return;
+  while (atomicCAS_block(m, 0, 1) != 0) {
+  }
+  m[64] += 1; // HERE
+  atomicExch_block(m, 0);
+}
+RUN(lock_in_a_block_no_fence, 1, 128)
+
+// LITMUS lock_in_a_block_no_acquire: race-global|fence
+__global__ void lock_in_a_block_no_acquire(int* m) {
+  if (threadIdx.x % 32) return;
+  take(m);
+  m[64] += 1; // HERE
+  __threadfence_block();
+  atomicExch(m, 0);
+}
+RUN(lock_in_a_block_no_acquire, 1, 128)
+
+// LITMUS lock_given_back_by_a_store: right
+__global__ void lock_given_back_by_a_store(int* m) {
+  take(m);
+  __threadfence();
+  m[64] += 1;
+  __threadfence();
+  *(volatile int*)m = 0;
+}
+RUN(lock_given_back_by_a_store, 8, 1)
+
+// LITMUS lock_given_back_plainly: race-global|fence
+__global__ void lock_given_back_plainly(int* m) {
+  take(m); // HERE
+  __threadfence();
+  m[64] += 1;
+  __threadfence();
+  m[0] = 0; // HERE
+}
+RUN(lock_given_back_plainly, 4, 1)
+
+// LITMUS lock_acquire_release: right
+__global__ void lock_acquire_release(int* m) {
+  while (ref(m).exchange(1, cuda::memory_order_acquire) != 0) {
+  }
+  m[64] += 1;
+  ref(m).store(0, cuda::memory_order_release);
+}
+RUN(lock_acquire_release, 8, 1)
+
+// LITMUS lock_relaxed_acquire: fence
+__global__ void lock_relaxed_acquire(int* m) {
+  while (ref(m).exchange(1, cuda::memory_order_relaxed) != 0) {
+  }
+  m[64] += 1; // HERE
+  ref(m).store(0, cuda::memory_order_release);
+}
+RUN(lock_relaxed_acquire, 4, 1)
+
+// LITMUS lock_relaxed_release: fence
+__global__ void lock_relaxed_release(int* m) {
+  while (ref(m).exchange(1, cuda::memory_order_acquire) != 0) {
+  }
+  m[64] += 1; // HERE
+  ref(m).store(0, cuda::memory_order_relaxed);
+}
+RUN(lock_relaxed_release, 4, 1)
+
+// LITMUS ticket_lock: right
+__global__ void ticket_lock(int* m) {
+  const int ticket = atomicAdd(m, 1);
+  while (look(m + 1) != ticket) {
+  }
+  __threadfence();
+  m[64] += 1;
+  __threadfence();
+  atomicAdd(m + 1, 1);
+}
+RUN(ticket_lock, 6, 1)
+
+// LITMUS ticket_lock_no_fence: fence
+__global__ void ticket_lock_no_fence(int* m) {
+  const int ticket = atomicAdd(m, 1);
+  while (look(m + 1) != ticket) {
+  }
+  __threadfence();
+  m[64] += 1; // HERE
+  atomicAdd(m + 1, 1);
+}
+RUN(ticket_lock_no_fence, 6, 1)
+
+// LITMUS lock_many_times: right
+__global__ void lock_many_times(int* m) {
+  for (int i = 0; i < 50; ++i) {
+    take(m);
+    __threadfence();
+    m[64] += 1;
+    __threadfence();
+    atomicExch(m, 0);
+  }
+}
+RUN(lock_many_times, 8, 1)
+
+// LITMUS two_locks_in_turn: right
+__global__ void two_locks_in_turn(int* m) { // data handed on under one lock, then under another
+  for (int i = 0; i < 2; ++i) {
+    take(m + i);
+    __threadfence();
+    m[64 + i] += 1;
+    __threadfence();
+    atomicExch(m + i, 0);
+  }
+}
+RUN(two_locks_in_turn, 6, 1)
+
+// LITMUS lock_for_a_block: right
+__global__ void lock_for_a_block(int* m) {
+  if (threadIdx.x == 0) {
+    take(m);
+    __threadfence();
+  }
+  __syncthreads();
+  m[64 + threadIdx.x] += 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicExch(m, 0);
+  }
+}
+RUN(lock_for_a_block, 3, 64)
+
+// LITMUS lock_for_a_block_no_barrier: race-global|fence
+__global__ void lock_for_a_block_no_barrier(int* m) {
+  if (threadIdx.x == 0) {
+    take(m);
+    __threadfence();
+  }
+  __syncthreads();
+  m[64 + threadIdx.x] += 1; // HERE
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicExch(m, 0);
+  }
+}
+RUN(lock_for_a_block_no_barrier, 3, 64)
+
+// LITMUS lane_locks: right
+__global__ void lane_locks(int* m) { // every lane for itself
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(m, 0, 1) == 0) {
+      __threadfence();
+      m[64] += 1;
+      __threadfence();
+      atomicExch(m, 0);
+      done = true;
+    }
+  }
+}
+RUN(lane_locks, 1, 32)
+
+// LITMUS lane_locks_no_fence: race-global|fence
+__global__ void lane_locks_no_fence(int* m) {
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(m, 0, 1) == 0) {
+      m[64] += 1; // HERE
+      atomicExch(m, 0);
+      done = true;
+    }
+  }
+}
+RUN(lane_locks_no_fence, 1, 32)
+
+// LITMUS lane_locks_of_blocks: right
+__global__ void lane_locks_of_blocks(int* m) {
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(m, 0, 1) == 0) {
+      __threadfence();
+      m[64] += 1;
+      __threadfence();
+      atomicExch(m, 0);
+      done = true;
+    }
+  }
+}
+RUN(lane_locks_of_blocks, 2, 64)
+
+// LITMUS lane_locks_by_element: right
+__global__ void lane_locks_by_element(int* m) { // pairs of lanes share a lock
+  int* lock = m + threadIdx.x / 2;
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      __threadfence();
+      m[64 + threadIdx.x / 2] += 1;
+      __threadfence();
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
+RUN(lane_locks_by_element, 1, 32)
+
+// LITMUS lane_locks_wrong_lock: race-global|fence
+__global__ void lane_locks_wrong_lock(int* m) { // a lock a lane, an element for two
+  int* lock = m + threadIdx.x;
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(lock, 0, 1) == 0) {
+      __threadfence();
+      m[64 + threadIdx.x / 2] += threadIdx.x; // HERE
+      __threadfence();
+      atomicExch(lock, 0);
+      done = true;
+    }
+  }
+}
+RUN(lane_locks_wrong_lock, 1, 32)
+
+// LITMUS lane_lock_in_shared: right
+__global__ void lane_lock_in_shared(int* m) {
+  __shared__ int lock, count;
+  if (threadIdx.x == 0) lock = count = 0;
+  __syncthreads();
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      __threadfence_block();
+      count += 1;
+      __threadfence_block();
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  }
+  __syncthreads();
+  m[threadIdx.x] = count;
+}
+RUN(lane_lock_in_shared, 1, 64)
+
+// LITMUS lane_lock_in_shared_no_fence: race-shared
+__global__ void lane_lock_in_shared_no_fence(int* m) {
+  __shared__ int lock, count;
+  if (threadIdx.x == 0) lock = count = 0;
+  __syncthreads();
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      count += 1; // HERE
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  }
+  __syncthreads();
+  m[threadIdx.x] = count;
+}
+RUN(lane_lock_in_shared_no_fence, 1, 64)
+
+// LITMUS lane_flag: right
+__global__ void lane_flag(int* m) {
+  volatile int* flag = m;
+  if (threadIdx.x == 1) {
+    m[64] = 42;
+    __threadfence_block();
+    *flag = 1;
+  } else if (threadIdx.x == 0) {
+    while (*flag == 0) {
+    }
+    __threadfence_block();
+    m[128] = m[64];
+  }
+}
+RUN(lane_flag, 1, 32)
+
+// LITMUS lane_flag_no_fence: race-global|fence
+__global__ void lane_flag_no_fence(int* m) {
+  volatile int* flag = m;
+  if (threadIdx.x == 1) {
+    m[64] = 42; // HERE
+    *flag = 1;
+  } else if (threadIdx.x == 0) {
+    while (*flag == 0) {
+    }
+    m[128] = m[64]; // HERE
+  }
+}
+RUN(lane_flag_no_fence, 1, 32)
+
+// LITMUS update_by_cas: right
+__global__ void update_by_cas(int* m) { // no lock at all
+  int old = ref(m).load(cuda::memory_order_relaxed), seen;
+  do {
+    seen = old;
+    old = atomicCAS(m, seen, seen * 2 + 1);
+  } while (old != seen);
+}
+RUN(update_by_cas, 4, 32)
+
+// LITMUS try_lock_once: right
+__global__ void try_lock_once(int* m) { // whoever does not get it goes away
+  if (atomicCAS(m, 0, 1) == 0) m[64] = blockIdx.x;
+}
+RUN(try_lock_once, 4, 1)
+
+int main() {
+  return run_all();
+}

@@ -1,0 +1,289 @@
+// Scopes: block, device, system. What is strong for the own block only is no more than a plain access to
+// another.
+#include "litmus.cuh"
+
+// LITMUS add_block_by_two: race-global
+__global__ void add_block_by_two(int* m) {
+  atomicAdd_block(m, 1); // HERE
+}
+RUN(add_block_by_two, 2, 32)
+
+// LITMUS add_block_by_one: right
+__global__ void add_block_by_one(int* m) {
+  atomicAdd_block(m + blockIdx.x * 32, 1);
+}
+RUN(add_block_by_one, 2, 64)
+
+// LITMUS add_device_by_two: right
+__global__ void add_device_by_two(int* m) {
+  atomicAdd(m, 1);
+}
+RUN(add_device_by_two, 2, 64)
+
+// LITMUS add_system_by_two: right
+__global__ void add_system_by_two(int* m) {
+  atomicAdd_system(m, 1);
+}
+RUN(add_system_by_two, 2, 64)
+
+// LITMUS add_mixed_scopes: race-global
+__global__ void add_mixed_scopes(int* m) {
+  if (blockIdx.x == 0)
+    atomicAdd_block(m, 1); // HERE
+  else
+    atomicAdd(m, 1); // HERE
+}
+RUN(add_mixed_scopes, 2, 32)
+
+// LITMUS add_mixed_in_one_block: right
+__global__ void add_mixed_in_one_block(int* m) {
+  if (threadIdx.x < 32)
+    atomicAdd_block(m, 1);
+  else
+    atomicAdd(m, 1);
+}
+RUN(add_mixed_in_one_block, 1, 64)
+
+// LITMUS add_block_then_read: race-global
+__global__ void add_block_then_read(int* m) {
+  if (blockIdx.x == 0)
+    atomicAdd_block(m, 1); // HERE
+  else
+    m[64] = ref(m).load(cuda::memory_order_relaxed); // HERE
+}
+RUN(add_block_then_read, 2, 1)
+
+// LITMUS histogram_block_scope: race-global
+__global__ void histogram_block_scope(int* m) {
+  atomicAdd_block(m + threadIdx.x % 16, 1); // HERE
+}
+RUN(histogram_block_scope, 4, 64)
+
+// LITMUS histogram_device_scope: right
+__global__ void histogram_device_scope(int* m) {
+  atomicAdd(m + threadIdx.x % 16, 1);
+}
+RUN(histogram_device_scope, 4, 64)
+
+// LITMUS exchange_block_scope: race-global
+__global__ void exchange_block_scope(int* m) {
+  atomicExch_block(m, blockIdx.x); // HERE
+}
+RUN(exchange_block_scope, 2, 1)
+
+// LITMUS maximum_block_scope: race-global
+__global__ void maximum_block_scope(int* m) {
+  atomicMax_block(m, threadIdx.x); // HERE
+}
+RUN(maximum_block_scope, 3, 32)
+
+// LITMUS fence_block_between_blocks: fence
+__global__ void fence_block_between_blocks(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] = 42; // HERE
+    __threadfence_block();
+    atomicExch(m, 1);
+  } else {
+    while (atomicAdd(m, 0) == 0) {
+    }
+    __threadfence();
+    m[128] = m[64]; // HERE
+  }
+}
+RUN(fence_block_between_blocks, 2, 1)
+
+// LITMUS fence_block_in_a_block: right
+__global__ void fence_block_in_a_block(int* m) {
+  if (threadIdx.x == 0) {
+    m[64] = 42;
+    __threadfence_block();
+    atomicExch(m, 1);
+  } else if (threadIdx.x == 32) {
+    while (atomicAdd(m, 0) == 0) {
+    }
+    __threadfence_block();
+    m[128] = m[64];
+  }
+}
+RUN(fence_block_in_a_block, 1, 64)
+
+// LITMUS no_fence_in_a_block: race-global|fence
+__global__ void no_fence_in_a_block(int* m) {
+  if (threadIdx.x == 0) {
+    m[64] = 42; // HERE
+    atomicExch(m, 1);
+  } else if (threadIdx.x == 32) {
+    while (atomicAdd(m, 0) == 0) {
+    }
+    __threadfence_block();
+    m[128] = m[64]; // HERE
+  }
+}
+RUN(no_fence_in_a_block, 1, 64)
+
+// LITMUS flag_block_scope_between_blocks: race-global|fence
+__global__ void flag_block_scope_between_blocks(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] = 42;
+    __threadfence();
+    atomicExch_block(m, 1); // HERE
+  } else {
+    while (atomicAdd(m, 0) == 0) { // HERE
+    }
+    __threadfence();
+    m[128] = m[64];
+  }
+}
+RUN(flag_block_scope_between_blocks, 2, 1)
+
+// LITMUS flag_block_scope_in_a_block: right
+__global__ void flag_block_scope_in_a_block(int* m) {
+  if (threadIdx.x == 0) {
+    m[64] = 42;
+    __threadfence_block();
+    atomicExch_block(m, 1);
+  } else if (threadIdx.x == 32) {
+    while (atomicAdd_block(m, 0) == 0) {
+    }
+    __threadfence_block();
+    m[128] = m[64];
+  }
+}
+RUN(flag_block_scope_in_a_block, 1, 64)
+
+// LITMUS release_block_between_blocks: race-global|fence
+__global__ void release_block_between_blocks(int* m) {
+  constexpr auto block = cuda::thread_scope_block;
+  if (blockIdx.x == 0) {
+    m[64] = 42;
+    ref<block>(m).store(1, cuda::memory_order_release); // HERE
+  } else {
+    while (ref(m).load(cuda::memory_order_acquire) == 0) { // HERE
+    }
+    m[128] = m[64];
+  }
+}
+RUN(release_block_between_blocks, 2, 1)
+
+// LITMUS acquire_block_between_blocks: race-global|fence
+__global__ void acquire_block_between_blocks(int* m) {
+  constexpr auto block = cuda::thread_scope_block;
+  if (blockIdx.x == 0) {
+    m[64] = 42;
+    ref(m).store(1, cuda::memory_order_release); // HERE
+  } else {
+    while (ref<block>(m).load(cuda::memory_order_acquire) == 0) { // HERE
+    }
+    m[128] = m[64];
+  }
+}
+RUN(acquire_block_between_blocks, 2, 1)
+
+// LITMUS release_block_in_a_block: right
+__global__ void release_block_in_a_block(int* m) {
+  constexpr auto block = cuda::thread_scope_block;
+  if (threadIdx.x == 0) {
+    m[64] = 42;
+    ref<block>(m).store(1, cuda::memory_order_release);
+  } else if (threadIdx.x == 32) {
+    while (ref<block>(m).load(cuda::memory_order_acquire) == 0) {
+    }
+    m[128] = m[64];
+  }
+}
+RUN(release_block_in_a_block, 1, 64)
+
+// LITMUS release_system: right
+__global__ void release_system(int* m) {
+  constexpr auto system = cuda::thread_scope_system;
+  if (blockIdx.x == 0) {
+    m[64] = 42;
+    ref<system>(m).store(1, cuda::memory_order_release);
+  } else {
+    while (ref<system>(m).load(cuda::memory_order_acquire) == 0) {
+    }
+    m[128] = m[64];
+  }
+}
+RUN(release_system, 2, 1)
+
+// LITMUS ticket_device: right
+__global__ void ticket_device(int* m) {
+  __shared__ bool last;
+  m[64 + blockIdx.x * 64 + threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(m, 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (last)
+    for (int block = 0; block < gridDim.x; ++block)
+      m[4096 + threadIdx.x] += m[64 + block * 64 + 63 - threadIdx.x];
+}
+RUN(ticket_device, 8, 64)
+
+// LITMUS ticket_fence_block: fence
+__global__ void ticket_fence_block(int* m) {
+  __shared__ bool last;
+  m[64 + blockIdx.x * 64 + threadIdx.x] = threadIdx.x; // HERE
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence_block();
+    last = atomicAdd(m, 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (last)
+    for (int block = 0; block < gridDim.x; ++block)
+      m[4096 + threadIdx.x] += m[64 + block * 64 + 63 - threadIdx.x]; // HERE
+}
+RUN(ticket_fence_block, 8, 64)
+
+// LITMUS ticket_of_block_scope: race-global
+__global__ void ticket_of_block_scope(int* m) {
+  if (threadIdx.x == 0) {
+    __threadfence();
+    m[64 + blockIdx.x] = atomicAdd_block(m, 1); // HERE
+  }
+}
+RUN(ticket_of_block_scope, 4, 32)
+
+// LITMUS tickets_of_many_blocks: right
+__global__ void tickets_of_many_blocks(int* m) {
+  m[64 + blockIdx.x] = blockIdx.x;
+  __threadfence();
+  if (atomicAdd(m, 1) == gridDim.x - 1)
+    for (int block = 0; block < gridDim.x; ++block) m[16000] += m[64 + block];
+}
+RUN(tickets_of_many_blocks, 4000, 1)
+
+// LITMUS shared_atomics_block_scope: right
+__global__ void shared_atomics_block_scope(int* m) {
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  atomicAdd_block(&count, 1);
+  __syncthreads();
+  m[threadIdx.x + blockIdx.x * 64] = count;
+}
+RUN(shared_atomics_block_scope, 2, 64)
+
+// LITMUS plain_read_beside_atomics: race-global
+__global__ void plain_read_beside_atomics(int* m) {
+  atomicAdd(m, 1);           // HERE
+  m[64 + blockIdx.x] = m[0]; // HERE
+}
+RUN(plain_read_beside_atomics, 2, 1)
+
+// LITMUS volatile_read_beside_atomics: right
+__global__ void volatile_read_beside_atomics(int* m) {
+  atomicAdd(m, 1);
+  m[64 + blockIdx.x] = look(m);
+}
+RUN(volatile_read_beside_atomics, 2, 1)
+
+int main() {
+  return run_all();
+}
