@@ -15,6 +15,9 @@ using machine::MemoryScope;
 using machine::warp_lanes;
 
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
+// Operations of a warp whose records may be used again.
+constexpr std::size_t most_recent = 256;
+
 struct Checker::Notes final : machine::BlockNotes {
   // The record of an operation that was made last, and how many before it.
   struct Recent {
@@ -67,8 +70,8 @@ void Checker::launch_begin(const machine::Grid& grid) {
     if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release))
       synchronises_ = true;
     for (const char* opcode : {"ld", "st", "atom", "red", "mbarrier", "cp"})
-      if (name.starts_with(opcode)) memory_operation_[i] = memory_operations_;
-    memory_operations_ += memory_operation_[i] == memory_operations_ ? 1 : 0;
+      if (name.starts_with(opcode))
+        memory_operation_[i] = memory_operations_ % most_recent, ++memory_operations_;
   }
 }
 
@@ -88,7 +91,6 @@ void Checker::block_begin(const machine::Block& block) {
   mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
   if (clock_began_anew) mine.recent.clear();
   mine.order.begin(block.warps.size());
-  constexpr std::size_t most_recent = 256;
   mine.recent_count = std::clamp<std::size_t>(memory_operations_, 1, most_recent);
   mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of a phase that is over
   for (Notes::Recent& recent : mine.recent) recent.made = 0;
@@ -130,8 +132,7 @@ struct Checker::Actor {
 // The number of the record of what the actor does now; 0 where no numbers are left.
 std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
-  Notes::Recent& recent =
-      mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation] % mine.recent_count];
+  Notes::Recent& recent = mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation]];
   const bool again =
       recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
   if (again && (actor.in_global || recent.number >= mine.records.first())) {
@@ -140,7 +141,7 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
     constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
     const std::uint32_t pause =
         std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
-    if (recent.moment >= mine.order.warps[warp.index].phase || ++recent.passed_over < pause) {
+    if (recent.moment >= mine.order.phase_of(warp.index) || ++recent.passed_over < pause) {
       if (recent.place != actor.place && recent.place != AccessRecord::many_places) {
         recent.place = AccessRecord::many_places;
         (actor.in_global ? records_.at(recent.number) : mine.records[recent.number]).place = recent.place;
@@ -247,8 +248,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
   const Strength strength = strength_of(access);
-  const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
-  has_read(access.warp); // what is still open
+  const ptx::Synchronising facts =
+      strength == Strength::weak ? ptx::Synchronising{} : grid_->code.synchronising[access.operation.index];
+  if (!mine.reads.empty()) has_read(access.warp); // what is still open
   const std::uint32_t number = record_for(
       mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
              facts.polls, strength, strength == Strength::weak ? MemoryScope::block : access.scope,
@@ -332,6 +334,7 @@ void Checker::has_read(const machine::Warp& warp) {
   for (const Notes::Reads& each : mine.reads) {
     const Acquired acquired = each.log->acquire(each.lanes, each.log);
     if (acquired.begin >= acquired.end) continue;
+    mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence)
       order.take(acquired);
     else

@@ -66,6 +66,14 @@ public:
   }
   // Splits the row into words unless it is split already. `records` gives the width of the row's access.
   void split(std::uint64_t word, const GlobalRecords& records, Cell oldest);
+  // The word's last write, where its row was written as a whole and has no other write since; else 0. Reading
+  // from such a row need not split it.
+  Cell whole_write(std::uint64_t word, const GlobalRecords& records, Cell oldest) const {
+    const Cell whole = row_last_[word / row_words];
+    if (whole < oldest || !(whole & wrote) || lane_of(whole) == split_lane) return 0;
+    const unsigned words_a_lane = records[number_of(whole)].width / word_bytes;
+    return whole + static_cast<Cell>(word % row_words / words_a_lane);
+  }
   Cell& last(std::uint64_t word) { return last_[word]; }
   Cell& read(std::uint64_t word) { return read_[word]; }
 

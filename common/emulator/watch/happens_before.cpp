@@ -11,11 +11,12 @@ void BlockOrder::begin(std::size_t warp_count) {
   acquired.clear();
   warps.resize(warp_count); // moments of a block before are older than the floor, and say nothing
   for (WarpOrder& warp : warps) {
-    warp.phase = clock;
+    if (!has_read_any) break;
     warp.acquired.clear();
     warp.own_taken.clear();
     warp.taken.clear();
   }
+  has_read_any = false;
   for (unsigned reach : {WarpOrder::narrow, WarpOrder::wide}) fenced[reach].reset(), fenced_floor[reach] = 0;
 }
 
@@ -44,7 +45,7 @@ void BlockOrder::barrier() {
   }
   floor = ++clock;
   for (WarpOrder& warp : warps) {
-    warp.phase = clock;
+    if (!has_read_any) break;
     if (warp.acquired.empty()) continue;
     acquired.add(warp.acquired);
     warp.acquired.clear();
@@ -52,8 +53,23 @@ void BlockOrder::barrier() {
 }
 
 void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
-  warps[warp].phase = ++clock;
-  for (; members; members &= members - 1) warps[warp].lane_floor[std::countr_zero(members)] = clock;
+  WarpOrder& self = warps[warp];
+  self.phase = ++clock;
+  if (members == ~0u) {
+    self.floor = clock;
+    return;
+  }
+  if (!self.lane_floors) self.lane_floors = std::make_unique<WarpOrder::LaneFloors>();
+  // Each member now comes after what any of them came after.
+  std::array<std::uint32_t, 32> together{};
+  for (std::uint32_t rest = members; rest; rest &= rest - 1) {
+    const auto& one = (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))];
+    for (unsigned other = 0; other < 32; ++other) together[other] = std::max(together[other], one[other]);
+  }
+  for (unsigned other = 0; other < 32; ++other)
+    if (members >> other & 1) together[other] = clock;
+  for (std::uint32_t rest = members; rest; rest &= rest - 1)
+    (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))] = together;
 }
 
 void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
@@ -61,7 +77,10 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
   self.phase = last_fence = ++clock;
   for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const LaneFence fence{clock, lanes, floor, self.lane_floor[lane]};
+    std::uint32_t synced = self.floor;
+    for (unsigned other = 0; self.lane_floors && other < 32; ++other)
+      if (other != lane) synced = std::max(synced, self.floor_of(lane, other));
+    const LaneFence fence{clock, lanes, floor, synced};
     self.fences[WarpOrder::narrow][lane] = fence;
     if (wide) self.fences[WarpOrder::wide][lane] = fence;
   }
@@ -128,7 +147,7 @@ bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, uns
   if (moment < floor) return true;
   const WarpOrder& self = warps[warp];
   if (earlier.warp != warp) return false;
-  return earlier_lane == lane || (moment < self.lane_floor[lane] && moment < self.lane_floor[earlier_lane]);
+  return earlier_lane == lane || moment < self.floor_of(lane, earlier_lane);
 }
 
 bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,

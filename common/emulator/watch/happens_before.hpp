@@ -10,6 +10,8 @@
 #include "access_records.hpp"
 #include "releases.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -50,9 +52,16 @@ struct LaneFence {
 
 struct WarpOrder {
   static constexpr unsigned narrow = 0, wide = 1; // of fences
-  std::uint32_t lane_floor[32] = {};              // older records of this warp are ordered before the lane
+  std::uint32_t floor = 0;                        // older records of this warp are ordered before all of it
+  // By lane, and another: the other's older records are ordered before the lane. Null until only some lanes
+  // synchronise.
+  using LaneFloors = std::array<std::array<std::uint32_t, 32>, 32>;
+  std::unique_ptr<LaneFloors> lane_floors;
+  std::uint32_t floor_of(unsigned lane, unsigned other) const {
+    return lane_floors ? std::max(floor, (*lane_floors)[lane][other]) : floor;
+  }
   LaneFence fences[2][32];
-  std::uint32_t phase = 0;     // a record from here on serves the same operation again
+  std::uint32_t phase = 0;     // when it last synchronised by itself
   std::uint32_t published = 0; // when it last released
   AcquiredSet acquired;        // since the block's last barrier
   std::vector<Acquired> taken; // with locks, and no fence since that reaches other blocks
@@ -66,7 +75,8 @@ struct BlockOrder {
   std::uint32_t floor = 0;      // older records of the block are ordered before all of it
   std::uint32_t last_fence = 0; // of any warp
   bool has_read_strongly = false;
-  AcquiredSet acquired; // by all of the block
+  bool has_read_any = true; // of its warps, one may have acquired something
+  AcquiredSet acquired;     // by all of the block
   std::vector<WarpOrder> warps;
   // Fences before the last barrier count for whoever releases behind it: by warp, and the floor of the last.
   std::shared_ptr<const std::vector<std::uint32_t>> fenced[2];
@@ -91,6 +101,8 @@ struct BlockOrder {
   // Is what `earlier_lane` of `earlier`, of this block, did ordered by barriers before what `lane` of `warp`
   // does now?
   bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
+  // A record from then on serves the same operation again.
+  std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
   bool has_acquired(unsigned warp) const {
     return !acquired.empty() || !warps[warp].acquired.empty() || !warps[warp].own_taken.empty();
   }

@@ -348,7 +348,7 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
     if (stores) {
       check(read, false);
       check(too, false);
-      if (const auto more = shadow.read_by_more.find(word); more != shadow.read_by_more.end()) {
+      if (const auto more = shadow.readers_more(word); more != shadow.read_by_more.end()) {
         for (Cell reader : more->second) check(reader, false);
         shadow.read_by_more.erase(more);
       }
@@ -381,12 +381,15 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
     std::uint64_t word = shadow.word_of(address);
-    shadow.split(word, records, oldest);
+    const Cell whole = stores ? 0 : shadow.whole_write(word, records, oldest);
+    if (!whole) shadow.split(word, records, oldest);
     Cell& place = shadow.last(word);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
     // Many blocks may update one word by atomics: an exchange moves its cell from core to core once for each,
     // not twice.
-    const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote) : place;
+    const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote)
+                      : whole                           ? whole
+                                                        : place;
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
       judge.check(earlier, earlier_wrote, lane, address,
@@ -408,7 +411,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
         // read conflicts with that write as well.
         const AccessRecord& writer = records[number_of(last)];
         if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
-            writer.moment >= a.order.warps[warp.index].phase && writer.strength == self.strength)
+            writer.moment >= a.order.phase_of(warp.index) && writer.strength == self.strength)
           return;
       }
       keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);

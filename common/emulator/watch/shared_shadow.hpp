@@ -25,6 +25,9 @@ struct SharedShadow {
     read_by_more.clear();
     count = words;
   }
+  auto readers_more(std::size_t word) {
+    return read_by_more.empty() ? read_by_more.end() : read_by_more.find(word);
+  }
   std::size_t count = 0; // words
 };
 

@@ -7,8 +7,9 @@
 
 namespace {
 
-// Of the volatile and strong loads and the atomics of a kernel of these instructions, in order: 'l' for one that takes
-// a lock, 'p' for any other that polls, '-' for an atomic whose value nobody uses, '.' for what is none of these.
+// Of the volatile and strong loads and the atomics of a kernel of these instructions, in order: 'l' for one
+// that takes a lock, 'p' for any other that polls, '-' for an atomic whose value nobody uses, '.' for what is
+// none of these.
 std::string found(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75
@@ -21,7 +22,8 @@ std::string found(std::string_view body) {
   std::string said;
   for (std::size_t i = 0; i < function.body.size(); ++i) {
     const auto& instruction = function.body[i];
-    const bool counts = instruction.opcode == "atom" || instruction.has("volatile") || instruction.has("acquire");
+    const bool counts =
+        instruction.opcode == "atom" || instruction.has("volatile") || instruction.has("acquire");
     if (counts && instruction.opcode != "st")
       said += facts[i].takes_lock ? 'l' : facts[i].polls ? 'p' : facts[i].ignores_value ? '-' : '.';
     else
@@ -36,11 +38,15 @@ TEST(Synchronising, LoadInALoopThatItEndsPolls) {
 }
 
 TEST(Synchronising, LoadOutsideOfALoopDoesNot) {
-  EXPECT_EQ(found("ld.volatile.global.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; add.s32 %r2, %r1, 1; L: "), ".");
+  EXPECT_EQ(found("ld.volatile.global.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 bra L; add.s32 %r2, "
+                  "%r1, 1; L: "),
+            ".");
 }
 
 TEST(Synchronising, LoadWhoseAddressMovesOnDoesNot) {
-  EXPECT_EQ(found("L: ld.volatile.global.u32 %r1, [%rd1]; add.s64 %rd1, %rd1, 4; setp.eq.s32 %p1, %r1, 0; @%p1 bra L;"), ".");
+  EXPECT_EQ(found("L: ld.volatile.global.u32 %r1, [%rd1]; add.s64 %rd1, %rd1, 4; setp.eq.s32 %p1, %r1, 0; "
+                  "@%p1 bra L;"),
+            ".");
 }
 
 TEST(Synchronising, LoadInALoopThatSomethingElseEndsDoesNot) {
@@ -50,13 +56,15 @@ TEST(Synchronising, LoadInALoopThatSomethingElseEndsDoesNot) {
 }
 
 TEST(Synchronising, AnAddressThatIsWorkedOutAnewIsTheSameAddress) {
-  EXPECT_EQ(found("L: mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.volatile.global.u32 %r1, [%rd4]; "
-                  "setp.eq.s32 %p1, %r1, 0; @%p1 bra L;"),
-            "p");
+  EXPECT_EQ(
+      found("L: mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.volatile.global.u32 %r1, [%rd4]; "
+            "setp.eq.s32 %p1, %r1, 0; @%p1 bra L;"),
+      "p");
 }
 
 TEST(Synchronising, InnerLoopCountsByItself) {
-  EXPECT_EQ(found("L: add.s64 %rd1, %rd1, 4; M: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 bra M; "
+  EXPECT_EQ(found("L: add.s64 %rd1, %rd1, 4; M: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; "
+                  "@%p1 bra M; "
                   "add.s32 %r3, %r3, 1; setp.lt.s32 %p2, %r3, 10; @%p2 bra L;"),
             "p");
 }
@@ -68,7 +76,8 @@ TEST(Synchronising, ExchangeThatALoopRepeatsTakesALock) {
 }
 
 TEST(Synchronising, LockTakenInABranchOfTheLoop) {
-  EXPECT_EQ(found("L: atom.global.cas.b32 %r3, [%rd1], 0, 1; setp.eq.s32 %p1, %r3, 0; setp.ne.s32 %p2, %r3, 0; @%p2 bra M; "
+  EXPECT_EQ(found("L: atom.global.cas.b32 %r3, [%rd1], 0, 1; setp.eq.s32 %p1, %r3, 0; setp.ne.s32 %p2, %r3, "
+                  "0; @%p2 bra M; "
                   "atom.global.exch.b32 %r6, [%rd1], 0; M: not.pred %p3, %p1; @%p3 bra L;"),
             "l-");
 }
@@ -80,7 +89,9 @@ TEST(Synchronising, UpdateByCompareAndSwapTakesNoLock) {
 }
 
 TEST(Synchronising, TicketThatDecidesLaterOnPollsNothing) {
-  EXPECT_EQ(found("atom.global.add.u32 %r1, [%rd1], 1; setp.ne.s32 %p1, %r1, 3; @%p1 bra L; mov.u32 %r2, 1; L: "), ".");
+  EXPECT_EQ(
+      found("atom.global.add.u32 %r1, [%rd1], 1; setp.ne.s32 %p1, %r1, 3; @%p1 bra L; mov.u32 %r2, 1; L: "),
+      ".");
 }
 
 TEST(Synchronising, VariableOfADebugBuildLiesInLocalMemory) {

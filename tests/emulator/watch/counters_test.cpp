@@ -33,7 +33,7 @@ Counters counted(const std::string& body, std::uint32_t threads = 32, std::uint3
   auto data = reinterpret_cast<std::uint64_t>(memory.allocate(4096, machine::MemoryKind::device, "data"));
   const machine::LaunchRecord record =
       machine::launch(*program.kernel("test"), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
-                      std::as_bytes(std::span(&data, 1)), {.workers = 1});
+                      std::as_bytes(std::span(&data, 1)), {.workers = 1, .schedule = {}});
   EXPECT_FALSE(record.fault) << record.fault->message;
   return count(record).total;
 }

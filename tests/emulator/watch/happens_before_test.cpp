@@ -1,4 +1,4 @@
-// What orders two accesses: barriers, __syncwarp, and a fence with what publishes behind it.
+// What orders two accesses: barriers, __syncwarp, releases and acquires.
 #include "watch/happens_before.hpp"
 
 #include <gtest/gtest.h>
@@ -6,87 +6,203 @@
 namespace warpfold::watch {
 namespace {
 
-// Lane 3 of warp 0 at moment 5, in a block of two warps that began at moment 1.
-class InOneBlock : public ::testing::Test {
+// Lane 3 of warp 0 of block 0, in a block of two warps.
+class Order : public ::testing::Test {
 protected:
-  BlockOrder order;
-  AccessRecord earlier{.moment = 5, .warp = 0};
-  InOneBlock() { order.begin(2, 1); }
-  bool ordered(unsigned warp, unsigned lane) const { return order.ordered(earlier, 3, warp, lane); }
+  BlockOrder order, other; // of blocks 0 and 1
+  ReleaseLogs logs;
+  AccessRecord earlier{.block = 0, .warp = 0};
+  static constexpr std::uint32_t lane_3 = 1u << 3;
+
+  Order() {
+    order.begin(2);
+    other.begin(2);
+    earlier.moment = order.clock;
+  }
+  bool ordered(unsigned warp, unsigned lane) const {
+    return order.ordered(earlier, 3, warp, lane) || order.is_released(earlier, 3, {0, warp, lane});
+  }
+  bool ordered_in_other(unsigned warp = 0, unsigned lane = 0) const {
+    return other.is_released(earlier, 3, {1, warp, lane});
+  }
+  void release(BlockOrder& by, std::uint32_t block, std::uint64_t flag, bool store = false,
+               std::uint32_t lanes = lane_3) {
+    const auto log = logs.at(flag);
+    auto released = by.release(0, lanes, 9, log);
+    log->release({.block = block,
+                  .is_wide = released.is_wide,
+                  .narrow = released.narrow,
+                  .wide = released.wide,
+                  .acquired = released.acquired},
+                 store, released.acquired_here);
+  }
+  void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
+    const auto log = logs.at(flag);
+    by.warps[warp].acquired.add(log->acquire(lanes, log));
+  }
 };
 
-TEST_F(InOneBlock, OneThreadIsInOrder) {
+TEST_F(Order, OneThreadIsInOrder) {
   EXPECT_TRUE(ordered(0, 3));
   EXPECT_FALSE(ordered(0, 4));
   EXPECT_FALSE(ordered(1, 3));
 }
 
-TEST_F(InOneBlock, BarrierOrdersWhatWasBefore) {
-  order.barrier(6);
+TEST_F(Order, BarrierOrdersWhatWasBefore) {
+  order.barrier();
   EXPECT_TRUE(ordered(0, 4));
   EXPECT_TRUE(ordered(1, 0));
-  earlier.moment = 6;
+  earlier.moment = order.clock;
   EXPECT_FALSE(ordered(1, 0)) << "an access behind the barrier";
 }
 
-TEST_F(InOneBlock, SyncwarpOrdersItsLanesOnly) {
-  order.warp_barrier(0, 1u << 3 | 1u << 4, 6);
+TEST_F(Order, SyncwarpOrdersItsLanesOnly) {
+  order.warp_barrier(0, lane_3 | 1u << 4);
   EXPECT_TRUE(ordered(0, 4));
   EXPECT_FALSE(ordered(0, 5));
   EXPECT_FALSE(ordered(1, 4));
 }
 
-TEST_F(InOneBlock, FenceAndPublicationOrderWhoReadsStronglyAfterwards) {
-  order.fence(0, 6, false);
-  order.publish(0, 7);
+TEST_F(Order, ReleaseOrdersAnotherWarpThatAcquires) {
+  order.fence(0, lane_3, false);
+  release(order, 0, 8);
   EXPECT_FALSE(ordered(1, 0)) << "warp 1 has not read yet";
-  order.acquire(1, 1);
+  acquire(order, 8, 1);
   EXPECT_TRUE(ordered(1, 0));
 }
 
-TEST_F(InOneBlock, PublicationWithoutFenceOrdersNothing) {
-  order.publish(0, 6);
-  order.acquire(1, 1);
-  EXPECT_FALSE(ordered(1, 0));
+TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
+  order.fence(0, lane_3, false);
+  release(order, 0, 8);
+  acquire(order, 8, 0, 1u << 5);
+  EXPECT_TRUE(ordered(0, 5));
+  EXPECT_FALSE(ordered(0, 6));
 }
 
-// What block 0 did before its first fence, as block 1 sees it.
-class BetweenBlocks : public ::testing::Test {
-protected:
-  using Order = BlockHistories::Order;
-  BlockHistories histories{2};
-  AccessRecord earlier{.block = 0, .fences = 0, .publications = 0};
-};
-
-TEST_F(BetweenBlocks, NothingOrdersByItself) {
-  EXPECT_EQ(histories.order(earlier, histories.now()), Order::unordered);
+TEST_F(Order, FenceOfALaneCoversNoOtherLane) {
+  order.fence(0, 1u << 7, false);
+  release(order, 0, 8, false, 1u << 7);
+  acquire(order, 8, 1);
+  EXPECT_FALSE(ordered(1, 0)) << "no __syncwarp between lane 3 and lane 7";
 }
 
-TEST_F(BetweenBlocks, PublicationBehindAFenceOrders) {
-  const std::uint32_t too_soon = histories.now();
-  histories.publish(0, 1);
-  EXPECT_EQ(histories.order(earlier, histories.now()), Order::ordered);
-  EXPECT_EQ(histories.order(earlier, too_soon), Order::unfenced) << "block 1 has read before the publication";
+TEST_F(Order, WithoutAFenceNothingIsReleased) {
+  EXPECT_FALSE(order.has_fence(0, lane_3));
+  order.fence(0, lane_3, false);
+  EXPECT_TRUE(order.has_fence(0, lane_3));
 }
 
-TEST_F(BetweenBlocks, PublicationWithoutFenceIsKnownAsSuch) {
-  histories.publish(0, 0);
-  EXPECT_EQ(histories.order(earlier, histories.now()), Order::unfenced);
+TEST_F(Order, FenceOfTheBlockOrdersNoOtherBlock) {
+  order.fence(0, lane_3, false);
+  release(order, 0, 8);
+  acquire(other, 8);
+  EXPECT_FALSE(ordered_in_other());
 }
 
-TEST_F(BetweenBlocks, AccessBehindTheFenceWaitsForTheNext) {
-  histories.publish(0, 1);
-  earlier.fences = 1;
-  EXPECT_NE(histories.order(earlier, histories.now()), Order::ordered);
-  histories.publish(0, 2);
-  EXPECT_EQ(histories.order(earlier, histories.now()), Order::ordered);
+TEST_F(Order, FenceOfTheDeviceOrdersAnotherBlock) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  acquire(other, 8);
+  EXPECT_TRUE(ordered_in_other());
 }
 
-TEST_F(BetweenBlocks, StrongAccessBehindAFencePublishesItself) {
-  histories.publish(0, 1);
-  earlier.fences = 1;
-  earlier.is_strong = true;
-  EXPECT_EQ(histories.order(earlier, histories.now()), Order::ordered);
+TEST_F(Order, TheAddressCounts) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  acquire(other, 16);
+  EXPECT_FALSE(ordered_in_other());
+}
+
+TEST_F(Order, AcquiredTooSoonIsNotAcquired) {
+  order.fence(0, lane_3, true);
+  acquire(other, 8);
+  release(order, 0, 8);
+  EXPECT_FALSE(ordered_in_other());
+}
+
+TEST_F(Order, AccessBehindTheFenceWaitsForTheNext) {
+  order.fence(0, lane_3, true);
+  earlier.moment = order.clock;
+  release(order, 0, 8);
+  acquire(other, 8);
+  EXPECT_FALSE(ordered_in_other());
+  earlier.operation = 9;
+  EXPECT_TRUE(ordered_in_other()) << "but for the one that releases";
+}
+
+TEST_F(Order, FencesOfAllWarpsCountBehindABarrier) {
+  order.fence(0, lane_3, true);
+  order.barrier();
+  release(order, 0, 8, false, 1);
+  acquire(other, 8);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, UpdateCarriesTheReleaseOn) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  BlockOrder third;
+  third.begin(1);
+  third.fence(0, lane_3, true);
+  release(third, 2, 8);
+  acquire(other, 8);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, StoreBetweenCutsIt) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  logs.at(8)->cut();
+  acquire(other, 8);
+  EXPECT_FALSE(ordered_in_other());
+}
+
+TEST_F(Order, StoreByOneWhoHasAcquiredHandsItOn) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  BlockOrder third;
+  third.begin(1);
+  acquire(third, 8);
+  third.fence(0, lane_3, true);
+  release(third, 2, 8, true);
+  acquire(other, 8);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, HandedOnAtAnotherAddress) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  BlockOrder third;
+  third.begin(1);
+  acquire(third, 8);
+  third.fence(0, lane_3, true);
+  release(third, 2, 16);
+  acquire(other, 16);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, LockAcquiresAtTheNextFence) {
+  order.fence(0, lane_3, true);
+  release(order, 0, 8);
+  const auto log = logs.at(8);
+  other.warps[0].take(log->acquire(1, log));
+  EXPECT_FALSE(ordered_in_other());
+  EXPECT_TRUE(other.lacks_acquire(earlier, 3, {1, 0, 0}));
+  other.fence(0, 1, false);
+  EXPECT_FALSE(ordered_in_other()) << "a fence for its own block only";
+  other.fence(0, 1, true);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, ManyReleasesTakeLittleAndHideNothing) {
+  for (int round = 0; round < 1000; ++round) {
+    order.fence(0, lane_3, true);
+    release(order, 0, 8);
+  }
+  acquire(other, 8);
+  EXPECT_TRUE(ordered_in_other());
+  earlier.moment = order.clock;
+  EXPECT_FALSE(ordered_in_other());
 }
 
 } // namespace

@@ -11,15 +11,18 @@ namespace {
 using machine::AccessKind;
 
 AccessRecord record_of(const Request& request, const machine::Block& block, const BlockOrder& order) {
-  return {.block = static_cast<std::uint32_t>(block.linear_id),
-          .fences = order.fences,
-          .publications = order.publications,
-          .warp = static_cast<std::uint8_t>(request.warp),
-          .is_atomic = request.kind == AccessKind::atomic,
-          .is_strong = request.kind == AccessKind::atomic,
-          .width = static_cast<std::uint8_t>(request.width),
-          .place = static_cast<std::uint8_t>(
-              request.width < 4 ? (request.first + std::countr_zero(request.mask) * request.width) % 4 : 0)};
+  const bool is_atomic = request.kind == AccessKind::atomic;
+  AccessRecord record;
+  record.block = static_cast<std::uint32_t>(block.linear_id);
+  record.moment = order.clock;
+  record.warp = static_cast<std::uint8_t>(request.warp);
+  record.is_atomic = is_atomic;
+  record.strength = is_atomic ? Strength::strong : Strength::weak;
+  record.scope = machine::MemoryScope::device;
+  record.width = static_cast<std::uint8_t>(request.width);
+  const std::uint64_t first = request.first + std::countr_zero(request.mask) * request.width;
+  record.place = request.width < 4 ? static_cast<std::uint8_t>(first % 4) : 0;
+  return record;
 }
 
 class SharedRaces : public ::testing::Test {
@@ -29,25 +32,29 @@ protected:
   BlockRecords records;
   BlockOrder order;
   BlockHistories histories{2};
+  ReleaseLogs logs;
   unsigned unwritten = 0;
 
   SharedRaces() {
     shadow.reset(scene.grid.shared_bytes() / 4, false);
-    order.begin(scene.first.warps.size(), records.next());
+    order.begin(scene.first.warps.size());
   }
   // Enters the request and returns how many races it makes.
   unsigned races(const Request& request) {
     const std::uint32_t number = records.next();
-    records.add(record_of(request, scene.first, order));
+    const AccessRecord record = record_of(request, scene.first, order);
+    records.add(record);
     unsigned found = 0;
     check_shared(
         shadow, records,
-        Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), histories, order, number},
-        [&](const Conflict&) { ++found; }, [&](unsigned, std::uint64_t) { ++unwritten; });
+        Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), histories, order, logs, number,
+                 record},
+        [&](const Conflict& conflict) { found += !conflict.is_harmless; },
+        [&](unsigned, std::uint64_t) { ++unwritten; });
     return found;
   }
   void barrier() {
-    order.barrier(records.next());
+    order.barrier();
     records.forget();
   }
 };
@@ -98,7 +105,7 @@ TEST_F(SharedRaces, LanesOfOneWarpNeedSyncwarp) {
 
 TEST_F(SharedRaces, SyncwarpOrdersTheLanesOfItsMask) {
   races({.kind = AccessKind::store, .mask = 1});
-  order.warp_barrier(0, 0b11, records.next());
+  order.warp_barrier(0, 0b11);
   EXPECT_EQ(races({.kind = AccessKind::store, .mask = 2, .first = std::uint64_t(-4)}), 0u);
   EXPECT_EQ(races({.kind = AccessKind::store, .mask = 4, .first = std::uint64_t(-8)}), 1u)
       << "lane 2 was not in the mask";
@@ -132,35 +139,53 @@ protected:
   GlobalRecords records;
   BlockOrder orders[2];
   BlockHistories histories{2};
+  ReleaseLogs logs;
   std::uint64_t begin =
       reinterpret_cast<std::uint64_t>(scene.memory.allocate(1024, machine::MemoryKind::device, "input"));
   std::uint32_t next = 0;
-  bool unfenced = false; // of the last race
+  Missing missing = Missing::order; // at the last race
 
   GlobalRaces() {
     records.begin_launch();
     next = records.take_chunk();
-    for (BlockOrder& order : orders) order.begin(2, 1);
+    for (BlockOrder& order : orders) order.begin(2);
   }
-  unsigned races(unsigned block, Request request) {
+  unsigned races(unsigned block, Request request, machine::MemoryScope scope = machine::MemoryScope::device) {
     request.first += begin;
     machine::Block& accessing = block == 0 ? scene.first : scene.second;
     AccessRecord record = record_of(request, accessing, orders[block]);
-    record.moment = next;
+    record.scope = scope;
     records.at(next) = record;
     unsigned found = 0;
     check_global(shadow, records,
                  Accessor{*ToldAccess(scene, accessing, ptx::Space::global, request), histories,
-                          orders[block], next++},
-                 [&](const Conflict& conflict) { ++found, unfenced = conflict.unfenced; });
+                          orders[block], logs, next++, record},
+                 [&](const Conflict& conflict) { ++found, missing = conflict.missing; });
     return found;
+  }
+  // Block 0 releases, block 1 acquires; each at a flag of its own or at the same.
+  void release(std::uint64_t flag) {
+    const auto log = logs.at(flag);
+    auto released = orders[0].release(0, 1, 0, log);
+    if (released.is_wide) histories.of(0).widely_released = released.wide.own;
+    log->release({.block = 0,
+                  .is_wide = released.is_wide,
+                  .narrow = released.narrow,
+                  .wide = released.wide,
+                  .acquired = {}},
+                 false, released.acquired_here);
+  }
+  void acquire(std::uint64_t flag) {
+    const auto log = logs.at(flag);
+    orders[1].has_read_strongly = true;
+    orders[1].warps[0].acquired.add(log->acquire(1, log));
   }
 };
 
 TEST_F(GlobalRaces, BlockThatReadsWhatAnotherWroteRaces) {
   EXPECT_EQ(races(0, {.kind = AccessKind::store, .mask = ~0u}), 0u);
   EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = ~0u}), 32u);
-  EXPECT_FALSE(unfenced);
+  EXPECT_EQ(missing, Missing::order);
 }
 
 TEST_F(GlobalRaces, BlocksThatReadDoNotRace) {
@@ -176,27 +201,62 @@ TEST_F(GlobalRaces, WholeRowIsSplitForAnAccessToOneWord) {
 
 TEST_F(GlobalRaces, LaunchBeforeIsOver) {
   races(0, {AccessKind::store});
-  if (records.begin_launch()) shadow.clear();
+  shadow.begin_launch(records.begin_launch());
   next = records.take_chunk();
   EXPECT_EQ(races(1, {AccessKind::store}), 0u);
 }
 
-TEST_F(GlobalRaces, FencePublicationAndStrongReadOrderBlocks) {
+TEST_F(GlobalRaces, ReleaseAndAcquireOrderBlocks) {
   races(0, {AccessKind::store});
-  orders[0].fence(0, next, true);
-  orders[0].publish(0, next);
-  histories.publish(0, orders[0].fences);
-  orders[1].acquire(0, histories.now());
+  orders[0].fence(0, 1, true);
+  release(8);
+  acquire(8);
   EXPECT_EQ(races(1, {AccessKind::load}), 0u);
+}
+
+TEST_F(GlobalRaces, AtAnotherAddressTheyOrderNothing) {
+  races(0, {AccessKind::store});
+  orders[0].fence(0, 1, true);
+  release(8);
+  acquire(16);
+  EXPECT_EQ(races(1, {AccessKind::load}), 1u);
+  EXPECT_EQ(missing, Missing::address);
 }
 
 TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
   races(0, {AccessKind::store});
-  orders[0].publish(0, next);
-  histories.publish(0, orders[0].fences);
-  orders[1].acquire(0, histories.now());
+  histories.of(0).published = orders[0].clock;
+  orders[1].has_read_strongly = true;
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
-  EXPECT_TRUE(unfenced);
+  EXPECT_EQ(missing, Missing::fence);
+}
+
+TEST_F(GlobalRaces, AtomicsOfBlockScopeRaceBetweenBlocks) {
+  races(0, {AccessKind::atomic}, machine::MemoryScope::block);
+  EXPECT_EQ(races(1, {AccessKind::atomic}), 1u);
+  EXPECT_EQ(missing, Missing::scope);
+}
+
+TEST_F(GlobalRaces, AReadersOwnWriteDoesNotHideAnother) {
+  races(0, {.kind = AccessKind::load, .warp = 0, .mask = 1});
+  races(0, {.kind = AccessKind::load, .warp = 1, .mask = 1});
+  EXPECT_EQ(races(0, {.kind = AccessKind::store, .warp = 1, .mask = 1}), 1u);
+}
+
+TEST_F(GlobalRaces, OfManyReadersOneIsKeptThatIsNotTheWriter) {
+  for (unsigned block : {0u, 0u, 1u, 0u, 1u, 0u}) races(block, {AccessKind::load});
+  EXPECT_GE(races(0, {AccessKind::store}), 1u);
+}
+
+TEST_F(GlobalRaces, WholeRowsKeepTwoReaders) {
+  for (unsigned block : {0u, 1u, 0u}) races(block, {.kind = AccessKind::load, .mask = ~0u});
+  EXPECT_EQ(races(0, {.kind = AccessKind::store, .mask = ~0u}), 32u) << "block 1 has read";
+}
+
+TEST_F(GlobalRaces, AtomicOfAnotherBlockIsKeptBesideOnesOwn) {
+  races(0, {AccessKind::atomic});
+  races(1, {AccessKind::atomic});
+  EXPECT_EQ(races(1, {AccessKind::load}), 1u) << "a plain read beside block 0's atomic";
 }
 
 } // namespace
