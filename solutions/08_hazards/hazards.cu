@@ -1,4 +1,4 @@
-// Lab 08: ten kernels, ten bugs.
+// Lab 08: twelve kernels, twelve bugs.
 //
 // Nothing is left to write here; there is something to find. Each kernel below holds one mistake of a kind
 // that has been met in real code, between its BEGIN and END lines. Some give a wrong sum. Others give the
@@ -170,6 +170,55 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
   // END across_blocks
 }
 
+// The last block adds up what all have left: who draws the last ticket knows that every other has drawn one.
+__global__ void narrow_fence_kernel(const float* input, float* block_sums, unsigned* tickets, float* result,
+                                    std::size_t n) {
+  __shared__ bool last;
+  const float sum = sum_block(walk(input, n));
+  if (threadIdx.x == 0) {
+    block_sums[blockIdx.x] = sum;
+    // BEGIN narrow_fence
+    __threadfence();
+    // END narrow_fence
+    last = atomicAdd(tickets, 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last) return;
+  float total = 0;
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) total += block_sums[i];
+  total = sum_block(total);
+  if (threadIdx.x == 0) *result = total;
+}
+
+void narrow_fence(const float* input, float* result, std::size_t n, unsigned block) {
+  const unsigned blocks = lab::resident_blocks(block);
+  unsigned* tickets = lab::scratch<unsigned>(1);
+  cudaMemset(tickets, 0, sizeof(unsigned));
+  narrow_fence_kernel<<<blocks, block>>>(input, lab::scratch<float>(blocks), tickets, result, n);
+}
+
+// Each block adds its sum to the result, one after the other, under a lock.
+__global__ void open_lock_kernel(const float* input, unsigned* lock, float* result, std::size_t n) {
+  const float sum = sum_block(walk(input, n));
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  // BEGIN open_lock
+  __threadfence();
+  *result += sum;
+  __threadfence();
+  // END open_lock
+  atomicExch(lock, 0);
+}
+
+void open_lock(const float* input, float* result, std::size_t n, unsigned block) {
+  cudaMemset(result, 0, sizeof(float));
+  unsigned* lock = lab::scratch<unsigned>(1);
+  cudaMemset(lock, 0, sizeof(unsigned));
+  open_lock_kernel<<<lab::resident_blocks(block), block>>>(input, lock, result, n);
+}
+
 // -----------------------------------------------------------------------------------------------------------
 // Numbers: of blocks, to start from, of bytes.
 
@@ -268,6 +317,8 @@ int main(int argc, char** argv) {
                        {"absent_lanes", on_elements<absent_lanes_kernel>},
                        {"stale_reads", on_grid<stale_reads_kernel>},
                        {"across_blocks", across_blocks},
+                       {"narrow_fence", narrow_fence},
+                       {"open_lock", open_lock},
                        {"lost_tail", lost_tail},
                        {"wrong_identity", wrong_identity},
                        {"index_overflow", index_overflow},

@@ -21,6 +21,8 @@ SAID = {
     "absent_lanes": ("hazard", "warp-mask", "value += __shfl_down_sync(lab::all_lanes, value, distance);", None),
     "stale_reads": ("wrong", None, "", "stale-second-stage"),
     "across_blocks": ("wrong", "race-global", "if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;", "any"),
+    "narrow_fence": ("hazard", "fence", "block_sums[blockIdx.x] = sum;", None),
+    "open_lock": ("hazard", "fence", "*result += sum;", None),
     "lost_tail": ("wrong", None, "", "lost-tail"),
     "wrong_identity": ("wrong", None, "", "wrong-identity"),
     # Where 2^31 bytes before the matrix there is nothing, or what has been freed.

@@ -77,6 +77,20 @@ std::vector<Rung> hazards() {
                   "a second launch waits for all blocks of the first"))
               .promise(at_most(Counter::atomic_operations, once_per_block,
                                "no more than one atomic per block is needed to know which is the last")),
+          Rung("narrow_fence")
+              .broken()
+              .same_bits()
+              .depth(depth_of_walk)
+              .promise(equal(
+                  Counter::launches, [](const Size&) { return 1.0; },
+                  "one launch, whose last block finishes"))
+              .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block")),
+          Rung("open_lock")
+              .broken()
+              .depth(depth_of_walk)
+              .promise(equal(
+                  Counter::launches, [](const Size&) { return 1.0; },
+                  "one launch, in which blocks take turns")),
           Rung("lost_tail")
               .broken()
               .depth(depth_of_elements)
