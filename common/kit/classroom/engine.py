@@ -2,6 +2,7 @@
 that they are done; the truth is in the result files."""
 
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -29,19 +30,21 @@ def run(pieces: list[Piece], into: Path, settings: dict) -> int:
 
 def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
     end_what_was_left(into)
-    os.environ[MARK] = str(into.resolve())
+    programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
+    os.environ |= {MARK: str(into.resolve()), "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}", "PYTHONPATH": str(ROOT / "common")}
     import parsl
 
     scratch = into / "work" / "parsl"
     shutil.rmtree(scratch, ignore_errors=True)
+    loaded = None
     try:
-        parsl.load(configuration(settings, scratch, len(pieces)))
+        loaded = parsl.load(configuration(settings, scratch, len(pieces)))
         remote = parsl.python_app(grade)
         return follow({remote(piece): piece for piece in pieces}, pieces)
     finally:
-        parsl.dfk().cleanup()
-        parsl.clear()
-        os.environ.pop(MARK, None)
+        if loaded:
+            parsl.dfk().cleanup()
+            parsl.clear()
         end_what_was_left(into)
 
 
@@ -69,7 +72,7 @@ def configuration(settings: dict, scratch: Path, pieces: int):
 
     kind = settings.get("kind", "local")
     workers = int(settings.get("workers", 0)) or os.cpu_count() or 1
-    worker_init = f"export PYTHONPATH={ROOT / 'common'} {MARK}={os.environ[MARK]}"
+    worker_init = f"export PATH={shlex.quote(os.environ['PATH'])} PYTHONPATH={shlex.quote(str(ROOT / 'common'))} {MARK}={shlex.quote(os.environ[MARK])}"
     if kind == "local":
         provider = LocalProvider(init_blocks=1, max_blocks=1, worker_init=worker_init)
         address = "127.0.0.1"
