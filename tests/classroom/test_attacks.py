@@ -5,6 +5,8 @@ None may gain a point, touch another's result, leave a process behind, learn wha
 import json
 import os
 import re
+import sys
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +38,10 @@ class Attacks(unittest.TestCase):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             cls.results = dict(zip((path.stem for path in ATTACKS), pool.map(cls.graded, ATTACKS)))
 
+        if "-v" in sys.argv:
+            for name, result in sorted(cls.results.items(), key=lambda item: -item[1]["seconds"]):
+                print(f"{result['seconds']:6.1f} s  {name}: {result['why'] or result['rungs'][0]['reason'][:150]!r}")
+
     @classmethod
     def tearDownClass(cls):
         cls.canary.unlink()
@@ -43,7 +49,10 @@ class Attacks(unittest.TestCase):
     @classmethod
     def graded(cls, path: Path) -> dict:
         text = path.read_text().replace("@ROOT@", str(support.ROOT))
-        return grader.grade(cls.labs[head(text, "lab")], text, support.HIDDEN, sandbox.Sandbox())
+        began = time.monotonic()
+        result = grader.grade(cls.labs[head(text, "lab")], text, support.HIDDEN, sandbox.Sandbox())
+        result["seconds"] = round(time.monotonic() - began, 1)
+        return result
 
     def test_there_are_forty_at_least(self):
         self.assertGreaterEqual(len(ATTACKS), 40)

@@ -151,7 +151,7 @@ class Job:
         if outcome.ended:
             return f"does not compile: the compiler was ended, it took too much {resource_name(outcome.ended)}"
         said = self.readable(outcome.said)
-        errors = [line for line in said.splitlines() if "error" in line]
+        errors = [line for line in said.splitlines() if "error" in line.lower()]
         if not errors:
             raise NotGraded(f"the compiler ended with code {outcome.code} and named no error\n{said[-1000:]}")
         return f"does not compile: {errors[0][:400]}"
@@ -240,6 +240,8 @@ class Job:
             raise NotGraded(f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?")
         if hosted.ended in ("cpu", "memory", "output"):
             return f"the host code was ended: it took too much {resource_name(hosted.ended)}"
+        if judged.code == 1 and "host function does not end" in judged.said:
+            return "the program does not start: something before main() does not end"
         if judged.code == 1 and "host function ended the program" in judged.said:
             return "the program ends before it has run a host function"
         if judged.code == 1 and "in the sandbox" in judged.said:
