@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(FOLDER.glob("*.cu"))
 SECRETS = re.compile(r"root:[^ ]|const std::size_t i = std::size_t\{blockIdx.x\} \* blockDim.x \+ threadIdx.x;\\n  if \(i < n\) atomicAdd")
 # Quicker to be had than in a class, where nobody waits for them.
-QUICK = {"COMPILING": {"cpu": 15, "memory": 1024 << 20}, "JUDGING": {"cpu": 10, "memory": 1024 << 20}, "HOSTING": {"cpu": 5, "memory": 256 << 20}}
+QUICK = {"COMPILING": {"cpu": 15, "memory": 1024 << 20}, "JUDGING": {"cpu": 5, "memory": 1024 << 20}, "HOSTING": {"cpu": 5, "memory": 256 << 20}}
 
 
 def head(text: str, key: str) -> str:
@@ -35,8 +35,10 @@ class Attacks(unittest.TestCase):
         cls.labs = {lab.name: lab for lab in support.labs(*sorted({head(path.read_text(), "lab") for path in ATTACKS}))}
         cls.canary = Path("/tmp") / f"canary-{os.getpid()}"
         cls.canary.write_text("untouched")
+        only = [word for word in sys.argv[1:] if not word.startswith("-")]  # by hand: some of them
+        cls.attacks = [path for path in ATTACKS if not only or path.stem in only]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            cls.results = dict(zip((path.stem for path in ATTACKS), pool.map(cls.graded, ATTACKS)))
+            cls.results = dict(zip((path.stem for path in cls.attacks), pool.map(cls.graded, cls.attacks)))
 
         if "-v" in sys.argv:
             for name, result in sorted(cls.results.items(), key=lambda item: -item[1]["seconds"]):
@@ -58,7 +60,7 @@ class Attacks(unittest.TestCase):
         self.assertGreaterEqual(len(ATTACKS), 40)
 
     def test_none_gains_a_point(self):
-        for path in ATTACKS:
+        for path in self.attacks:
             with self.subTest(attack=path.stem):
                 result = self.results[path.stem]
                 text = path.read_text()
@@ -112,4 +114,4 @@ def comm(pid: str) -> str:
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=[sys.argv[0], *(word for word in sys.argv[1:] if word.startswith("-"))])
