@@ -67,7 +67,8 @@ def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
 def refresh(build: Path, nvcc: Path) -> None:
     """Written again after Meson has written its own."""
     meson = build / "compile_commands.json"
-    if FILE.exists() and FILE.stat().st_mtime_ns >= meson.stat().st_mtime_ns:
+    newest = max(path.stat().st_mtime_ns for path in (meson, Path(__file__)))
+    if FILE.exists() and FILE.stat().st_mtime_ns >= newest:
         return
     text = json.dumps(for_clang(json.loads(meson.read_text()), inspect(nvcc)), indent=1) + "\n"
     fresh = FILE.with_suffix(".new")

@@ -17,8 +17,11 @@ from .check import Check, lines
 # A file that is laid out as a table (.def) is aligned by hand.
 SOURCES = re.compile(r"\.(cpp|hpp|cu|cuh|inl|h)$")
 COMPILED = re.compile(r"^(common|tests|solutions)/.*\.(cpp|cu)$")
-# What a student or a contributor opens first: every lab, stub and solved, and the emulator.
-OPENED = re.compile(r"^(labs|solutions)/.*\.(cu|cpp)$|^common/emulator/.*\.(cpp|hpp)$|^common/lab/lab\.hpp$")
+# What a student or a contributor opens first: every lab, stub and solved, and some of each folder of the emulator.
+OPENED = re.compile(
+    r"^(labs|solutions)/.*\.(cu|cpp)$|^common/lab/lab\.hpp$|^common/emulator/(fatbin/container|ptx/parser|machine/warp"
+    r"|machine/instructions/(integer|warp_wide)|watch/(counters|checker)|runtime/launch)\.[ch]pp$"
+)
 WORKERS = os.cpu_count() or 1
 
 
