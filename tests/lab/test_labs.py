@@ -112,7 +112,7 @@ class Labs(unittest.TestCase):
 
     def test_a_stubs_region_is_a_todo_with_its_length_and_a_solutions_is_code(self):
         for lab in self.labs:
-            for (rung, stub), (_, solved) in zip(split(source("labs", lab))[1], split(source("solutions", lab))[1]):
+            for (rung, stub), (_, solved) in zip(split(source("labs", lab))[1], split(source("solutions", lab))[1], strict=True):
                 with self.subTest(lab=lab, rung=rung):
                     handed_out = [line for line in stub if is_code(line)]
                     if lab in BROKEN:

@@ -70,7 +70,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     said = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for program, built in zip(programs, pool.map(lambda each: compile_program(each, folder), programs)):
+        for program, built in zip(programs, pool.map(lambda each: compile_program(each, folder), programs), strict=True):
             said[program.name()] = built or run(folder / program.name(), libraries[0], options.rounds)
             print(f"{program.name()}: {'wrong' if said[program.name()] else 'right'}", flush=True)
     return report(said)
