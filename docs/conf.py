@@ -1,8 +1,14 @@
 """The site of the course: `./kit docs` builds it. `-t instructor` adds the answers."""
 
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
+
+sys.path.insert(0, str(Path(__file__).parent / "instructor"))
+
+import solved  # noqa: E402
 
 project = "Warpfold"
 author = "the Warpfold authors"
@@ -29,6 +35,8 @@ instructor/answers
 def add_instructors_pages(app, name: str, source: list[str]) -> None:
     if name == "index" and app.tags.has("instructor"):
         source[0] += INSTRUCTORS_PAGES
+    if name == "instructor/answers":
+        source[0] += solved.sections()
 
 
 def link_pages(app, doctree, name: str) -> None:

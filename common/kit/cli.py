@@ -11,6 +11,7 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 from types import ModuleType
@@ -18,6 +19,7 @@ from types import ModuleType
 from . import commands
 from .console import complain
 from .errors import USAGE, KitError
+from .paths import ROOT
 
 EPILOG = """Start with `./kit demo`. Then fill a stub in labs/, and run `meson test -C build 01_naive_atomic`, or
 `./kit watch 01_naive_atomic`. README.md says the rest.
@@ -28,7 +30,7 @@ failed; 5 a program cannot be run (emulate otherwise ends with the program's own
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise KitError(message, f"{self.prog} --help shows what can be said.", USAGE)
+        raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
 
 
 def known_commands() -> dict[str, ModuleType]:
@@ -38,11 +40,17 @@ def known_commands() -> dict[str, ModuleType]:
     return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
 
 
+def version() -> str:
+    """The project's, which meson.build states and nothing else does."""
+    return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
+
+
 def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="./kit", description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+    top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version, and do nothing else")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     for name, module in known_commands().items():
         purpose = module.PURPOSE

@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include "result.hpp"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -120,6 +122,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}\nRungs:\n", app.help());
     for (const Rung& rung : rungs) fmt::print("  {}\n", rung.name);
+    fmt::print("\nStates of a rung:\n");
+    for (const StateRow& row : states) fmt::print("  {:<14} {}\n", row.name, row.sentence);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; --help lists what can be asked", error.what()));

@@ -6,7 +6,7 @@
 // kernel is compiled, no loop is needed at all.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; beyond the end counts as 0.
+// The sum of this thread's two elements; what lies beyond the end counts as 0.
 __device__ float two_elements(const float* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
@@ -19,7 +19,7 @@ __device__ float two_elements(const float* input, std::size_t n) {
 // Lanes of one warp may run apart from each other since Volta, so a warp needs a barrier of its own,
 // __syncwarp(), wherever one lane reads what another has written or writes what another is still to read. In
 // each step every lane first reads, then all wait, then every lane writes, then all wait again. Lanes that
-// have no partner any more add up leftovers that nobody uses: cheaper than asking who is left.
+// no longer have a partner add up leftovers that nobody uses: cheaper than asking who is left.
 __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
   // TODO: For each of the strides 32, 16, 8, 4, 2, 1: read the partial sum a stride further into a running

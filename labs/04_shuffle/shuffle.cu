@@ -2,10 +2,10 @@
 //
 // The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane with neither
 // shared memory nor a barrier of the block. So a warp's sum takes five shuffles, and shared memory is needed
-// only once, for one partial sum a warp.
+// only once, for one partial sum per warp.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; beyond the end counts as 0.
+// The sum of this thread's two elements; what lies beyond the end counts as 0.
 template <class T>
 __device__ T two_elements(const T* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
@@ -29,9 +29,9 @@ __global__ void warp_shuffle_kernel(const float* input, float* result, std::size
   float sum = two_elements(input, n);
   // BEGIN warp_shuffle
   // TODO: Declare room for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
-  // Make `sum` the sum of the warp and let lane 0 store it, one place a warp. Wait for the block. Then let
-  // the first warp read one warp's sum a lane (0 in lanes beyond the number of warps) and add those up by
-  // shuffles too. (9 lines)
+  // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
+  // let the first warp read one warp's sum per lane (0 in lanes beyond the number of warps) and add those up
+  // by shuffles too. (9 lines)
   // END warp_shuffle
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }

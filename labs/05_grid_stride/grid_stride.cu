@@ -4,7 +4,7 @@
 // leave. Here the number of threads is settled by the machine instead. Each thread walks over the array with
 // a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
 // combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
-// work, the tree, now happens once a thread's walk.
+// work, the tree, now happens only once, after each thread's walk.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ void one_thread_folds(const float* input, float* result, std::size_t n, unsigned
 // -----------------------------------------------------------------------------------------------------------
 // As many blocks as the machine holds at the same time, and a tree in each.
 
-// The block's sum of its threads' values, in thread 0: the tree of lab 02, `sequential`. `partial` has a
-// place a thread.
+// The block's sum of its threads' values, in thread 0: the tree of lab 02, `sequential`. `partial` has one
+// element per thread.
 __device__ float tree_sum(float value, float* partial) {
   const unsigned t = threadIdx.x;
   partial[t] = value;
@@ -104,7 +104,7 @@ __global__ void block_sums_kernel(const float* input, float* block_sums, std::si
   extern __shared__ float partial[];
   const float sum = tree_sum(walk(input, n), partial);
   // BEGIN grid_stride_two_kernels
-  // TODO: Let thread 0 store the block's sum into block_sums, one place a block. (1 line)
+  // TODO: Let thread 0 store the block's sum into block_sums, one element per block. (1 line)
   // END grid_stride_two_kernels
 }
 
@@ -151,8 +151,8 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 
 // -----------------------------------------------------------------------------------------------------------
 // The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
-// them a thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by the
-// block size, so a warp's loads stay contiguous; several of them are on their way at the same time.
+// them for each thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by
+// the block size, so a warp's loads stay contiguous; several of them are on their way at the same time.
 
 constexpr unsigned coarsening = 2; // try 4 and 8 once it works
 

@@ -123,8 +123,8 @@ __global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
   __syncthreads();
   if (warp != 0) return;
   // BEGIN add
-  // TODO: Make `value` one warp's result a lane. Lanes beyond the number of warps have none: what do they
-  // bring along? (1 line)
+  // TODO: Give each lane one warp's result in `value`. Lanes beyond the number of warps have none: what do
+  // they bring along? (1 line)
   // END add
   value = reduce_warp<Op>(value);
   if (lane == 0) results[blockIdx.x] = value;

@@ -6,7 +6,7 @@
 // large GPU, and no thread can ask for more at a time than its loads are wide and its code asks for before it
 // waits.
 //
-//   vectorised   16 bytes a load
+//   vectorised   16 bytes per load
 //   one_wave     several loads under way in each thread, and no more blocks than the GPU holds at once
 //   last_block   one launch, no addition by atomics: the block that finishes last adds up the others' sums
 //   champion     the same, sooner after the last load, on a grid chosen for n: to be measured against CUB
@@ -317,7 +317,7 @@ void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned
   }
 }
 
-// Chooses its number of threads a block itself, whatever it is asked for.
+// Chooses its number of threads per block itself, whatever it is asked for.
 template <class T>
 void champion(const T* input, T* result, std::size_t n, unsigned) {
   reduce(input, result, n, Add());

@@ -2,11 +2,11 @@
 //
 // n floats are to become one. A GPU starts a thread for each of them, and each thread adds its own element to
 // the one result. Two threads that read, add and write the same number at the same time would lose additions,
-// so each adds with an atomic: the hardware does read, add and write as one step, one thread after the other.
+// so each adds with an atomic: the hardware does read, add and write as one step, one thread after another.
 // That is right for every n, and as slow as a GPU can be: all threads queue for one address.
 #include "lab.hpp"
 
-// One thread an element.
+// One thread per element.
 __global__ void naive_atomic_kernel(const float* input, float* result, std::size_t n) {
   // BEGIN naive_atomic
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

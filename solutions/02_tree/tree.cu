@@ -8,7 +8,7 @@
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
-// One block, up to two elements a thread, in place in global memory.
+// One block, up to two elements per thread, in place in global memory.
 
 // Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add the
 // element s places on: s = 1, 2, 4, ... up to the block size. The working threads spread out over ever more
@@ -49,7 +49,7 @@ void in_place_sequential(float* data, float* result, std::size_t n, unsigned blo
 // Global memory is read once: every thread loads its two elements, adds them, and leaves the sum in shared
 // memory, which is on the chip. From there on it is the tree of the rung before. The input stays as it was.
 __global__ void one_block_shared_kernel(const float* input, float* result, unsigned n) {
-  extern __shared__ float partial[]; // one a thread; the launch says how many
+  extern __shared__ float partial[]; // one per thread; the launch says how many
   // BEGIN one_block_shared
   const unsigned t = threadIdx.x;
   float sum = t < n ? input[t] : 0;

@@ -2,10 +2,10 @@
 //
 // The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane with neither
 // shared memory nor a barrier of the block. So a warp's sum takes five shuffles, and shared memory is needed
-// only once, for one partial sum a warp.
+// only once, for one partial sum per warp.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; beyond the end counts as 0.
+// The sum of this thread's two elements; what lies beyond the end counts as 0.
 template <class T>
 __device__ T two_elements(const T* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;

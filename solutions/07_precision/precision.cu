@@ -13,7 +13,7 @@
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
-// One float, one addition after the other, as a loop on a CPU does it. d = n - 1.
+// One float, one addition after another, as a loop on a CPU does it. d = n - 1.
 
 __global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
@@ -100,7 +100,7 @@ struct InDouble {
   __device__ float rounded() const { return static_cast<float>(sum); }
 };
 
-// The block's accumulators added up, in thread 0. `partial` has a place a thread.
+// The block's accumulators added up, in thread 0. `partial` has one element per thread.
 template <class Accumulator>
 __device__ Accumulator add_up(Accumulator own, Accumulator* partial) {
   const unsigned t = threadIdx.x;
@@ -143,7 +143,7 @@ void accumulate(const float* input, float* result, std::size_t n, unsigned block
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The same bits on every run, on every GPU, with any number of threads a block.
+// The same bits on every run, on every GPU, with any number of threads per block.
 //
 // Float addition is not associative: another order, another last digit. So the order must come from the
 // algorithm, not from the launch. Here element i always belongs to chain i % chains; a chain is added up in

@@ -30,7 +30,8 @@ std::uint64_t footprint(std::uint64_t size) {
 }
 
 // A grid strides over an array in steps of a megabyte or two: with small pages each step misses the host's
-// TLB, which takes two to three times as long as the access. Only a request: without huge pages all goes on.
+// TLB, which takes two to three times as long as the access. This only asks for huge pages: without them all
+// works.
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t huge_page = 2 << 20;
   begin = round_up(begin, huge_page), end = end / huge_page * huge_page;

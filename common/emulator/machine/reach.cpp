@@ -37,7 +37,8 @@ private:
     if (auto* symbol = std::get_if<ptx::SymbolOperand>(&operand.value)) visit(symbol->symbol);
     if (auto* special = std::get_if<ptx::SpecialOperand>(&operand.value))
       result_.uses_reserved_shared |= special->name >= ptx::Special::reserved_smem_offset_begin &&
-                                      special->name != ptx::Special::envreg && special->name != ptx::Special::pm;
+                                      special->name != ptx::Special::envreg &&
+                                      special->name != ptx::Special::pm;
     if (auto* address = std::get_if<ptx::AddressOperand>(&operand.value))
       if (auto* base = std::get_if<ptx::Symbol>(&address->base)) visit(*base);
     if (auto* vector = std::get_if<ptx::VectorOperand>(&operand.value))

@@ -1,4 +1,4 @@
-// Basic blocks of a function and where diverged lanes meet again.
+// Basic blocks of a function and where diverged lanes reconverge.
 #pragma once
 
 #include "ptx/module.hpp"
@@ -11,8 +11,8 @@ namespace warpfold::ptx {
 struct BasicBlock {
   std::uint32_t begin = 0, end = 0;        // instruction indices, [begin, end)
   std::vector<std::uint32_t> successors;   // block indices
-  // Index of the immediate post-dominator block; `none` where lanes meet only at the function's end. Lanes that leave
-  // on the way (an early `ret`, a failed assertion) are not waited for: post_dominators.hpp says by what rule.
+  // Index of the immediate post-dominator block; `none` where lanes reconverge only at the function's end. Lanes that
+  // leave on the way (an early `ret`, a failed assertion) are not waited for: post_dominators.hpp gives the rule.
   std::uint32_t post_dominator = none;
   static constexpr std::uint32_t none = 0xffffffff;
 };

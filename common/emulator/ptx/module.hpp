@@ -28,7 +28,7 @@ std::string_view name_of(Type type);
 
 enum class Space : std::uint8_t { generic, global, constant, shared, local, parameter };
 
-// A special register (PTX ISA 10). Components of vectors are apart: `%tid.x` is {tid, 0}, `%laneid` is {laneid, 0}.
+// A special register (PTX ISA 10). Components of vectors are separate: `%tid.x` is {tid, 0}, `%laneid` is {laneid, 0}.
 // Numbered ones have the number as their component: `%envreg3` is {envreg, 3}; `%pm2_64` is {pm, 10}.
 enum class Special : std::uint8_t {
   tid, ntid, laneid, warpid, nwarpid, ctaid, nctaid, smid, nsmid, gridid,
@@ -134,7 +134,7 @@ struct Function {
   bool has_body = false;               // false: a declaration (vprintf, malloc, ...)
   Linkage linkage{};
   std::vector<Variable> parameters, results;  // space `parameter`, or `.reg` results: see result_registers
-  std::vector<Register> registers;     // `.reg .b32 %r<3>` is three entries; a nested scope's are apart
+  std::vector<Register> registers;     // `.reg .b32 %r<3>` is three entries; a nested scope's are separate
   std::vector<std::uint32_t> result_registers, parameter_registers;  // for functions declared with .reg, else empty
   std::vector<Variable> variables;     // .local, .shared and .param declared inside the body
   std::vector<Prototype> prototypes;

@@ -25,7 +25,7 @@ std::uint32_t BlockHistories::now() const {
   return clock_ + 1;
 }
 
-BlockHistories::Order BlockHistories::order(const Origin& earlier, std::uint32_t acquired) const {
+BlockHistories::Order BlockHistories::order(const AccessRecord& earlier, std::uint32_t acquired) const {
   if (earlier.block >= histories_.size()) return Order::ordered;
   std::lock_guard lock(locks_[earlier.block % lock_count]);
   const History& history = histories_[earlier.block];
@@ -79,7 +79,8 @@ void BlockOrder::publish(unsigned warp, std::uint32_t next) {
   ++publications;
 }
 
-bool BlockOrder::ordered(const Origin& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const {
+bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
+                         unsigned lane) const {
   const std::uint32_t moment = earlier.moment;
   if (moment < floor) return true;
   const WarpOrder& self = warps[warp];

@@ -56,10 +56,10 @@ class Run:
 
 def arguments(parser) -> None:
     parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
-    parser.add_argument("--n", metavar="N", help="elements: 1000, 2^20")
+    parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
-    parser.add_argument("--block", metavar="B", help="threads a block")
-    parser.add_argument("--solutions", action="store_true", help="the solved file in place of yours")
+    parser.add_argument("--block", metavar="B", help="threads per block")
+    parser.add_argument("--solutions", action="store_true", help="take the solved file instead of yours")
 
 
 def find(options) -> labs.Lab:

@@ -3,6 +3,7 @@
 import subprocess
 import time
 
+from .. import options as shared
 from ..building import folder, labs
 from ..building.folder import Build
 from ..console import paint, say
@@ -17,7 +18,7 @@ POLL_SECONDS = 0.2  # polling one file costs nothing and works on every file sys
 
 def arguments(parser) -> None:
     parser.add_argument("lab", metavar="LAB", help="the lab, as 04_shuffle or shuffle")
-    parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
+    shared.rungs(parser)
     parser.add_argument("--times", type=int, metavar="N", help="stop after N checks")
 
 

@@ -26,7 +26,7 @@ bool is_float(Type type) {
 }
 
 // Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. Where the
-// budget is less than one a value, most are 0.
+// budget is less than one per value, most are 0.
 class ExactSums {
 public:
   ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {

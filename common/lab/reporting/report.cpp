@@ -12,11 +12,6 @@
 
 namespace lab {
 
-std::string_view name_of(State state) {
-  constexpr std::string_view names[] = {"todo", "wrong", "hazard", "off-technique", "slow", "pass", "skip"};
-  return names[static_cast<int>(state)];
-}
-
 bool is_failure(State state, bool todo_fails) {
   if (state == State::todo) return todo_fails;
   return state != State::pass && state != State::skip;
@@ -34,7 +29,7 @@ std::string count_text(double value) {
 }
 
 void print_timing(const Timing& timing) {
-  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads a block\n", timing.median,
+  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads per block\n", timing.median,
              timing.low, timing.high, timing.repetitions, describe(timing.n, timing.rows), timing.block);
   const double measured = 100 * timing.bytes_per_second / timing.measured_bandwidth;
   const std::string peak = timing.peak_bandwidth > 0
@@ -51,7 +46,7 @@ void print_timing(const Timing& timing) {
 }
 
 void print_profile(const Profile& profile) {
-  fmt::print("    counted on the emulator, {}, {} threads a block, {} launch{}\n",
+  fmt::print("    counted on the emulator, {}, {} threads per block, {} launch{}\n",
              describe(profile.n, profile.rows), profile.block, profile.launches,
              profile.launches == 1 ? "" : "es");
   for (const auto& [key, value] : profile.totals) fmt::print("    {:>14} {}\n", count_text(value), key);
