@@ -115,6 +115,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
   app.add_flag("--time", options.time, "Time the rungs (GPU only)");
   app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
+  app.add_flag("--once", options.once,
+               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
   app.add_flag("--json", options.json, "Print JSON, for programs");
   app.add_flag("--tap", options.tap, "Print TAP, for meson test");
   app.add_flag("--solutions", options.solutions, "A TODO is a failure");
