@@ -81,7 +81,7 @@ Block::Block(Worker& owner) : worker(owner) {
     warp.index = static_cast<std::uint32_t>(i);
     warp.block = this;
     warp.worker = &worker;
-    warp.tallies = worker.tallies.data();
+    warp.counters = worker.counters.data();
     warp.watched = grid.watcher != nullptr;
     warp.kernel_frame = first_frame + i * frame.bytes;
     warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
@@ -160,7 +160,7 @@ void Block::check(unsigned number) {
         if (path.state == DivergentPath::State::at_barrier && path.barrier == number)
           path.state = DivergentPath::State::ready;
   barrier = next;
-  ++worker.tallies[op->index].requests; // once per block, not once per warp
+  ++worker.counters[op->index].requests; // once per block, not once per warp
   if (worker.grid.watcher) worker.grid.watcher->barrier(*this, *op, number, whole_block);
 }
 

@@ -118,8 +118,8 @@ struct Pattern {
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;     // by operation
-  std::vector<KnownRange> ranges; // by operation
+  std::vector<OperationCounters> counters; // by operation
+  std::vector<KnownRange> ranges;          // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];

@@ -28,7 +28,7 @@ struct alignas(64) Operation {
   const Operation* reconvergence = nullptr; // and where lanes that it made diverge come together again
   std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
   std::int64_t immediate = 0;               // address offset, or what the handler says
-  std::uint32_t index = 0;                  // its own place in Code::operations, and of its tally
+  std::uint32_t index = 0;                  // its own place in Code::operations, and of its counters
   std::uint32_t location = 0;               // index into ptx::Module::locations
   std::uint32_t guard = 0;                  // row of the guarding predicate
   bool guard_negated = false;

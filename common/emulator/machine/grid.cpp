@@ -73,7 +73,7 @@ std::size_t resident_limit(const Grid& grid) {
   return static_cast<std::size_t>((limit + grid.workers - 1) / grid.workers);
 }
 
-void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
+void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounters>& part) {
   for (std::size_t i = 0; i < part.size(); ++i) {
     sum[i].warps += part[i].warps;
     sum[i].threads += part[i].threads;
@@ -88,19 +88,19 @@ void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
 }
 
 // Basic blocks are counted at their leaders while they run; spread that over their instructions.
-void spread_heads(const Code& code, std::vector<Tally>& tallies) {
-  for (std::size_t i = 0; i < tallies.size(); ++i) {
+void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
+  for (std::size_t i = 0; i < counters.size(); ++i) {
     std::size_t leader = code.leader_of[i];
     if (leader == i) continue;
-    tallies[i].warps = tallies[leader].warps;
-    tallies[i].threads = tallies[leader].threads;
+    counters[i].warps = counters[leader].warps;
+    counters[i].threads = counters[leader].threads;
   }
 }
 
 } // namespace
 
 Worker::Worker(Grid& shared)
-    : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()),
+    : grid(shared), counters(shared.code.operations.size()), ranges(shared.code.operations.size()),
       refusals(shared.code.operations.size()) {
   const Frame& frame = grid.code.frames.front();
   constexpr std::uint32_t call_stack = 16 * 1024; // bytes per thread, as far as local memory goes
@@ -109,7 +109,7 @@ Worker::Worker(Grid& shared)
 
 std::uint64_t Worker::instructions() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < tallies.size(); ++i) sum += tallies[grid.code.leader_of[i]].warps;
+  for (std::size_t i = 0; i < counters.size(); ++i) sum += counters[grid.code.leader_of[i]].warps;
   return sum;
 }
 
@@ -232,7 +232,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   LaunchRecord record{.kernel = kernel.name(),
                       .shape = shape,
                       .source = &kernel,
-                      .tallies = std::vector<Tally>(code.operations.size()),
+                      .counters = std::vector<OperationCounters>(code.operations.size()),
                       .blocks = 0,
                       .fault = {}};
   if (grid.watcher) grid.watcher->launch_begin(grid);
@@ -246,13 +246,13 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
       grid.stop = true;
     }
     std::lock_guard lock(grid.mutex);
-    add(record.tallies, worker.tallies);
+    add(record.counters, worker.counters);
   };
   if (workers <= 1)
     work();
   else
     pool().run(workers - 1, work);
-  spread_heads(code, record.tallies);
+  spread_heads(code, record.counters);
   record.blocks = grid.blocks_done;
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);

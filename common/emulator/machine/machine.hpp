@@ -1,6 +1,6 @@
 // The machine, as the runtime sees it: load a PTX module, launch its kernels.
 //
-//   ptx::Module --Program--> Kernel (decoded at first launch) --launch--> LaunchRecord (tallies, or a fault)
+//   ptx::Module --Program--> Kernel (decoded at first launch) --launch--> LaunchRecord (counters, or a fault)
 #pragma once
 
 #include "address_space.hpp"
@@ -145,7 +145,7 @@ struct LaunchOptions {
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the
 // first two.
-struct Tally {
+struct OperationCounters {
   std::uint64_t warps = 0, threads = 0;                    // issued: once per warp; lanes active then
   std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
@@ -156,10 +156,10 @@ struct Tally {
 struct LaunchRecord {
   std::string kernel; // mangled name
   LaunchShape shape;
-  const Kernel* source = nullptr; // whose instructions `tallies` follow; lives as long as its Program
-  std::vector<Tally> tallies;     // by decoded instruction: Code::operations
-  std::uint64_t blocks = 0;       // blocks that ran
-  std::optional<Fault> fault;     // set: the launch stopped there, memory is as it was then
+  const Kernel* source = nullptr; // whose instructions `counters` follow; lives as long as its Program
+  std::vector<OperationCounters> counters; // by decoded instruction: Code::operations
+  std::uint64_t blocks = 0;                // blocks that ran
+  std::optional<Fault> fault;              // set: the launch stopped there, memory is as it was then
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has

@@ -65,7 +65,7 @@ struct Warp {
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;
   std::int32_t rendezvous = -1; // its results wait to be collected
-  Tally* tallies = nullptr;
+  OperationCounters* counters = nullptr;
   Worker* worker = nullptr;
   bool watched = false;                            // there is a watcher
   bool kept_apart = false;                         // a time slice's end, not the program, keeps lanes apart

@@ -39,6 +39,17 @@ void warpfold_emulator_input(const void* begin, size_t size);
  * `name`, and its elements are counted from `begin`. Nothing where no live allocation holds `begin`. */
 void warpfold_emulator_name(const void* begin, const char* name);
 
+/* Device code that is no part of the program: PTX text, which is read when a kernel of it is first asked for.
+ * Never null. */
+void* warpfold_emulator_module(const char* ptx);
+
+/* A kernel of such a module by its mangled name, for cudaLaunchKernel; null where the PTX cannot be read or
+ * holds no such kernel, and then stderr says which. */
+const void* warpfold_emulator_kernel(void* module, const char* name);
+
+/* The sizes in bytes of that kernel's parameters, the first `most` of them; returns how many there are. */
+size_t warpfold_emulator_parameters(const void* kernel, size_t* sizes, size_t most);
+
 #ifdef __cplusplus
 }
 #endif

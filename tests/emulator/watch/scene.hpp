@@ -31,8 +31,14 @@ struct Scene {
   machine::Program program{ptx::parse(scene_ptx), memory};
   machine::LaunchShape shape{.grid = {2, 1, 1}, .block = {64, 1, 1}};
   const machine::Code& code = program.kernel("_Z4treePKf")->code();
-  machine::Grid grid{
-      .code = code, .shape = shape, .parameters = {}, .memory = memory, .mutex = {}, .fault = {}};
+  machine::Grid grid{.code = code,
+                     .shape = shape,
+                     .parameters = {},
+                     .memory = memory,
+                     .begin = {},
+                     .deadline = {},
+                     .mutex = {},
+                     .fault = {}};
   machine::Worker worker{grid};
   machine::Block first{worker}, second{worker};
   machine::Operation operation; // a plain one, of no consequence

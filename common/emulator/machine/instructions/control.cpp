@@ -13,9 +13,9 @@ namespace warpfold::machine {
 const Operation* lead_block(Warp& warp, const Operation* op) {
   if (warp.reconvergence_at == op) [[unlikely]]
     return warp.arrive();
-  Tally& tally = warp.tallies[op->index];
-  ++tally.warps;
-  tally.threads += static_cast<unsigned>(std::popcount(warp.mask));
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.warps;
+  counters.threads += static_cast<unsigned>(std::popcount(warp.mask));
   return op + 1;
 }
 
@@ -53,14 +53,14 @@ const Operation* branch(Warp& warp, const Operation* op) {
 
 const Operation* branch_if(Warp& warp, const Operation* op) {
   u32 taken = guard_mask(warp, op);
-  Tally& tally = warp.tallies[op->index];
-  ++tally.requests;
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.requests;
   if (taken == 0) return enter(warp, op + 1);
   if (taken == warp.mask) {
     const Operation* next = go_to(warp, op, op->target);
     return next ? enter(warp, next) : next;
   }
-  ++tally.divergent;
+  ++counters.divergent;
   const Operation* next = warp.diverge(op->target, taken, op + 1, op->reconvergence);
   return next && next <= op ? go_to(warp, op, next) : next;
 }
@@ -90,9 +90,9 @@ const Operation* branch_by_index(Warp& warp, const Operation* op) {
          together);
   const Code& code = warp.worker->grid.code;
   const Operation* target = code.operations.data() + code.lists[op->list + first];
-  ++warp.tallies[op->index].requests;
+  ++warp.counters[op->index].requests;
   if (together == warp.mask) return go_to(warp, op, target);
-  ++warp.tallies[op->index].divergent;
+  ++warp.counters[op->index].divergent;
   return warp.diverge(op, warp.mask & ~together, target, op->reconvergence);
 }
 
