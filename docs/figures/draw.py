@@ -124,7 +124,7 @@ def launch() -> Drawing:
     def down(x: float, y1: float, y2: float) -> None:
         d.line(x, y1, x, y2), d.line(x - 4, y2 - 6, x, y2), d.line(x + 4, y2 - 6, x, y2)
 
-    stage(0, 4, 334, "the program, compiled by nvcc", GREY, "kernel<<<grid, block>>>(...) calls cudaLaunchKernel")
+    stage(0, 4, 334, "the program, compiled by nvcc", GREY, "kernel<<<grid, block>>>(...): cudaLaunchKernel")
     down(167, 40, 58)
     stage(0, 58, 334, "runtime", BLUE, "which kernel? are grid, block and shared memory", "within the limits? which stream's turn is it?")
     down(167, 110, 214)
