@@ -35,6 +35,8 @@ def run(options) -> int:
         show(chosen)
         return 0
     with_course = not options.names and (not options.suite or "notebook" in options.suite)
+    if any("lint" in test.suites for test in chosen):
+        environment.install("lint", "they check the habits of the tree")
     if with_course:
         system.offer(system.BROWSER)
     everything = not options.names and not options.suite
