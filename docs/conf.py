@@ -1,12 +1,18 @@
 """The site of the course: `./kit docs` builds it. `-t instructor` adds the answers."""
 
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
 
+sys.path.insert(0, str(Path(__file__).parent / "instructor"))
+
+import solved
+
 project = "Warpfold"
 author = "the Warpfold authors"
-copyright = author  # noqa: A001 (Sphinx's own name for it)
+copyright = author
 html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") else "")  # noqa: F821 (given by Sphinx)
 
 extensions = ["myst_nb"]
@@ -29,6 +35,8 @@ instructor/answers
 def add_instructors_pages(app, name: str, source: list[str]) -> None:
     if name == "index" and app.tags.has("instructor"):
         source[0] += INSTRUCTORS_PAGES
+    if name == "instructor/answers":
+        source[0] += solved.sections()
 
 
 def link_pages(app, doctree, name: str) -> None:

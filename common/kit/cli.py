@@ -9,15 +9,18 @@ Such a module has
 
 import argparse
 import importlib
+import importlib.metadata
 import os
 import pkgutil
+import re
 import signal
 import sys
 from types import ModuleType
 
-from . import commands
+from . import commands, console
 from .console import complain
 from .errors import USAGE, KitError
+from .paths import ROOT
 
 EPILOG = """Start with `./kit demo`. Then fill a stub in labs/, and run `meson test -C build 01_naive_atomic`, or
 `./kit watch 01_naive_atomic`. README.md says the rest.
@@ -28,7 +31,7 @@ failed; 5 a program cannot be run (emulate otherwise ends with the program's own
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise KitError(message, f"{self.prog} --help shows what can be said.", USAGE)
+        raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
 
 
 def known_commands() -> dict[str, ModuleType]:
@@ -38,13 +41,23 @@ def known_commands() -> dict[str, ModuleType]:
     return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
 
 
-def parser() -> argparse.ArgumentParser:
+def version() -> str:
+    """The project's, which meson.build states and nothing else does; the Python package was given it when it was built."""
+    if not (ROOT / "meson.build").exists():
+        return importlib.metadata.version("warpfold")
+    return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
+
+
+def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:
     top = Parser(
-        prog="./kit", description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
-        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program, description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
+        epilog="" if only else EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+    top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version, and do nothing else")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     for name, module in known_commands().items():
+        if only and name not in only:
+            continue
         purpose = module.PURPOSE
         command = choices.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         module.arguments(command)
@@ -52,17 +65,19 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:
+    """`only`: the commands of a program that has not all of them."""
+    console.SPEAKER = program.removeprefix("./")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is no error
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        options = parser().parse_args(words or ["--help"])
+        options = parser(program, only).parse_args(words or ["--help"])
         return options.run(options)
     except KitError as error:
         complain(error)
         return error.code
     except KeyboardInterrupt:
-        print("\nkit: stopped", file=sys.stderr)
+        print(f"\n{console.SPEAKER}: stopped", file=sys.stderr)
         return 130
     except PermissionError as error:
         complain(KitError(f"{error.filename}: {os.strerror(error.errno)}"))

@@ -35,7 +35,7 @@ class Gpu:
 
     @property
     def peak_gb_per_s(self) -> float:
-        """Two transfers a clock over the whole bus; 0 where the driver keeps the clock to itself."""
+        """Two transfers per clock over the whole bus; 0 where the driver keeps the clock to itself."""
         return 2e-6 * self.attributes["memory_clock_khz"] * self.attributes["bus_bits"] / 8
 
 

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
+from . import counters
 from .console import paint
 from .process import output, relative
 from .table import Table
@@ -42,10 +43,9 @@ def print_profile(report: dict) -> None:
             print(f"and {len(lines) - BUSIEST} lines more; --report FILE has them all")
 
 
-def row(name: str, counters: dict) -> list[str]:
-    warps, threads = counters.get("warp_instructions", 0), counters.get("thread_instructions", 0)
-    efficiency = f"{100 * threads / (32 * warps):.0f}%" if warps else ""
-    return [name, efficiency, *(f"{counters.get(key, 0):,}" for _, key in PROFILE_COLUMNS)]
+def row(name: str, counted: dict) -> list[str]:
+    efficiency = counters.value(counted, "simt_efficiency")
+    return [name, f"{100 * efficiency:.0f}%" if efficiency is not None else "", *(f"{counted.get(key, 0):,}" for _, key in PROFILE_COLUMNS)]
 
 
 def print_hazards(report: dict) -> None:

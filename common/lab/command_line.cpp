@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include "result.hpp"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -113,6 +115,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
   app.add_flag("--time", options.time, "Time the rungs (GPU only)");
   app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
+  app.add_flag("--once", options.once,
+               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
   app.add_flag("--json", options.json, "Print JSON, for programs");
   app.add_flag("--tap", options.tap, "Print TAP, for meson test");
   app.add_flag("--solutions", options.solutions, "A TODO is a failure");
@@ -130,6 +134,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}\nRungs:\n", app.help());
     for (const Rung& rung : rungs) fmt::print("  {}\n", rung.name);
+    fmt::print("\nStates of a rung:\n");
+    for (const StateRow& row : states) fmt::print("  {:<14} {}\n", row.name, row.sentence);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; --help lists what can be asked", error.what()));

@@ -20,6 +20,7 @@ struct MoreSize {
 
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
+  bool once = false;                  // one run on small numbers, and no check
   std::vector<std::string> rungs;     // empty: all
   std::optional<std::size_t> n, rows; // rows: of the matrix, where a rung sums each row
   std::optional<unsigned> block;

@@ -96,7 +96,8 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Bytes a second from memory clock (kHz, two transfers a clock) and bus width (bits). Newer drivers say 0.
+// Bytes per second from memory clock (kHz, two transfers per clock) and bus width (bits). Newer drivers say
+// 0.
 double peak_bandwidth() {
   return 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
 }

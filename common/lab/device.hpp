@@ -16,7 +16,7 @@ struct Device {
   int compute_capability = 0; // 75 for 7.5
   unsigned multiprocessors = 0, threads_per_multiprocessor = 0;
   std::size_t memory = 0, l2 = 0; // bytes
-  double peak_bandwidth = 0;      // bytes a second by the device's attributes; 0: the driver does not say
+  double peak_bandwidth = 0;      // bytes per second by the device's attributes; 0: the driver does not say
 };
 
 // The device that was asked for is not there: a reason to skip, with what to do.

@@ -1,5 +1,6 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
+#include "checking/once.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
@@ -70,6 +71,7 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
+    if (how.once) return run_once_each(how);
     Timings timings(how);
     std::vector<Result> results;
     for (const Rung* rung : chosen_) {
@@ -89,6 +91,12 @@ public:
   }
 
 private:
+  int run_once_each(const Options& how) const {
+    for (const Rung* rung : chosen_)
+      if (!todo_of(*rung)) print_once(*rung, how);
+    return 0;
+  }
+
   // Opens the device, and says how the rungs are run on it.
   Options options_on_device() const {
     Options how = options_;
@@ -108,9 +116,10 @@ private:
 
   // Only the emulator counts.
   Choice device_wanted() const {
-    if (!options_.profile || options_.device == Choice::emulator) return options_.device;
+    if (!(options_.profile || options_.once) || options_.device == Choice::emulator) return options_.device;
     if (options_.device == Choice::automatic) return Choice::emulator;
-    throw UsageError("--profile counts what the rungs do, which the emulator can: leave out --device=gpu");
+    throw UsageError(
+        "--profile and --once look at what the rungs do, which the emulator can: leave out --device=gpu");
   }
 
   const Region* todo_of(const Rung& rung) const { return next_todo(regions_, rungs_, rung); }

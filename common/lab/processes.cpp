@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
     if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
     execv("/proc/self/exe", pointers.data());
     _exit(127);

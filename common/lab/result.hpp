@@ -10,12 +10,27 @@
 
 namespace lab {
 
-enum class State { todo, wrong, hazard, off_technique, slow, pass, skip };
-std::string_view name_of(State state);
+enum class State {
+#define WARPFOLD_STATE(identifier, ...) identifier,
+#include "states.def"
+#undef WARPFOLD_STATE
+};
+struct StateRow {
+  State state;
+  std::string_view name, sentence;
+};
+inline constexpr StateRow states[] = {
+#define WARPFOLD_STATE(identifier, name, sentence, ...) {State::identifier, name, sentence},
+#include "states.def"
+#undef WARPFOLD_STATE
+};
+constexpr std::string_view name_of(State state) {
+  return states[static_cast<int>(state)].name;
+}
 
 // What a wrong result looks like, with the evidence.
 struct Diagnosis {
-  std::string kind; // "lost-tail"; diagnosis.cpp lists them. "": nothing fits
+  std::string kind; // "lost-tail": see diagnosis/. "": nothing fits
   std::string text;
   bool specific = false; // tells one mistake from others, as "the result is 0" does not
 };
@@ -28,7 +43,7 @@ struct Check {
   std::string message;  // what was expected and what came, where it is not ok
   Diagnosis diagnosis;
   std::size_t n = 0;
-  bool usual = false; // an exact input, aligned, with the usual number of threads a block
+  bool usual = false; // an exact input, aligned, with the usual number of threads per block
 };
 
 struct Hazard {
@@ -56,7 +71,7 @@ struct Timing {
   double median = 0, low = 0, high = 0; // low, high: the quartiles
   double bytes_per_second = 0;
   double peak_bandwidth = 0;     // by the device's attributes; 0 unknown
-  double measured_bandwidth = 0; // bytes a second of this library's own reading kernel
+  double measured_bandwidth = 0; // bytes per second of this library's own reading kernel
   double cpu_loop = 0;           // microseconds of a plain loop on one CPU thread
   double speed_up_over_cpu = 0, speed_up_over_rung_before = 0; // 0: not known
 };

@@ -1,17 +1,18 @@
 // Lab 08: ten kernels, ten bugs.
 //
-// Nothing is left to write here; there is something to find. Each kernel below holds one mistake of a kind
-// that has been met in real code, between its BEGIN and END lines. Some give a wrong sum. Others give the
-// right one, today, on this machine: the mistake waits for another GPU, another compiler, a busier day. Run
-// the rung, read the verdict and the line that it names, and repair the kernel. The repair is one to five
-// lines each, and the kernel must be as fast as it was meant to be: one atomic a thread is no repair.
+// There is nothing to write here; there is something to find. Each of the ten has one mistake of a kind that
+// has been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that
+// launches it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits
+// for another GPU, another compiler, a busier day. Run the rung, read the verdict and the line that it names,
+// and repair it. A repair takes one to five lines, and the kernel must stay as fast as it was meant to be:
+// one atomic per thread, or one thread that adds up alone, is no repair. Blocks have 64 threads or more.
 #include "lab.hpp"
 
 #include <limits>
 
 // Common to several kernels, and right as they stand.
 
-// What this thread finds on its walk over the input, one element a grid.
+// What this thread finds on its walk over the input, one element per pass of the grid.
 __device__ float walk(const float* input, std::size_t n) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   float sum = 0;
@@ -72,7 +73,7 @@ __global__ void divergent_barrier_kernel(const float* input, float* result, std:
   if (t == 0) atomicAdd(result, partial[0]);
 }
 
-// One thread an element; the last block has fewer elements than threads.
+// One thread per element; the last block has fewer elements than threads.
 __global__ void unwritten_shared_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const unsigned t = threadIdx.x;
@@ -93,7 +94,7 @@ __global__ void unwritten_shared_kernel(const float* input, float* result, std::
 // Inside a warp.
 
 // The last warp without barriers of the block. Kernels like this one were published by the dozen before 2017,
-// when the lanes of a warp still went in step.
+// when the lanes of a warp still ran in lockstep.
 __global__ void volatile_tail_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const unsigned t = threadIdx.x;
@@ -104,7 +105,7 @@ __global__ void volatile_tail_kernel(const float* input, float* result, std::siz
     __syncthreads();
   }
   // BEGIN volatile_tail
-  // TODO: Find the mistake and repair it: the lanes may go each at its own pace. (about 5 lines)
+  // TODO: Find the mistake and repair it: each lane may run at its own pace. (about 5 lines)
   if (t < 32) {
     volatile float* tail = partial;
     tail[t] += tail[t + 32];
@@ -118,7 +119,7 @@ __global__ void volatile_tail_kernel(const float* input, float* result, std::siz
   if (t == 0) atomicAdd(result, partial[0]);
 }
 
-// One thread an element, one atomic a warp.
+// One thread per element, one atomic per warp.
 __global__ void absent_lanes_kernel(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   // BEGIN absent_lanes
@@ -160,7 +161,8 @@ __global__ void stale_reads_kernel(const float* input, float* result, std::size_
 __global__ void across_blocks_kernel(const float* input, float* block_sums, float* result, std::size_t n) {
   const float sum = sum_block(walk(input, n));
   // BEGIN across_blocks
-  // TODO: Find the mistake and repair it. The kernel below may help. (1 line)
+  // TODO: Find the mistake and repair it. One of these lines is right; finish_kernel below can do the work of
+  // the others. (1 line)
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
   __syncthreads();
   if (blockIdx.x == 0) {
@@ -180,7 +182,7 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
   const unsigned blocks = lab::resident_blocks(block);
   float* block_sums = lab::scratch<float>(blocks);
   // BEGIN across_blocks
-  // TODO: If another launch is what it takes, here is the place. (2 lines)
+  // TODO: If another launch is what it takes, it goes behind this one. (2 lines)
   across_blocks_kernel<<<blocks, block>>>(input, block_sums, result, n);
   // END across_blocks
 }
@@ -188,7 +190,7 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
 // -----------------------------------------------------------------------------------------------------------
 // Numbers: of blocks, to start from, of bytes.
 
-// One thread an element.
+// One thread per element.
 __global__ void lost_tail_kernel(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const float sum = sum_block(i < n ? input[i] : 0);
@@ -261,14 +263,14 @@ void index_overflow(const float* input, float* result, std::size_t n, unsigned b
 
 using Kernel = void(const float*, float*, std::size_t);
 
-// A grid that fits the machine and walks over the input; a place in shared memory for each thread.
+// A grid that fits the GPU and walks over the input; an element of shared memory for each thread.
 template <Kernel* kernel>
 void on_grid(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   kernel<<<lab::resident_blocks(block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// A thread an element.
+// One thread per element.
 template <Kernel* kernel>
 void on_elements(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

@@ -13,7 +13,7 @@
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
-// One float, one addition after the other, as a loop on a CPU does it. d = n - 1.
+// One float, one addition after another, as a loop on a CPU does it. d = n - 1.
 
 __global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
@@ -28,8 +28,9 @@ void sequential_float(const float* input, float* result, std::size_t n, unsigned
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// A tree all the way up: no element goes through more additions than the tree has levels. d = log2 n, rounded
-// up to whole blocks. Partial sums of about the same size meet, so ones add up without any loss.
+// A tree all the way up: no element goes through more additions than the tree has levels, log2(block) in each
+// pass; d is their sum over the passes. Partial sums of about the same size meet, so ones add up without any
+// loss.
 
 __global__ void tree_float_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
@@ -60,8 +61,9 @@ void tree_float(const float* input, float* result, std::size_t n, unsigned block
 // -----------------------------------------------------------------------------------------------------------
 // Two rungs that keep more than 24 digits while they add up. They differ in the accumulator only.
 
-// Kahan's summation: beside the sum, what the last rounding added too much. It is taken off the next element
-// before that is added. Each element is then off by at most 2 u, whatever n is; terms with u * u come on top.
+// Kahan's summation: beside the sum it keeps the excess, by which the last rounding made the sum too large.
+// The next element is reduced by the excess before it is added. Each element is then off by at most 2 u,
+// whatever n is; terms with u * u come on top.
 struct Kahan {
   float sum, excess; // the true sum is about sum - excess
 
@@ -100,7 +102,7 @@ struct InDouble {
   __device__ float rounded() const { return static_cast<float>(sum); }
 };
 
-// The block's accumulators added up, in thread 0. `partial` has a place a thread.
+// The block's accumulators added up, in thread 0. `partial` has one element per thread.
 template <class Accumulator>
 __device__ Accumulator add_up(Accumulator own, Accumulator* partial) {
   const unsigned t = threadIdx.x;
@@ -143,7 +145,7 @@ void accumulate(const float* input, float* result, std::size_t n, unsigned block
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The same bits on every run, on every GPU, with any number of threads a block.
+// The same bits on every run, on every GPU, with any number of threads per block.
 //
 // Float addition is not associative: another order, another last digit. So the order must come from the
 // algorithm, not from the launch. Here element i always belongs to chain i % chains; a chain is added up in

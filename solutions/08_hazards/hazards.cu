@@ -1,17 +1,18 @@
 // Lab 08: ten kernels, ten bugs.
 //
-// Nothing is left to write here; there is something to find. Each kernel below holds one mistake of a kind
-// that has been met in real code, between its BEGIN and END lines. Some give a wrong sum. Others give the
-// right one, today, on this machine: the mistake waits for another GPU, another compiler, a busier day. Run
-// the rung, read the verdict and the line that it names, and repair the kernel. The repair is one to five
-// lines each, and the kernel must be as fast as it was meant to be: one atomic a thread is no repair.
+// There is nothing to write here; there is something to find. Each of the ten has one mistake of a kind that
+// has been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that
+// launches it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits
+// for another GPU, another compiler, a busier day. Run the rung, read the verdict and the line that it names,
+// and repair it. A repair takes one to five lines, and the kernel must stay as fast as it was meant to be:
+// one atomic per thread, or one thread that adds up alone, is no repair. Blocks have 64 threads or more.
 #include "lab.hpp"
 
 #include <limits>
 
 // Common to several kernels, and right as they stand.
 
-// What this thread finds on its walk over the input, one element a grid.
+// What this thread finds on its walk over the input, one element per pass of the grid.
 __device__ float walk(const float* input, std::size_t n) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   float sum = 0;
@@ -68,7 +69,7 @@ __global__ void divergent_barrier_kernel(const float* input, float* result, std:
   if (t == 0) atomicAdd(result, partial[0]);
 }
 
-// One thread an element; the last block has fewer elements than threads.
+// One thread per element; the last block has fewer elements than threads.
 __global__ void unwritten_shared_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const unsigned t = threadIdx.x;
@@ -88,7 +89,7 @@ __global__ void unwritten_shared_kernel(const float* input, float* result, std::
 // Inside a warp.
 
 // The last warp without barriers of the block. Kernels like this one were published by the dozen before 2017,
-// when the lanes of a warp still went in step.
+// when the lanes of a warp still ran in lockstep.
 __global__ void volatile_tail_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const unsigned t = threadIdx.x;
@@ -112,7 +113,7 @@ __global__ void volatile_tail_kernel(const float* input, float* result, std::siz
   if (t == 0) atomicAdd(result, partial[0]);
 }
 
-// One thread an element, one atomic a warp.
+// One thread per element, one atomic per warp.
 __global__ void absent_lanes_kernel(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   // BEGIN absent_lanes
@@ -173,7 +174,7 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
 // -----------------------------------------------------------------------------------------------------------
 // Numbers: of blocks, to start from, of bytes.
 
-// One thread an element.
+// One thread per element.
 __global__ void lost_tail_kernel(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const float sum = sum_block(i < n ? input[i] : 0);
@@ -243,14 +244,14 @@ void index_overflow(const float* input, float* result, std::size_t n, unsigned b
 
 using Kernel = void(const float*, float*, std::size_t);
 
-// A grid that fits the machine and walks over the input; a place in shared memory for each thread.
+// A grid that fits the GPU and walks over the input; an element of shared memory for each thread.
 template <Kernel* kernel>
 void on_grid(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   kernel<<<lab::resident_blocks(block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// A thread an element.
+// One thread per element.
 template <Kernel* kernel>
 void on_elements(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

@@ -5,7 +5,7 @@
 // get_global_size(0) how many items that has. barrier(CLK_GLOBAL_MEM_FENCE) lets the items of one work-group
 // wait for each other and see what they wrote to global memory; CLK_LOCAL_MEM_FENCE is for local memory.
 
-// One work-group; n is at most twice its size. The stride doubles: item i is at home at element 2 * i, and
+// The first three: one work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
 // those work whose element is a multiple of 2 * stride.
 kernel void modulo_in_place(global float* data, global float* result, ulong n) {
   const ulong at = 2 * get_local_id(0);
@@ -19,7 +19,7 @@ kernel void modulo_in_place(global float* data, global float* result, ulong n) {
 }
 
 // The same additions by other items: the first ones, without gaps, so that whole groups of neighbours work and
-// the rest rest.
+// the others rest.
 kernel void dense_items(global float* data, global float* result, ulong n) {
   const ulong item = get_local_id(0);
   for (ulong stride = 1; stride < n; stride *= 2) {
@@ -60,8 +60,8 @@ kernel void across_groups(global float* data, global float* result, ulong n) {
   if (item == 0) *result = n > 0 ? data[0] : 0;
 }
 
-// One sum a work-group, for any n: each item walks over the input, then the group adds up in local memory, of
-// which `partial` has a place for each item. Launched twice, see opencl.cpp.
+// One sum per work-group, for any n: each item walks over the input, then the group adds up in local memory, of
+// which `partial` holds one element for each item. Launched twice, see opencl.cpp.
 kernel void group_sums(global const float* input, global float* sums, ulong n, local float* partial) {
   const ulong item = get_local_id(0);
   float sum = 0;

@@ -9,7 +9,7 @@
 using lab::opencl::Local;
 using lab::opencl::Run;
 
-// One work-group, up to two elements an item, in place in global memory.
+// One work-group, up to two elements per item, in place in global memory.
 void modulo_in_place(Run& run) {
   run.launch("modulo_in_place", 1, {run.input, run.result, run.n});
 }
@@ -28,7 +28,7 @@ void across_groups(Run& run) {
   run.launch("across_groups", groups > 0 ? groups : 1, {run.input, run.result, run.n});
 }
 
-// The first launch leaves one sum a work-group; the second, of one work-group, adds those up. Between two
+// The first launch leaves one sum per work-group; the second, of one work-group, adds those up. Between two
 // launches all memory is settled: that is the barrier across groups.
 void two_stage(Run& run) {
   constexpr std::size_t most_groups = 64;

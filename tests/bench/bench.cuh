@@ -85,7 +85,7 @@ int run(const char* program, Launch launch) {
   return 0;
 }
 
-// Sum of one value a thread over the block, in thread 0: shuffles within each warp, then within the first.
+// Sum of one value per thread over the block, in thread 0: shuffles within each warp, then within the first.
 __device__ inline float block_sum_by_shuffle(float sum) {
   __shared__ float warp_sums[block_size / 32];
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset);

@@ -1,4 +1,4 @@
-// A grid of fixed size: each thread strides over the input, then shuffles, then one atomic a block.
+// A grid of fixed size: each thread strides over the input, then shuffles, then one atomic per block.
 #include "bench.cuh"
 
 __global__ void grid_stride_shuffle(const float* input, float* result, size_t n) {

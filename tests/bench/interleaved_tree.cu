@@ -1,4 +1,4 @@
-// An element a thread, a tree in dynamic shared memory whose active threads lie ever farther apart.
+// An element per thread, a tree in dynamic shared memory whose active threads lie ever farther apart.
 #include "bench.cuh"
 
 __global__ void interleaved_tree(const float* input, float* result, size_t n) {

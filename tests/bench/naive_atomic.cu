@@ -1,4 +1,4 @@
-// A thread an element, each with an atomic of its own on the one result.
+// A thread per element, each with an atomic of its own on the one result.
 #include "bench.cuh"
 
 __global__ void naive_atomic(const float* input, float* result, size_t n) {

@@ -19,7 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.profile import nsight  # noqa: E402
+from kit.counters import CATALOGUE
+from kit.profile import nsight
 
 N = 1 << 20
 GRID_FOR = "16x1024"
@@ -91,7 +92,7 @@ def measure(build, out):
 
 
 def as_text(result):
-    """JSON with a launch a line, for the sake of differences that can be read."""
+    """JSON with one launch per line, so that differences can be read."""
     head = json.dumps({key: value for key, value in result.items() if key != "rungs"})[:-1]
     rungs = ",\n".join(
         f'{json.dumps({key: rung[key] for key in ("lab", "rung", "n")})[:-1]}, "launches": [\n  '
@@ -149,7 +150,7 @@ def compare(build, file):
 
 
 def table(build, file):
-    print("| rung | launch | " + " | ".join(key.replace("_", " ") for key in [*COUNTERS, *OTHERS]) + " |")
+    print("| rung | launch | " + " | ".join(CATALOGUE[key].label for key in [*COUNTERS, *OTHERS]) + " |")
     print("|" + "---|" * (2 + len(COUNTERS) + len(OTHERS)))
     for _, rung, _, ours, theirs in pairs(build, file):
         for mine, gpu in zip(ours, theirs or [], strict=False):

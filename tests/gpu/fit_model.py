@@ -19,12 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.ladder import predict  # noqa: E402
+from kit.ladder import predict
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "results" / "model_h200.json"
 FITTED_TO, HELD_OUT = "cases", "row_sums"
-USED = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
-        "shared_store_wavefronts", "atomic_operations", "barriers", "blocks"]  # fmt: skip
+KEPT = [*predict.USED, "barriers"]
 
 
 def gather(counts, times, part):
@@ -36,7 +35,7 @@ def gather(counts, times, part):
     for rung in json.loads(Path(counts).read_text()):
         key = key_of(rung)
         if rung["launches"] and key in measured:
-            launches = [{"grid": launch["grid"], "block": launch["block"], "counters": {name: launch["counters"][name] for name in USED}}
+            launches = [{"grid": launch["grid"], "block": launch["block"], "counters": {name: launch["counters"][name] for name in KEPT}}
                         for launch in rung["launches"]]  # fmt: skip
             found.append({"rung": key[0], "n": 1 << key[1], "measured_us": round(measured[key], 2), "launches": launches})
     known = json.loads(FILE.read_text()) | {part: found}

@@ -6,7 +6,7 @@
 
 --shapes: lab 11 instead, on about square matrices of three sizes, and timed on 2^26 floats from one row to 2^26.
 
-One process a lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
+One process per lab and size; sizes that matter most come first, and what does not fit into S seconds is left out and
 named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/ladder/predict.py
 read what this writes.
 """
@@ -15,18 +15,23 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "common"))
+
+from kit.ladder import predict
 
 EXPONENTS = [20, 23, 26, 9, 10, 14, 29, 12, 16, 18, 22, 24, 28, 30, 32, 33, 34]
 COUNTED = [20, 23, 26]
-# Beyond these, seconds a launch; and rungs of one block, which take 512 elements.
+# Beyond these, a launch takes seconds; and rungs of one block, which take 512 elements.
 LAST = {"01_naive_atomic": 29, "thread_sums": 29, "one_thread_folds": 29,
         "in_place_interleaved": 9, "in_place_sequential": 9, "one_block_shared": 9}
 ROW_SUMS = "11_row_sums"
 SQUARE = [(20, 1 << 10), (23, 1 << 11), (26, 1 << 13)]  # log2 n, rows
 SHAPES = SQUARE + [(26, 1 << rows) for rows in (0, 4, 7, 10, 16, 19, 22, 26)]
 SUMS_ONE_ARRAY = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "09_speed_of_light"]
-GRID_FOR = "132x2048"  # one H200
+GRID_FOR = predict.named("H200").grid_for
 
 
 def answer(program, *words):

@@ -1,18 +1,81 @@
 """Wrong command lines are answered, not met with a traceback; the help reads as the documentation says."""
 
+import argparse
+import re
 import unittest
 
-from support import CloneCase
+import support  # noqa: F401  (finds the kit)
+from kit import cli
+from support import ROOT, CloneCase
+
+REFERENCE = ROOT / "docs" / "reference" / "kit.md"
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    return next(action.choices for action in cli.parser()._actions if isinstance(action, argparse._SubParsersAction))
+
+
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    return {name for action in parser._actions for name in action.option_strings if name.startswith("--")} - {"--help"}
+
+
+class Commands(unittest.TestCase):
+    def test_each_module_says_what_the_command_line_needs(self):
+        modules = cli.known_commands()
+        self.assertGreaterEqual(len(modules), 12)
+        for name, module in modules.items():
+            self.assertRegex(module.PURPOSE, r"^[a-z].*[^.]$", name)
+            self.assertIn(f"`kit {name}", module.__doc__, name)
+        orders = [module.ORDER for module in modules.values()]
+        self.assertEqual(len(set(orders)), len(orders), "two commands have the same ORDER")
+
+    def test_each_argument_is_described(self):
+        for name, parser in parsers().items():
+            for action in parser._actions:
+                self.assertTrue(action.help, f"{name} {action.dest}")
+                self.assertNotRegex(action.help, r"[.]$", f"{name} {action.dest}")
+
+
+class Reference(unittest.TestCase):
+    """docs/reference/kit.md, held to the parser in both directions."""
+
+    def rows(self) -> dict[str, str]:
+        return dict(re.findall(r"^\| `\./kit (\w+)[^|]*\|(.*)\|$", REFERENCE.read_text(), re.MULTILINE))
+
+    def test_it_has_a_row_for_each_command_in_the_order_of_the_help(self):
+        self.assertEqual(list(self.rows()), list(parsers()))
+
+    def test_it_names_each_option_and_none_that_there_is_not(self):
+        known = parsers()
+        for name, row in self.rows().items():
+            self.assertEqual(set(re.findall(r"`(--[a-z-]+)", row)), options_of(known[name]), name)
+
+    def test_the_exit_codes_are_those_of_the_help(self):
+        told = " ".join(cli.EPILOG.split("Exit codes: ")[1].split())
+        self.assertIn(told, " ".join(REFERENCE.read_text().split()))
 
 
 class CommandLine(CloneCase):
-    only = ("common/kit", "kit", "requirements")
+    only = ("common/kit", "common/emulator/watch/counted.def", "kit", "meson.build", "requirements")
 
     def test_help_names_every_command(self):
         result = self.kit("--help")
         self.assertEqual(result.returncode, 0)
-        for name in ["demo", "test", "status", "watch", "emulate", "bench", "setup"]:
+        for name in parsers():
             self.assertRegex(result.stdout, rf"\n    {name} ")
+
+    def test_help_of_every_command(self):
+        for name in parsers():
+            result = self.kit(name, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+            self.assertIn(f"usage: ./kit {name}", result.stdout)
+
+    def test_the_version_is_the_projects(self):
+        build = (self.clone / "meson.build").read_text()
+        self.assertEqual(self.kit("--version").stdout, f"Warpfold {re.search(r'version: .([0-9.]+)', build)[1]}\n")
+        (self.clone / "meson.build").write_text(build.replace(re.search(r"version: '[^']+'", build)[0], "version: '7.8.9'", 1))
+        self.assertEqual(self.kit("--version").stdout, "Warpfold 7.8.9\n")
 
     def test_no_command_shows_the_help(self):
         result = self.kit()
@@ -26,7 +89,8 @@ class CommandLine(CloneCase):
         self.assertFails(self.kit("demo", "--faster"), 2, "--faster")
 
     def test_missing_argument(self):
-        self.assertFails(self.kit("watch"), 2, "LAB")
+        self.assertFails(self.kit("watch", "--rung", "sequential"), 2, "--rung needs a lab")
+        self.assertFails(self.kit("trace"), 2, "LAB")
         self.assertFails(self.kit("emulate"), 2, "program")
 
     def test_numbers_that_make_no_sense(self):

@@ -63,6 +63,24 @@ class Commands(unittest.TestCase):
         self.assertLessEqual(max(map(len, result.stdout.splitlines())), 80)
         self.assertRegex(result.stdout, r"\d+ of \d+ rungs are right")
 
+    def test_a_test_depends_on_what_its_command_line_names(self):
+        """Otherwise `./kit test NAME` starts it on what was built before, or on nothing."""
+        info = ROOT / ".kit" / "build" / "meson-info"
+        files = {target["filename"][0]: target["id"] for target in json.loads((info / "intro-targets.json").read_text())}
+        missing = [
+            (test["name"], word) for test in json.loads((info / "intro-tests.json").read_text()) for word in test["cmd"]
+            if (file := word.split("=")[-1]) in files and files[file] not in test["depends"]
+        ]  # fmt: skip
+        self.assertEqual(missing, [])
+
+    def test_list_and_names_that_there_are_not(self):
+        listed = kit("test", "--list", "--suite", "kit")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertRegex(listed.stdout, r"(?m)^kit cli +kit$")
+        refused = kit("test", "kit clu")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("Did you mean: kit cli", refused.stderr)
+
     def test_bench_measures_what_it_says(self):
         result = kit("bench", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -60,6 +60,7 @@ class Ladder(unittest.TestCase):
         for columns in (60, 80, 100):
             lines = shown(labs, columns).split("\n\n")[0].splitlines()
             self.assertLessEqual(max(map(len, lines)), columns)
+        self.assertLessEqual(max(map(len, shown(labs, 80).splitlines())), 80)  # the legend too
         self.assertIn("too narrow for: instructions", shown(labs, 80))
 
 
@@ -68,7 +69,7 @@ class Picture(unittest.TestCase):
         labs = [{"lab": "02_tree", "rungs": [emulated("a<b"), {"name": "todo", "state": "todo"}]}]
         drawing = ElementTree.fromstring(picture.draw(labs))
         words = drawing.find("{*}desc").text
-        self.assertIn("02_tree a<b: warp instructions 98, lanes at work 50%, bank conflicts 3", words)
+        self.assertIn("02_tree a<b: warp instructions 98, active lanes 50%, bank conflicts 3", words)
         self.assertNotIn("todo", words)
         bars = [rect for rect in drawing.iter() if rect.tag.endswith("rect")]
         self.assertEqual(len(bars), 5)

@@ -38,14 +38,14 @@ class Looks(unittest.TestCase):
         sequential = self.line(rungs["sequential"], "if (t < stride) partial[t]")
         self.assertTrue(interleaved["hottest"])
         self.assertLess(interleaved["simt_efficiency"], 0.65)
-        self.assertGreater(interleaved["divergent"], 0.5)
-        self.assertLess(strided["divergent"], 0.2)
+        self.assertGreater(interleaved["divergent_share"], 0.5)
+        self.assertLess(strided["divergent_share"], 0.2)
         self.assertGreater(strided["bank_conflicts"], 1000)
         for rung in ("interleaved", "sequential", "first_add", "many_pass"):
             self.assertTrue(all(line["bank_conflicts"] is None for line in rungs[rung].values()), rung)
-        self.assertLess(sequential["divergent"], 0.1)
+        self.assertLess(sequential["divergent_share"], 0.1)
         self.assertGreater(sequential["simt_efficiency"], 0.85)
-        self.assertEqual(sequential["runs_per_warp"], 8)
+        self.assertEqual(sequential["executions_per_warp"], 8)
         self.assertEqual([line["sectors_per_request"] for line in rungs["sequential"].values() if line["sectors_per_request"]], [4])
 
     def test_lab_02_in_place_shows_the_sectors(self):
@@ -53,7 +53,7 @@ class Looks(unittest.TestCase):
         scattered = self.line(rungs["in_place_interleaved"], "data[i] += data[i + stride]")
         together = self.line(rungs["in_place_sequential"], "data[t] += data[t + stride]")
         self.assertGreater(scattered["counters"]["global_load_sectors"], 2 * together["counters"]["global_load_sectors"])
-        self.assertGreater(scattered["divergent"], 2 * together["divergent"])
+        self.assertGreater(scattered["divergent_share"], 2 * together["divergent_share"])
 
     def test_page_terminal_and_bad_questions(self):
         with tempfile.TemporaryDirectory() as folder:

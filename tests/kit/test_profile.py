@@ -80,12 +80,12 @@ class Counts(Case):
 
     def test_ratios_are_of_the_line(self):
         lines = self.lines(self.report())
-        self.assertEqual(lines[3].values["runs_per_warp"], 1)  # 8 times by 4 blocks of 2 warps
-        self.assertEqual(lines[13].values["runs_per_warp"], 3)
+        self.assertEqual(lines[3].values["executions_per_warp"], 1)  # 8 times by 4 blocks of 2 warps
+        self.assertEqual(lines[13].values["executions_per_warp"], 3)
         self.assertEqual(lines[3].values["sectors_per_request"], 4.5)
         self.assertEqual(lines[3].values["bank_conflicts"], 8)
         self.assertEqual(lines[13].values["simt_efficiency"], 0.5)
-        self.assertEqual(lines[13].values["divergent"], 0.25)
+        self.assertEqual(lines[13].values["divergent_share"], 0.25)
         self.assertIsNone(lines[13].values["sectors_per_request"])
 
     def test_the_hottest_line_is_the_one_with_most_instructions(self):
@@ -96,7 +96,7 @@ class Counts(Case):
         self.assertEqual((kernel.launches, kernel.warps, kernel.counters["warp_instructions"]), (2, 16, 200))
         lines = {line.number: line for line in kernel.excerpts[0].lines if line}
         self.assertEqual(lines[3].values["bank_conflicts"], 16)
-        self.assertEqual(lines[3].values["runs_per_warp"], 1)
+        self.assertEqual(lines[3].values["executions_per_warp"], 1)
 
     def test_lines_that_do_nothing_are_folded(self):
         numbers = [line.number if line else None for line in annotate.kernels(self.report())[0].excerpts[0].lines]
@@ -123,9 +123,17 @@ class Terminal(Case):
     def test_counts_stand_beside_the_code(self):
         text = self.shown(self.report())
         self.assertIn("tree  1 launch, grid 4, block 64", text)
-        self.assertRegex(text, r"(?m)^   all  runs lanes parts sect/req conflicts barriers  line$")
-        self.assertRegex(text, r"(?m)^   40%     1  100% +4\.5 +8 +3    partial\[2 \* threadIdx\.x\]")
-        self.assertRegex(text, r"(?m)^>  50%     3   50%   25% +13    if \(threadIdx\.x < 16\)")
+        self.assertRegex(text, r"(?m)^  inst\. +exec\. active +sectors +bank$")
+        self.assertRegex(text, r"(?m)^  share per warp  lanes divergent per req\. conflicts barriers  line$")
+        self.assertRegex(text, r"(?m)^    40%        1   100% +4\.5 +8 +3    partial\[2 \* threadIdx\.x\]")
+        self.assertRegex(text, r"(?m)^>   50%        3    50%       25% +13    if \(threadIdx\.x < 16\)")
+
+    def test_the_legend_says_what_each_column_counts(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            listing.legend(annotate.kernels(self.report()))
+        for column in [annotate.SHARE, *annotate.used_columns(annotate.kernels(self.report())[0])]:
+            self.assertRegex(out.getvalue(), rf"(?m)^  {column.title} +{re.escape(column.meaning)}")
 
     def test_keeps_to_the_width_and_says_what_it_left_out(self):
         for columns in (60, 80):
@@ -218,7 +226,7 @@ class Page(Case):
 
     def test_heat_is_told_in_words_too(self):
         text = self.page()
-        self.assertIn('style="--share:0.500"><td class="count share" data-title="of all">50% <span class="hot">hottest</span>', text)
+        self.assertIn('style="--share:0.500"><td class="count share" data-title="instruction share">50% <span class="hot">hottest</span>', text)
         self.assertIn('<th scope="row" class="number">13</th>', text)
 
     def test_a_wrong_rung_says_so(self):

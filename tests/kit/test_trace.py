@@ -167,7 +167,7 @@ class Words(unittest.TestCase):
     def test_conflicts_and_races_are_told(self):
         step = steps(*Races.EVENTS, access("load", 5, {0: 0, 1: 32}, wavefronts=2), hazards=(RACE,))[0]
         self.assertIn("1 bank conflict.", words.summary(step))
-        self.assertIn("Race: threads 32 and 0 meet at partial[32] and 31 places more", words.summary(step))
+        self.assertIn("Race: threads 32 and 0 meet at partial[32] and 31 more places", words.summary(step))
 
 
 class Drawing(unittest.TestCase):

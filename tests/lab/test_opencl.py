@@ -1,7 +1,7 @@
 """What lab 10's program says of mistakes in its kernels, on the processor: the solution with one planted mistake each.
 
 Called by Meson with the source root, a folder to build in, the C++ compiler's command and the link's, both separated
-by |. Where OpenCL offers no processor, the tests are skipped.
+by |; the word OBJECT in the link's stands for what was compiled. Where OpenCL offers no processor, the tests are skipped.
 """
 
 import json
@@ -63,7 +63,7 @@ def program() -> Path:
     source, result = folder / "opencl.cpp", folder / "program"
     source.write_text((ROOT / "solutions/10_opencl/opencl.cpp").read_text())
     subprocess.run([*COMPILE, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], check=True)
-    subprocess.run([LINK[0], "-o", str(result), f"{result}.o", *LINK[1:]], check=True)
+    subprocess.run([f"{result}.o" if word == "OBJECT" else word for word in LINK] + ["-o", str(result)], check=True)
     return result
 
 

@@ -1,7 +1,8 @@
 """What a lab program says of mistakes: solutions with one planted mistake each, compiled by nvcc and run on the
 emulator. The corpus of mutants is elsewhere (tests/mutants); here it is the program's states, exit codes and formats.
 
-Called by Meson with the source root, a folder to build in, nvcc's command and the link's, both separated by |.
+Called by Meson with the source root, a folder to build in, nvcc's command and the link's, both separated by |; the word OBJECT in the
+link's stands for what was compiled.
 """
 
 import json
@@ -27,7 +28,7 @@ def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
     compiled = subprocess.run([*NVCC, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"],
                               text=True, capture_output=True)
     assert compiled.returncode == 0, compiled.stderr
-    linked = subprocess.run([LINK[0], "-o", str(result), f"{result}.o", *LINK[1:]], text=True, capture_output=True)
+    linked = subprocess.run([f"{result}.o" if word == "OBJECT" else word for word in LINK] + ["-o", str(result)], text=True, capture_output=True)
     assert linked.returncode == 0, linked.stderr
     return result
 
@@ -67,7 +68,7 @@ class Verdicts(unittest.TestCase):
                        ("  if (t < 32) sum_last_warp(partial, t);\n", ""))
         rung = rungs(made, "--rung=unroll_last_warp")["unroll_last_warp"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("9 barriers a block, 4 or fewer expected: the last warp still goes through the loop",
+        self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop",
                       rung["reason"])
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
 
@@ -135,7 +136,7 @@ class Verdicts(unittest.TestCase):
             "  for (std::size_t column = lane * each; column < columns && column < (lane + 1) * each; ++column)"))
         rung = rungs(made, "--rung=warp_per_row")["warp_per_row"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("sectors a load request, 4 expected", rung["reason"])
+        self.assertIn("sectors per load request, 4 expected", rung["reason"])
 
     def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
         made = program("01_naive_atomic", "asis")

@@ -28,7 +28,7 @@ void no_blocks_at_all(const float* input, float* result, std::size_t n, unsigned
 __global__ void first_add_overlaps(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=overlap
-  // Each block takes two elements a thread, but starts only one block size after the block before it.
+  // Each block takes two elements per thread, but starts only one block size after the block before it.
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
   if (i + blockDim.x < n) sum += input[i + blockDim.x];
@@ -201,24 +201,24 @@ int main(int argc, char** argv) {
   using lab::Rung;
   return lab::main(
       argc, argv,
-      {Rung("lost_tail").on(lost_tail).promise(one_atomic_a_block()),
-       Rung("no_blocks_at_all").on(no_blocks_at_all).promise(one_atomic_a_block()),
-       Rung("first_add_overlaps").on(in_blocks<first_add_overlaps>).promise(one_atomic_a_block()),
-       Rung("second_element_lost").on(in_blocks<second_element_lost, 2>).promise(one_atomic_a_block()),
+      {Rung("lost_tail").on(lost_tail).promise(one_atomic_per_block()),
+       Rung("no_blocks_at_all").on(no_blocks_at_all).promise(one_atomic_per_block()),
+       Rung("first_add_overlaps").on(in_blocks<first_add_overlaps>).promise(one_atomic_per_block()),
+       Rung("second_element_lost").on(in_blocks<second_element_lost, 2>).promise(one_atomic_per_block()),
        Rung("first_add_tail_unguarded")
            .on(in_blocks<first_add_tail_unguarded, 2>)
-           .promise(one_atomic_a_block()),
-       Rung("one_past_the_end").on(in_blocks<one_past_the_end>).promise(one_atomic_a_block()),
+           .promise(one_atomic_per_block()),
+       Rung("one_past_the_end").on(in_blocks<one_past_the_end>).promise(one_atomic_per_block()),
        Rung("no_bound").on(in_blocks<no_bound>), Rung("same_part").on(in_blocks<same_part>),
        Rung("grid_dim_for_block_dim").on(in_blocks<grid_dim_for_block_dim>),
-       Rung("no_walk").on(in_one_wave<no_walk>).promise(fits_machine()),
-       Rung("stride_of_a_block").on(in_one_wave<stride_of_a_block>).promise(fits_machine()),
-       Rung("stride_of_two_grids").on(in_one_wave<stride_of_two_grids>).promise(fits_machine()),
-       Rung("endless_walk").on(in_one_wave<endless_walk>).promise(fits_machine()),
-       Rung("last_element_lost").on(in_blocks<last_element_lost>).promise(one_atomic_a_block()),
-       Rung("wrap_of_nothing").on(wrap_of_nothing).promise(fits_machine()),
-       Rung("count_overflow").on(count_overflow).promise(fits_machine()),
+       Rung("no_walk").on(in_one_wave<no_walk>).promise(grid_fits_device()),
+       Rung("stride_of_a_block").on(in_one_wave<stride_of_a_block>).promise(grid_fits_device()),
+       Rung("stride_of_two_grids").on(in_one_wave<stride_of_two_grids>).promise(grid_fits_device()),
+       Rung("endless_walk").on(in_one_wave<endless_walk>).promise(grid_fits_device()),
+       Rung("last_element_lost").on(in_blocks<last_element_lost>).promise(one_atomic_per_block()),
+       Rung("wrap_of_nothing").on(wrap_of_nothing).promise(grid_fits_device()),
+       Rung("count_overflow").on(count_overflow).promise(grid_fits_device()),
        Rung("index_overflow").on(in_blocks<index_overflow>),
-       Rung("grid_of_elements").on(in_blocks<grid_of_elements>).promise(fits_machine()),
-       Rung("half_a_tile").on(in_blocks<half_a_tile, 2 * coarsening>).promise(one_atomic_a_block())});
+       Rung("grid_of_elements").on(in_blocks<grid_of_elements>).promise(grid_fits_device()),
+       Rung("half_a_tile").on(in_blocks<half_a_tile, 2 * coarsening>).promise(one_atomic_per_block())});
 }

@@ -189,7 +189,11 @@ __global__ void loop_to_the_end(const float* input, float* result, std::size_t n
 int main(int argc, char** argv) {
   using lab::Rung;
   const auto of = [](const char* name, void (*reduce)(const float*, float*, std::size_t, unsigned)) {
-    return Rung(name).on(reduce).block_sizes(64, 1024).promise(few_barriers()).promise(one_atomic_a_block());
+    return Rung(name)
+        .on(reduce)
+        .block_sizes(64, 1024)
+        .promise(few_barriers())
+        .promise(one_atomic_per_block());
   };
   return lab::main(argc, argv,
                    {of("volatile_tail", in_blocks<volatile_tail, 2>),

@@ -9,11 +9,11 @@
 // diagnosis=any: the number depends on who was first; diagnosis=X?: X would be right, and nothing is said
 // today. The line counts only where a hazard is expected: a number that is wrong has no place. run.py reads
 // the marks.
-// kind=X|Y, state=X|Y: either one. Of inlined code a report names the innermost line in the kernel's own file.
-// A mark may end in alone=OPTION: with what it shows where only one size is run (sanitizer.py).
+// kind=X|Y, state=X|Y: either one. Of inlined code a report names the innermost line in the kernel's own
+// file. A mark may end in alone=OPTION: with what it shows where only one size is run (sanitizer.py).
 #pragma once
 
-#include "lab.hpp"
+#include "promises/rung.hpp"
 
 using Kernel = void (*)(const float*, float*, std::size_t);
 
@@ -48,7 +48,7 @@ __device__ inline void tree(float* partial, unsigned first) {
   }
 }
 
-// The block's sum of its threads' values. `partial` has a place a thread.
+// The block's sum of its threads' values. `partial` has one element per thread.
 __device__ inline float tree_sum(float value, float* partial) {
   partial[threadIdx.x] = value;
   __syncthreads();
@@ -75,8 +75,8 @@ __device__ inline float shuffle_sum(float value) {
   return warp_sum(lane < blockDim.x / 32 ? warp_sums[lane] : 0);
 }
 
-// Launches a block for each block * each elements, with a float of shared memory a thread. The result starts
-// from 0.
+// Launches a block for each block * each elements, with a float of shared memory per thread. The result
+// starts from 0.
 inline void launch_blocks(Kernel kernel, const float* input, float* result, std::size_t n, unsigned block,
                           unsigned each) {
   cudaMemset(result, 0, sizeof(float));
@@ -84,7 +84,7 @@ inline void launch_blocks(Kernel kernel, const float* input, float* result, std:
   kernel<<<lab::ceil_div(n, std::size_t{each} * block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// Host functions of rungs: a grid that grows with n, and one that fits the machine.
+// Host functions of rungs: a grid that grows with n, and one that fits the device.
 template <Kernel kernel, unsigned each = 1>
 void in_blocks(const float* input, float* result, std::size_t n, unsigned block) {
   launch_blocks(kernel, input, result, n, block, each);
@@ -95,29 +95,19 @@ void in_one_wave(const float* input, float* result, std::size_t n, unsigned bloc
   kernel<<<lab::resident_blocks(block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// The usual promises.
-inline lab::Promise one_atomic_a_block() {
-  return lab::equal(
-      lab::Counter::atomic_operations, [](const lab::Size& s) { return s.blocks; },
-      "one atomic a block brings the block's sum home");
+// What the rungs of the course promise, by lab and rung: the mutants are variations of these.
+inline lab::Promise one_atomic_per_block() {
+  return lab::promised("02_tree", "interleaved", lab::Counter::atomic_operations);
 }
 inline lab::Promise steps_by_barriers() {
-  return lab::at_least(
-      lab::Counter::barriers_per_block, [](const lab::Size& s) { return lab::log2(s.block); },
-      "one step of the tree, one barrier");
+  return lab::promised("02_tree", "interleaved", lab::Counter::barriers_per_block);
 }
 inline lab::Promise few_barriers() {
-  return lab::at_most(
-      lab::Counter::barriers_per_block, [](const lab::Size& s) { return lab::log2(s.block / 64) + 2; },
-      "the last warp still goes through the loop");
+  return lab::promised("03_warp_unroll", "unroll_last_warp", lab::Counter::barriers_per_block);
 }
-inline lab::Promise one_store_a_warp() {
-  return lab::equal(
-      lab::Counter::shared_store_requests, [](const lab::Size& s) { return s.blocks * s.warps(); },
-      "each warp is to leave one partial sum in shared memory, no more");
+inline lab::Promise one_store_per_warp() {
+  return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_store_requests);
 }
-inline lab::Promise fits_machine() {
-  return lab::at_most(
-      lab::Counter::blocks, [](const lab::Size& s) { return double(lab::resident_blocks(s.block)); },
-      "the grid is to fit the machine, whatever n is; each thread walks over the array");
+inline lab::Promise grid_fits_device() {
+  return lab::promised("05_grid_stride", "grid_stride_tree", lab::Counter::blocks);
 }

@@ -220,7 +220,7 @@ void accumulate(const float* input, float* result, std::size_t n, unsigned block
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The same order each time, with any number of threads a block.
+// The same order each time, with any number of threads per block.
 
 constexpr unsigned chains = 1 << 16, chain_sums = chains / 32;
 
@@ -264,7 +264,7 @@ void chains_by_atomics(const float* input, float* result, std::size_t n, unsigne
 __global__ void chains_of_the_grid_kernel(const float* input, float* sums, std::size_t n) {
   const unsigned chain = blockIdx.x * blockDim.x + threadIdx.x;
   // MUTANT chains_of_the_grid: state=wrong kind=none diagnosis=none
-  // As many chains as the grid has threads, which depends on the threads a block.
+  // As many chains as the grid has threads, which depends on the threads per block.
   const float sum = chain_sum(input, n, chain, gridDim.x * blockDim.x);
   if (threadIdx.x % 32 == 0) sums[chain / 32] = sum;
 }
@@ -291,12 +291,7 @@ void tree_of_the_block(const float* input, float* result, std::size_t n, unsigne
 }
 
 // The depths and promises are lab 07's.
-double steps_of_walk(const lab::Size& s) {
-  return lab::ceil_div(s.n, std::size_t{lab::resident_blocks(s.block)} * s.block);
-}
-double levels(const lab::Size& s) {
-  return 2 * lab::log2(s.block) + lab::ceil_div(lab::resident_blocks(s.block), s.block);
-}
+constexpr const char* lab07 = "07_precision"; // whose bounds hold for its mutants, too
 
 template <class Accumulator>
 lab::Rung kahan(const char* name) {
@@ -304,7 +299,7 @@ lab::Rung kahan(const char* name) {
       .on(accumulate<Accumulator>)
       .meets_stalling()
       .same_bits()
-      .depth([](const lab::Size& s) { return 3 + (4 * steps_of_walk(s) + levels(s) * levels(s)) * 0x1p-24; });
+      .depth(lab::promised(lab07, "kahan").error_depth);
 }
 template <class Accumulator, class Own>
 lab::Rung in_double(const char* name) {
@@ -312,41 +307,34 @@ lab::Rung in_double(const char* name) {
       .on(accumulate<Accumulator, Own>)
       .meets_stalling()
       .same_bits()
-      .depth([](const lab::Size& s) { return 1 + (steps_of_walk(s) + levels(s)) * 0x1p-29; });
+      .depth(lab::promised(lab07, "double_accumulator").error_depth);
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Rung, lab::Size;
-  const auto no_atomic = lab::none(Counter::atomic_operations,
-                                   "atomics add in whatever order the blocks come, which no bit survives");
-  const auto tree_depth = [](const Size& s) { return lab::log_ceil(s.n, s.block) * lab::log2(s.block); };
-  const auto chain_depth = [](const Size& s) { return lab::ceil_div(s.n, chains) + lab::log2(chains); };
-  const auto alone = lab::at_most(
-      Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
-      "one thread adds, and the 31 others of its warp have nothing to do");
-  const auto halving =
-      lab::none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours");
+  using lab::Counter, lab::Rung;
+  const Rung alone = lab::promised(lab07, "sequential_float"), tree = lab::promised(lab07, "tree_float"),
+             chains = lab::promised(lab07, "fixed_order");
+  const auto no_atomic = lab::promised(lab07, "fixed_order", Counter::atomic_operations);
+  const auto halving = lab::promised(lab07, "tree_float", Counter::bank_conflicts);
   return lab::main(
       argc, argv,
       {Rung("sequential_of_a_warp")
            .on(sequential_of_a_warp)
            .meets_stalling()
            .same_bits()
-           .up_to([](const Size&) { return 0x1p20; })
-           .promise(lab::equal(
-               Counter::elements_read, [](const Size& s) { return double(s.n); },
-               "each element is to be read once, and added at once"))
-           .promise(lab::none(Counter::shared_accesses, "one thread adds in a register"))
-           .promise(alone),
+           .up_to(alone.max_n)
+           .promise(alone.promises[0])
+           .promise(alone.promises[1])
+           .promise(alone.promises[2]),
        Rung("tree_of_neighbours")
            .on(in_passes<neighbours_kernel>)
            .meets_stalling()
-           .depth(tree_depth)
+           .depth(tree.error_depth)
            .promise(halving),
        Rung("walk_before_the_tree")
            .on(walk_before_the_tree)
            .meets_stalling()
-           .depth(tree_depth)
+           .depth(tree.error_depth)
            .promise(halving),
        kahan<ExcessAdded>("excess_added"), kahan<ExcessOfTheElement>("excess_forgets"),
        kahan<ExcessOverwritten>("sum_overwritten_first"), kahan<ExcessNever>("excess_always_0"),
@@ -357,8 +345,8 @@ int main(int argc, char** argv) {
        Rung("chains_by_atomics")
            .on(chains_by_atomics)
            .same_bits_for_any_block()
-           .depth(chain_depth)
+           .depth(chains.error_depth)
            .promise(no_atomic),
-       Rung("chains_of_the_grid").on(chains_of_the_grid).same_bits_for_any_block().depth(chain_depth),
-       Rung("tree_of_the_block").on(tree_of_the_block).same_bits_for_any_block().depth(chain_depth)});
+       Rung("chains_of_the_grid").on(chains_of_the_grid).same_bits_for_any_block().depth(chains.error_depth),
+       Rung("tree_of_the_block").on(tree_of_the_block).same_bits_for_any_block().depth(chains.error_depth)});
 }

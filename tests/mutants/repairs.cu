@@ -245,16 +245,13 @@ void first_column(const float* input, float* result, std::size_t n, unsigned blo
 }
 
 int main(int argc, char** argv) {
-  using lab::Counter, lab::Rung, lab::Size;
-  const auto one_barrier_a_step = lab::equal(
-      Counter::barriers_per_block, [](const Size& s) { return lab::log2(s.block) + 1; },
-      "one barrier after each step, and one before the first");
-  const auto no_idle_block = lab::equal(
-      Counter::blocks, [](const Size& s) { return double(lab::ceil_div(s.n, s.block)); },
-      "one thread an element, and no block without any");
+  using lab::Counter, lab::Rung;
+  const auto one_barrier_per_step =
+      lab::promised("08_hazards", "missing_barrier", Counter::barriers_per_block);
+  const auto no_idle_block = lab::promised("08_hazards", "lost_tail", Counter::blocks);
   return lab::main(
       argc, argv,
-      {Rung("barrier_before_the_step").on(in_one_wave<barrier_before_the_step>).promise(one_barrier_a_step),
+      {Rung("barrier_before_the_step").on(in_one_wave<barrier_before_the_step>).promise(one_barrier_per_step),
        Rung("barrier_within").on(in_one_wave<barrier_within>),
        Rung("barrier_of_warps").on(in_one_wave<barrier_of_warps>),
        Rung("barrier_in_both_branches").on(in_one_wave<barrier_in_both_branches>),
@@ -268,7 +265,7 @@ int main(int argc, char** argv) {
        Rung("one_block_more").on(one_block_more).promise(no_idle_block),
        Rung("rounded_to_nearest").on(rounded_to_nearest),
        Rung("start_of_minus_1").on(start_of_minus_1).with(lab::Operator::max),
-       Rung("product_of_ints").on(first_column<product_of_ints_kernel>).up_to([](const Size&) {
-         return 600.0;
-       })});
+       Rung("product_of_ints")
+           .on(first_column<product_of_ints_kernel>)
+           .up_to(lab::promised("08_hazards", "index_overflow").max_n)});
 }

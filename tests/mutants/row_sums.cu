@@ -37,7 +37,7 @@ __device__ std::size_t thread_of_grid() {
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// One thread a row.
+// One thread per row.
 
 __global__ void rows_for_columns(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
   const std::size_t row = thread_of_grid();
@@ -104,7 +104,7 @@ void last_rows_lost(const float* matrix, float* sums, std::size_t rows, std::siz
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// One warp a row.
+// One warp per row.
 
 __global__ void lanes_stride_of_block(const float* matrix, float* sums, std::size_t rows,
                                       std::size_t columns) {
@@ -177,7 +177,7 @@ __global__ void lanes_in_a_row(const float* matrix, float* sums, std::size_t row
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// One block a row.
+// One block per row.
 
 __global__ void no_barrier_in_row(const float* matrix, float* sums, std::size_t, std::size_t columns) {
   __shared__ float warp_sums[32];
@@ -244,7 +244,7 @@ __global__ void warp_sums_reused(const float* matrix, float* sums, std::size_t r
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float sum = warp_sum(walk_of_thread(matrix + row * columns, columns));
     // MUTANT warp_sums_reused: state=wrong|hazard kind=race-shared diagnosis=any
-    // One barrier a row: the next row's sums may come while the first warp still reads this row's.
+    // One barrier per row: the next row's sums may come while the first warp still reads this row's.
     if (lane == 0) warp_sums[warp] = sum;
     __syncthreads();
     if (warp == 0) {
@@ -256,9 +256,7 @@ __global__ void warp_sums_reused(const float* matrix, float* sums, std::size_t r
 
 int main(int argc, char** argv) {
   using lab::Rung;
-  const auto contiguous = lab::equal(
-      lab::Counter::sectors_per_request, [](const lab::Size&) { return 4.0; },
-      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+  const auto contiguous = lab::promised("11_row_sums", "warp_per_row", lab::Counter::sectors_per_request);
   return lab::main(
       argc, argv,
       {Rung("rows_for_columns").on(by_threads<rows_for_columns>),

@@ -121,7 +121,7 @@ __global__ void no_barrier_between_stages(const float* input, float* result, std
 
 __global__ void atomic_of_each_warp(const float* input, float* result, std::size_t n) {
   // MUTANT atomic_of_each_warp: state=off-technique kind=none diagnosis=none
-  // Right, but an atomic a warp in place of the second stage.
+  // Right, but an atomic per warp in place of the second stage.
   const float sum = warp_sum(two_elements(input, n));
   if (threadIdx.x % 32 == 0) atomicAdd(result, sum);
 }
@@ -203,21 +203,21 @@ int main(int argc, char** argv) {
       {Rung("shuffle_in_branch").on(in_blocks<shuffle_in_branch>),
        Rung("shuffle_after_return").on(in_blocks<shuffle_after_return>),
        Rung("mask_of_half").on(in_blocks<mask_of_half, 2>),
-       Rung("second_stage_of_few").on(in_blocks<second_stage_of_few, 2>).promise(one_store_a_warp()),
+       Rung("second_stage_of_few").on(in_blocks<second_stage_of_few, 2>).promise(one_store_per_warp()),
        Rung("second_stage_rereads").on(in_blocks<second_stage_rereads, 2>),
        Rung("warps_that_are_not_there")
            .on(in_blocks<warps_that_are_not_there, 2>)
-           .promise(one_store_a_warp()),
-       Rung("warp_sums_too_few").on(without_dynamic_memory).promise(one_store_a_warp()),
+           .promise(one_store_per_warp()),
+       Rung("warp_sums_too_few").on(without_dynamic_memory).promise(one_store_per_warp()),
        Rung("no_barrier_between_stages").on(in_blocks<no_barrier_between_stages, 2>),
-       Rung("atomic_of_each_warp").on(in_blocks<atomic_of_each_warp, 2>).promise(one_store_a_warp()),
-       Rung("only_first_warp").on(in_blocks<only_first_warp, 2>).promise(one_store_a_warp()),
-       Rung("last_warp_left_out").on(in_blocks<last_warp_left_out, 2>).promise(one_store_a_warp()),
-       Rung("first_distance_8").on(in_blocks<first_distance_8, 2>).promise(one_store_a_warp()),
+       Rung("atomic_of_each_warp").on(in_blocks<atomic_of_each_warp, 2>).promise(one_store_per_warp()),
+       Rung("only_first_warp").on(in_blocks<only_first_warp, 2>).promise(one_store_per_warp()),
+       Rung("last_warp_left_out").on(in_blocks<last_warp_left_out, 2>).promise(one_store_per_warp()),
+       Rung("first_distance_8").on(in_blocks<first_distance_8, 2>).promise(one_store_per_warp()),
        Rung("up_for_down").on(in_blocks<up_for_down, 2>),
        Rung("result_of_lane_31").on(in_blocks<result_of_lane_31, 2>),
-       Rung("every_warp_adds").on(in_blocks<every_warp_adds, 2>).promise(one_store_a_warp()),
+       Rung("every_warp_adds").on(in_blocks<every_warp_adds, 2>).promise(one_store_per_warp()),
        Rung("all_through_shared_memory")
            .on(in_blocks<all_through_shared_memory, 2>)
-           .promise(one_store_a_warp())});
+           .promise(one_store_per_warp())});
 }

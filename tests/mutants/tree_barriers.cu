@@ -249,7 +249,7 @@ __global__ void atomic_of_every_thread(const float* input, float* result, std::s
 
 __global__ void atomic_of_every_element(const float* input, float* result, std::size_t n) {
   // MUTANT atomic_of_every_element: state=off-technique kind=none diagnosis=none
-  // Right, but an atomic an element and no tree.
+  // Right, but an atomic per element and no tree.
   atomicAdd(result, own_element(input, n));
 }
 
@@ -259,21 +259,21 @@ int main(int argc, char** argv) {
       argc, argv,
       {Rung("missing_barrier").on(in_blocks<missing_barrier>),
        Rung("missing_first_barrier").on(in_blocks<missing_first_barrier>).promise(steps_by_barriers()),
-       Rung("barrier_in_branch").on(in_blocks<barrier_in_branch>).promise(one_atomic_a_block()),
-       Rung("return_before_barrier").on(in_blocks<return_before_barrier>).promise(one_atomic_a_block()),
-       Rung("warp_barrier_for_block").on(in_blocks<warp_barrier_for_block>).promise(one_atomic_a_block()),
-       Rung("result_by_other_thread").on(in_blocks<result_by_other_thread>).promise(one_atomic_a_block()),
+       Rung("barrier_in_branch").on(in_blocks<barrier_in_branch>).promise(one_atomic_per_block()),
+       Rung("return_before_barrier").on(in_blocks<return_before_barrier>).promise(one_atomic_per_block()),
+       Rung("warp_barrier_for_block").on(in_blocks<warp_barrier_for_block>).promise(one_atomic_per_block()),
+       Rung("result_by_other_thread").on(in_blocks<result_by_other_thread>).promise(one_atomic_per_block()),
        Rung("stride_too_far").on(in_blocks<stride_too_far>).promise(steps_by_barriers()),
        Rung("interleaved_overlap").on(in_blocks<interleaved_overlap>).promise(steps_by_barriers()),
        Rung("strided_index_too_far").on(in_blocks<strided_index_too_far>).promise(steps_by_barriers()),
-       Rung("half_tree").on(in_blocks<half_tree>).block_sizes(64, 1024).promise(one_atomic_a_block()),
-       Rung("stops_early").on(in_blocks<stops_early>).promise(one_atomic_a_block()),
-       Rung("stored_not_added").on(in_blocks<stored_not_added>).promise(one_atomic_a_block()),
-       Rung("block_of_256").on(in_blocks<block_of_256>).promise(one_atomic_a_block()),
+       Rung("half_tree").on(in_blocks<half_tree>).block_sizes(64, 1024).promise(one_atomic_per_block()),
+       Rung("stops_early").on(in_blocks<stops_early>).promise(one_atomic_per_block()),
+       Rung("stored_not_added").on(in_blocks<stored_not_added>).promise(one_atomic_per_block()),
+       Rung("block_of_256").on(in_blocks<block_of_256>).promise(one_atomic_per_block()),
        Rung("block_of_96").on(block_of_96).block_sizes(128, 1024),
-       Rung("no_zero_written").on(in_blocks<no_zero_written>).promise(one_atomic_a_block()),
-       Rung("partial_overwritten").on(in_blocks<one_result_early>).promise(one_atomic_a_block()),
-       Rung("shared_too_small").on(shared_too_small).promise(one_atomic_a_block()),
-       Rung("atomic_of_every_thread").on(in_blocks<atomic_of_every_thread>).promise(one_atomic_a_block()),
+       Rung("no_zero_written").on(in_blocks<no_zero_written>).promise(one_atomic_per_block()),
+       Rung("partial_overwritten").on(in_blocks<one_result_early>).promise(one_atomic_per_block()),
+       Rung("shared_too_small").on(shared_too_small).promise(one_atomic_per_block()),
+       Rung("atomic_of_every_thread").on(in_blocks<atomic_of_every_thread>).promise(one_atomic_per_block()),
        Rung("atomic_of_every_element").on(in_blocks<atomic_of_every_element>).promise(steps_by_barriers())});
 }

@@ -121,7 +121,7 @@ __global__ void unrolled_rest_lost(const float* input, float* result, std::size_
 
 __global__ void scalar_loads(const float* input, float* result, std::size_t n) {
   // MUTANT scalar_loads: state=off-technique kind=none diagnosis=none
-  // Right, but 4 bytes a load.
+  // Right, but 4 bytes per load.
   const float sum = shuffle_sum(walk(input, n));
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
@@ -132,7 +132,7 @@ __global__ void one_load_at_a_time(const float* input, float* result, std::size_
   const std::size_t vectors = (n - head) / 4;
   float sum = at.thread < head ? input[at.thread] : 0;
   // MUTANT one_load_at_a_time: state=off-technique kind=none diagnosis=none
-  // Right, and 16 bytes a load, but a thread waits for each before it asks for the next.
+  // Right, and 16 bytes per load, but a thread waits for each before it asks for the next.
   for (std::size_t i = at.thread; i < vectors; i += at.threads) {
     sum += fold(reinterpret_cast<const float4*>(input + head)[i]);
   }
@@ -146,26 +146,21 @@ int main(int argc, char** argv) {
   const auto of = [](const char* name, void (*reduce)(const float*, float*, std::size_t, unsigned)) {
     return Rung(name)
         .on(reduce)
-        .promise(fits_machine())
+        .promise(grid_fits_device())
         .promise(lab::at_most(
             lab::Counter::global_load_requests,
             [](const lab::Size& s) { return s.n / 128.0 + s.blocks * s.warps(); },
-            "16 bytes a load are expected"));
+            "16 bytes per load are expected"));
   };
-  return lab::main(argc, argv,
-                   {of("misaligned_vectors", in_one_wave<misaligned_vectors>),
-                    of("vector_tail_lost", in_one_wave<vector_tail_lost>),
-                    of("vector_past_the_end", in_one_wave<vector_past_the_end>),
-                    of("three_of_four", in_one_wave<three_of_four>),
-                    of("tail_twice", in_one_wave<tail_twice>),
-                    of("vector_index_of_floats", in_one_wave<vector_index_of_floats>),
-                    of("unrolled_rest_lost", in_one_wave<unrolled_rest_lost>),
-                    of("scalar_loads", in_one_wave<scalar_loads>),
-                    of("one_load_at_a_time", in_one_wave<one_load_at_a_time>)
-                        .promise(lab::at_least(
-                            lab::Counter::loads_at_once,
-                            [](const lab::Size& s) {
-                              return s.n / 4.0 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0;
-                            },
-                            "several loads of a thread are to be under way together"))});
+  return lab::main(
+      argc, argv,
+      {of("misaligned_vectors", in_one_wave<misaligned_vectors>),
+       of("vector_tail_lost", in_one_wave<vector_tail_lost>),
+       of("vector_past_the_end", in_one_wave<vector_past_the_end>),
+       of("three_of_four", in_one_wave<three_of_four>), of("tail_twice", in_one_wave<tail_twice>),
+       of("vector_index_of_floats", in_one_wave<vector_index_of_floats>),
+       of("unrolled_rest_lost", in_one_wave<unrolled_rest_lost>),
+       of("scalar_loads", in_one_wave<scalar_loads>),
+       of("one_load_at_a_time", in_one_wave<one_load_at_a_time>)
+           .promise(lab::promised("09_speed_of_light", "one_wave", lab::Counter::loads_at_once))});
 }

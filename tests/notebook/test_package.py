@@ -5,12 +5,13 @@ import stat
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 import support
 
 support.use_python_with("matplotlib", "IPython")
 
-from warpfold import figures, magics, measured, plots, regions  # noqa: E402
+from warpfold import annotated, figures, magics, measured, plots, regions  # noqa: E402
 from warpfold.verdict import CheckFailed, LabError, Verdict  # noqa: E402
 
 TEXT = """int before;
@@ -173,6 +174,24 @@ class Pictures(unittest.TestCase):
         for name, draw in drawn.items():
             self.assertEqual((support.ROOT / "docs" / "figures" / f"{name}.svg").read_text(), draw().svg())
             self.assertGreater(len(str(figures.figure(name))), 40)
+
+
+class Profile(unittest.TestCase):
+    def test_each_column_has_its_name_and_says_what_it_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder).resolve() / "tree.cu"
+            source.write_text("partial[t] = data[t];\n")
+            line = {"file": str(source), "line": 1, "executions": 8, "warp_instructions": 40, "thread_instructions": 640,
+                    "global_load_requests": 8, "global_load_sectors": 32}  # fmt: skip
+            launch = {"kernel": "tree", "grid": [4, 1, 1], "block": [64, 1, 1], "lines": [line],
+                      "counters": {"warp_instructions": 40, "thread_instructions": 640, "blocks": 4}}  # fmt: skip
+            run = SimpleNamespace(rung="tree", result={"state": "pass"}, report={"launches": [launch], "hazards": []})
+            shown = annotated.Annotated([run], [], Path(folder))
+        text, html = str(shown), shown.html()
+        for column in ("instruction share", "executions per warp", "active lanes", "sectors per request"):
+            self.assertIn(column, text)
+            self.assertRegex(html, rf'<th scope="col" title="[^"]+">{column}</th>')
+        self.assertRegex(text, r"(?m)^ +100% +1 +50% +4 +1  partial\[t\] = data\[t\];$")
 
 
 if __name__ == "__main__":

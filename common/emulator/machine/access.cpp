@@ -252,32 +252,32 @@ ptx::Space resolve_generic(const Warp& warp, Request& request) {
 }
 
 void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width) {
-  Tally& tally = warp.tallies[op->index];
+  OperationCounters& counters = warp.counters[op->index];
   auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
-  ++tally.requests;
-  tally.lanes += lanes;
-  tally.bytes += lanes * width;
+  ++counters.requests;
+  counters.lanes += lanes;
+  counters.bytes += lanes * width;
   if (request.even && request.stride == width && warp.mask == all_lanes) {
-    tally.sectors += contiguous_sectors(request.first, warp_lanes * width);
+    counters.sectors += contiguous_sectors(request.first, warp_lanes * width);
   } else if (request.even) {
-    tally.sectors +=
+    counters.sectors +=
         remembered(warp.worker->sector_patterns, request, warp.mask, width, [&](Pattern& pattern) {
           pattern.count = static_cast<std::uint16_t>(sectors(request.address, warp.mask, width));
         }).count;
   } else {
-    tally.sectors += sectors(request.address, warp.mask, width);
+    counters.sectors += sectors(request.address, warp.mask, width);
   }
 }
 
 void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width) {
-  Tally& tally = warp.tallies[op->index];
+  OperationCounters& counters = warp.counters[op->index];
   auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
-  ++tally.requests;
-  tally.lanes += lanes;
-  tally.bytes += lanes * width;
+  ++counters.requests;
+  counters.lanes += lanes;
+  counters.bytes += lanes * width;
   if (request.even && request.stride == width && width == bank_bytes) {
-    ++tally.wavefronts;
-    ++tally.ideal_wavefronts;
+    ++counters.wavefronts;
+    ++counters.ideal_wavefronts;
   } else if (request.even) {
     const Pattern& known =
         remembered(warp.worker->bank_patterns, request, warp.mask, width, [&](Pattern& pattern) {
@@ -285,12 +285,12 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
           pattern.count = static_cast<std::uint16_t>(cost.count);
           pattern.ideal = static_cast<std::uint16_t>(cost.ideal);
         });
-    tally.wavefronts += known.count;
-    tally.ideal_wavefronts += known.ideal;
+    counters.wavefronts += known.count;
+    counters.ideal_wavefronts += known.ideal;
   } else {
     Wavefronts cost = wavefronts(request.address, warp.mask, width);
-    tally.wavefronts += cost.count;
-    tally.ideal_wavefronts += cost.ideal;
+    counters.wavefronts += cost.count;
+    counters.ideal_wavefronts += cost.ideal;
   }
 }
 

@@ -16,7 +16,7 @@ struct Request {
 };
 
 // Reads the base registers (`a`, 4 or 8 bytes wide), adds the offset, and looks for an even stride.
-// Operation::e is the access's width, bytes a lane.
+// Operation::e is the width of the access, in bytes per lane.
 void read_addresses(Warp& warp, const Operation* op, Request& request);
 
 // A bad access stops the launch, unless a watcher is there to hear of it: then the launch goes on, reads give
@@ -66,12 +66,12 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
                      .value_stride = value_stride});
 }
 
-// The space that all active lanes' generic addresses lie in; `generic` if they differ. Addresses of shared
-// and local memory are made offsets.
+// The space that the generic addresses of all active lanes lie in; `generic` if they differ. Addresses of
+// shared and local memory become offsets.
 ptx::Space resolve_generic(const Warp& warp, Request& request);
 
-// Spinning on memory uses up a time slice sooner than computing does; soonest on memory that other blocks write,
-// which may not have run yet.
+// Spinning on memory uses up a time slice sooner than computing does, and soonest on memory that other blocks
+// write: they may not have run yet.
 constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
 inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
   warp.slice = warp.slice > cost ? warp.slice - cost : 1;
@@ -84,8 +84,8 @@ inline void each_active(const Warp& warp, Visit visit) {
     visit(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
-// Space, order and scope that the modifiers of a memory instruction give; refuses those that the machine does
-// not have.
+// The space, order and scope that a memory instruction's modifiers give. Refuses modifiers that the machine
+// does not support.
 struct MemoryForm {
   ptx::Space space = ptx::Space::generic;
   MemoryOrder order = MemoryOrder::weak;

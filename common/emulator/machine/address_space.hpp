@@ -1,5 +1,5 @@
-// Device memory. It is host memory in one reserved range, so that a device pointer can be read by the host's
-// own instructions and an address alone tells whether it belongs to the device.
+// Device memory. It is host memory in one reserved range, so that the host's own instructions can read
+// through a device pointer, and an address alone shows whether it belongs to the device.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ enum class MemoryKind : std::uint8_t { device, managed, pinned, registered, vari
 
 struct Allocation {
   std::uint64_t begin = 0; // device address of the first byte
-  std::uint64_t size = 0;  // bytes the program asked for; what lies between is guard zone
+  std::uint64_t size = 0;  // bytes the program asked for; what lies between allocations is a guard zone
   MemoryKind kind{};
   bool live = true;         // false once freed; kept, so that a use after free can be named
   std::string label;        // a variable's name, or "allocation 3 (1024 bytes)"
@@ -25,9 +25,9 @@ struct Allocation {
   std::uint64_t end() const { return begin + size; }
 };
 
-// Allocations never touch: at least `guard_bytes` that belong to nobody lie between any two, and freed
-// addresses are handed out again only after `quarantine_bytes` of later frees. Safe to call from several
-// threads.
+// Allocations never touch: at least `guard_bytes` that belong to none lie between any two, and a freed
+// address is handed out again only once many more bytes have been freed (`quarantine_bytes`). Safe to call
+// from several threads.
 class AddressSpace {
 public:
   static constexpr std::uint64_t alignment = 256; // as cudaMalloc promises
@@ -50,8 +50,8 @@ public:
   void name(const void* begin, const std::string& name);
 
   std::optional<Allocation> find(std::uint64_t address) const; // the live allocation that holds the address
-  // The addresses around one that no live allocation holds of which that is true as well, [begin, end). It
-  // holds until changes() differs.
+  // The gap between live allocations that an address in none of them lies in, as [begin, end). It stays one
+  // until changes() differs.
   std::pair<std::uint64_t, std::uint64_t> hole_around(std::uint64_t address) const;
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   std::optional<Allocation>

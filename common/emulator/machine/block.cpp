@@ -14,8 +14,8 @@ std::string lanes_in_words(std::uint32_t mask) {
   if (std::popcount(mask) == last - first + 1) return fmt::format("lanes {}-{}", first, last);
   std::string text = "lanes ";
   int shown = 0;
-  for (std::uint32_t rest = mask; rest && shown < 3; rest &= rest - 1, ++shown)
-    text += fmt::format("{}{}", shown ? ", " : "", std::countr_zero(rest));
+  for (std::uint32_t remaining = mask; remaining && shown < 3; remaining &= remaining - 1, ++shown)
+    text += fmt::format("{}{}", shown ? ", " : "", std::countr_zero(remaining));
   if (std::popcount(mask) > shown) text += fmt::format(" and {} more", std::popcount(mask) - shown);
   return text;
 }
@@ -25,7 +25,7 @@ std::string place(const SourceLine& at) {
   return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
 }
 
-// Where the warps of a block stand, one line a place.
+// Where the warps of a block stand, one line per place.
 std::string standing(const Block& block) {
   const Code& code = block.worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
@@ -42,15 +42,15 @@ std::string standing(const Block& block) {
       known->second += "; ...";
   };
   for (const Warp& warp : block.warps) {
-    for (const Path& path : warp.paths) {
+    for (const DivergentPath& path : warp.paths) {
       const Operation* at = path.next;
       const char* doing = "running";
-      if (path.state == Path::State::at_barrier) --at, doing = "waits at a barrier";
-      if (path.state == Path::State::at_rendezvous) doing = "waits for the lanes of its mask";
+      if (path.state == DivergentPath::State::at_barrier) --at, doing = "waits at a barrier";
+      if (path.state == DivergentPath::State::at_rendezvous) doing = "waits for the lanes of its mask";
       add(warp, at, path.mask, doing);
     }
-    for (const Meeting& meeting : warp.meetings)
-      if (meeting.at && meeting.arrived) add(warp, meeting.at, meeting.arrived, "waits for diverged lanes");
+    for (const ReconvergencePoint& point : warp.reconvergence_points)
+      if (point.at && point.arrived) add(warp, point.at, point.arrived, "waits for diverged lanes");
   }
   std::string text;
   for (const auto& [where, who] : places) text += fmt::format("\n    {}: {}", where, who);
@@ -81,7 +81,7 @@ Block::Block(Worker& owner) : worker(owner) {
     warp.index = static_cast<std::uint32_t>(i);
     warp.block = this;
     warp.worker = &worker;
-    warp.tallies = worker.tallies.data();
+    warp.counters = worker.counters.data();
     warp.watched = grid.watcher != nullptr;
     warp.kernel_frame = first_frame + i * frame.bytes;
     warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
@@ -98,6 +98,7 @@ void Block::start(std::uint64_t linear) {
         static_cast<std::uint32_t>(linear / grid.shape.grid.x / grid.shape.grid.y)};
   alive = threads;
   steps = 0;
+  stepped_aside = false;
   for (Barrier& barrier : barriers) barrier = {};
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
@@ -125,7 +126,7 @@ void Block::arrive(const Warp& warp, const Operation* op, unsigned number, std::
   Barrier& barrier = barriers[number];
   Watcher* watcher = worker.grid.watcher;
   if (watcher && expected == 0) {
-    if (warp.mask != warp.alive && !warp.parted)
+    if (warp.mask != warp.alive && !warp.kept_apart)
       watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
     if (barrier.first && barrier.first != op)
       watcher->notice(warp, *op, Notice::barrier_mismatch, warp.mask, barrier.first);
@@ -155,19 +156,20 @@ void Block::check(unsigned number) {
   bool whole_block = barrier.expected == 0 || barrier.expected >= threads;
   if (barrier.waiting)
     for (Warp& warp : warps)
-      for (Path& path : warp.paths)
-        if (path.state == Path::State::at_barrier && path.barrier == number) path.state = Path::State::ready;
+      for (DivergentPath& path : warp.paths)
+        if (path.state == DivergentPath::State::at_barrier && path.barrier == number)
+          path.state = DivergentPath::State::ready;
   barrier = next;
-  ++worker.tallies[op->index].requests; // once a block, not once a warp
+  ++worker.counters[op->index].requests; // once per block, not once per warp
   if (worker.grid.watcher) worker.grid.watcher->barrier(*this, *op, number, whole_block);
 }
 
 void Block::stop_stuck() const {
   Fault fault{.kind = Fault::Kind::barrier, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
-    for (const Path& path : warp.paths)
+    for (const DivergentPath& path : warp.paths)
       if (fault.where.file.empty() && path.next) {
-        bool rendezvous = path.state == Path::State::at_rendezvous;
+        bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
         if (rendezvous) fault.kind = Fault::Kind::warp_mask;
         fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
       }
@@ -178,15 +180,20 @@ void Block::stop_stuck() const {
 }
 
 void Block::stop_endless() const {
-  Fault fault{.kind = Fault::Kind::endless, .where = {}, .other = {}, .message = {}};
+  stop_early(Fault::Kind::endless,
+             fmt::format("has executed {} warp instructions without coming to its end (the limit is set by "
+                         "WARPFOLD_STEP_LIMIT)",
+                         steps));
+}
+
+void Block::stop_early(Fault::Kind kind, const std::string& why) const {
+  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
   for (const Warp& warp : warps)
-    for (const Path& path : warp.paths)
-      if (fault.where.line == 0 && path.state == Path::State::ready)
+    for (const DivergentPath& path : warp.paths)
+      if (fault.where.line == 0 && path.state == DivergentPath::State::ready)
         fault.where = worker.grid.code.line_of(*path.next);
   fault.message =
-      fmt::format("block ({}, {}, {}) has executed {} warp instructions without coming to its end (the "
-                  "limit is set by WARPFOLD_STEP_LIMIT). Its threads stand at{}",
-                  id.x, id.y, id.z, steps, standing(*this));
+      fmt::format("block ({}, {}, {}) {}. Its threads stand at{}", id.x, id.y, id.z, why, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 

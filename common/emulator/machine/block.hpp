@@ -35,9 +35,13 @@ struct Grid {
   AddressSpace& memory;
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
+  std::chrono::steady_clock::time_point begin, deadline;
+  const std::atomic<bool>* interrupt = nullptr;
   unsigned workers = 1;
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
+  // Turns in a row, of any block, that did nothing but look again at what others may write.
+  std::atomic<std::uint64_t> turns_spun = 0;
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`
@@ -65,22 +69,25 @@ struct Block {
   Dim3 id{0, 0, 0};
   std::uint64_t linear_id = 0;
   std::uint32_t threads = 0, alive = 0;
-  std::uint64_t steps = 0; // warp instructions so far, updated once a slice
+  std::uint64_t steps = 0; // warp instructions so far, updated once per slice; a first slice is not counted
+  bool stepped_aside = false; // it has had a turn before this one
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
-  std::shared_ptr<void> notes; // what a watcher keeps with the block
+  mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block leaves it alone
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);
   Progress run(); // every warp once, until it waits or its slice is over
-  // A path of `warp` is at a barrier that `expected` threads must reach (0: all).
+  // A divergent path of `warp` is at a barrier that `expected` threads must reach (0: all).
   void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving,
               std::uint32_t expected, std::uint32_t true_predicates, bool waits);
   void left(std::uint32_t threads_leaving); // these will never reach a barrier
   [[noreturn]] void stop_stuck() const;
-  [[noreturn]] void stop_endless() const;
+  [[noreturn]] void stop_endless() const; // by the limit of steps
+  // By a limit of time, or from outside: `why` completes "block (0, 0, 0) ".
+  [[noreturn]] void stop_early(Fault::Kind kind, const std::string& why) const;
   Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
 private:
@@ -93,14 +100,14 @@ struct KnownRange {
   std::uint64_t last = 0; // address that it loaded from
 };
 
-// Where no allocation was when an operation last went astray. A loop that wanders off would ask again and
-// again, and all workers at one door.
+// Where no allocation was when an operation last accessed memory out of bounds. A loop that runs away would
+// look this up again and again, and every worker would wait for the same lock.
 struct KnownHole {
   std::uint64_t begin = 1, end = 0;
   std::uint64_t changes = 0; // AddressSpace::changes() at that time
 };
 
-// Requests whose addresses are evenly spaced come again and again with the same pattern: what they cost is
+// Requests with evenly spaced addresses come again and again in the same pattern; what each pattern costs is
 // remembered.
 struct Pattern {
   std::uint64_t stride = 0;
@@ -111,15 +118,15 @@ struct Pattern {
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
-  std::vector<Tally> tallies;          // by operation
-  std::vector<KnownRange> ranges;      // by operation
+  std::vector<OperationCounters> counters; // by operation
+  std::vector<KnownRange> ranges;          // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
-  std::uint32_t local_stride = 0; // bytes of local memory a lane
+  std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
-  // Where accesses end up that must not happen: zeros, as long as the widest access.
+  // Where accesses go that must not happen: zeros, as long as the widest access.
   std::byte* nowhere() {
     return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_));
   }
@@ -134,15 +141,17 @@ private:
   enum class Turn : std::uint8_t {
     done, // the block came to its end
     over, // it has run for long
-    spun, // it looks again and again at what others may write
+    spun, // it keeps looking at memory that others may write
   };
   Turn run_turn(Block& block);
+  void stop_if_out_of_time(const Block& block) const;
+  void stop_if_grid_barrier_waits_for_ever(const Block& block) const;
 };
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                        std::uint32_t lanes = 0);
-// The same, but where a watcher looks on it is told, and the launch goes on.
+// The same, but a watcher, where there is one, is told instead, and the launch goes on.
 void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                    std::uint32_t lanes);
 

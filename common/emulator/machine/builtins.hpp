@@ -1,5 +1,5 @@
-// Functions that a kernel may call though no PTX defines them: printf, malloc, free, assert (CUDA Programming
-// Guide, "Formatted Output", "Dynamic Global Memory Allocation", "Assertion").
+// Functions that a kernel may call although no PTX defines them: printf, malloc, free, assert (CUDA
+// Programming Guide, "Formatted Output", "Dynamic Global Memory Allocation", "Assertion").
 #pragma once
 
 #include "decoder.hpp"
@@ -7,7 +7,7 @@
 namespace warpfold::machine {
 
 // Emits a call of the builtin `name`; `slots` lists its arguments and results as Warp::call reads them.
-// Refuses a name that is none.
+// Refuses any other name.
 void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name, std::uint32_t slots);
 
 } // namespace warpfold::machine

@@ -1,7 +1,7 @@
-// A decoded kernel: one flat array of operations, each a handler and the places of its operands. Nothing in
-// it is looked up by name while it runs.
+// A decoded kernel: one flat array of operations, each with a handler and the places of its operands. Nothing
+// is looked up by name while it runs.
 //
-// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit a lane).
+// A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit per lane).
 // Constants and special registers are rows too, filled before the block starts, so that a handler never asks
 // what kind of operand it was given. Rows are named by their offset in the frame of the function that runs.
 #pragma once
@@ -23,12 +23,12 @@ using Handler = const Operation* (*)(Warp&, const Operation*);
 
 struct alignas(64) Operation {
   Handler run = nullptr;
-  Handler guarded = nullptr;         // set: `run` is the guard, and this is what it protects
-  const Operation* target = nullptr; // branches: where to; where diverged lanes meet: `meeting`
-  const Operation* meeting = nullptr;
+  Handler guarded = nullptr;                // set: `run` is the guard, and this is what it protects
+  const Operation* target = nullptr;        // branches: where to
+  const Operation* reconvergence = nullptr; // and where lanes that it made diverge come together again
   std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
   std::int64_t immediate = 0;               // address offset, or what the handler says
-  std::uint32_t index = 0;                  // its own place in Code::operations, and of its tally
+  std::uint32_t index = 0;                  // its own place in Code::operations, and of its counters
   std::uint32_t location = 0;               // index into ptx::Module::locations
   std::uint32_t guard = 0;                  // row of the guarding predicate
   bool guard_negated = false;
@@ -53,7 +53,7 @@ enum class MemoryScope : std::uint8_t { block, cluster, device, system };
 
 struct Constant {
   std::uint32_t row = 0;
-  std::uint8_t width = 0;     // 2, 4, 8 or 16 bytes a lane; 0: a predicate
+  std::uint8_t width = 0;     // 2, 4, 8 or 16 bytes per lane; 0: a predicate
   bool local_address = false; // `bits` is an offset in the function's local memory
   std::uint64_t bits = 0, high_bits = 0;
 };
@@ -68,12 +68,12 @@ struct SpecialRow {
 struct Frame {
   const Operation* entry = nullptr;
   std::uint32_t bytes = 0;
-  std::uint32_t local_bytes = 0; // local memory a lane
+  std::uint32_t local_bytes = 0; // local memory per lane
   std::vector<Constant> constants;
   std::vector<SpecialRow> specials;
   struct Slot {
     std::uint32_t row = 0, width = 0;
-  }; // `width` bytes a lane, side by side
+  }; // `width` bytes per lane, side by side
   std::vector<Slot> parameters, results;
   std::uint32_t function = 0; // index into ptx::Module::functions
 };
@@ -82,10 +82,10 @@ struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<Operation> operations;
-  // For each operation, the one that heads its basic block and counts how often the block was entered; an
-  // operation that the PTX does not have (a head) is its own. Operations of one block follow their head.
-  std::vector<std::uint32_t> head_of;
-  std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for heads and the like
+  // For each operation, the leader of its basic block, which counts how often the block was entered; an
+  // operation that the PTX does not have (a leader) is its own. Operations of one block follow their leader.
+  std::vector<std::uint32_t> leader_of;
+  std::vector<std::uint8_t> is_instruction;    // 1 for what stands in the PTX, 0 for leaders and the like
   std::vector<std::uint8_t> begins_wait;       // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first

@@ -85,7 +85,7 @@ void Decoder::place_function_variables(const ptx::Function& function) {
     local += variable.size;
   }
   if (local > Limits::local_per_thread)
-    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory a thread; the limit is {}",
+    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory per thread; the limit is {}",
                                          function.name, local, Limits::local_per_thread));
   code_.frames[frame_].local_bytes = static_cast<std::uint32_t>((local + 15) / 16 * 16);
 }
@@ -119,7 +119,7 @@ void Decoder::decode_function(std::uint32_t index) {
 
   blocks_ = ptx::basic_blocks(function);
   block_of_.assign(function.body.size() + 1, none);
-  block_heads_.assign(blocks_.size() + 1, none);
+  block_leaders_.assign(blocks_.size() + 1, none);
   for (std::uint32_t b = 0; b < blocks_.size(); ++b)
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
   begins_wait_ = ptx::load_waits(function, blocks_);
@@ -128,25 +128,24 @@ void Decoder::decode_function(std::uint32_t index) {
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
     if (blocks_[block_].begin < function.body.size())
       location_ = function.body[blocks_[block_].begin].location;
-    block_heads_[block_] = static_cast<std::uint32_t>(code_.operations.size());
+    block_leaders_[block_] = static_cast<std::uint32_t>(code_.operations.size());
     begin_block();
-    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i)
-      decode_instruction(i);
+    for (std::uint32_t i = blocks_[block_].begin; i < blocks_[block_].end; ++i) decode_instruction(i);
   }
-  block_heads_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
+  block_leaders_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
   block_of_[function.body.size()] = static_cast<std::uint32_t>(blocks_.size());
   begin_block(); // where control goes that falls off the end, and labels that stand there
   emit(leave_function);
   for (const Fix& fix : local_fixes_)
-    fixes_.push_back({fix.operation, fix.is_target, block_heads_[block_of_[fix.place]]});
+    fixes_.push_back({fix.operation, fix.is_target, block_leaders_[block_of_[fix.place]]});
   for (auto [list_index, instruction] : table_fixes_)
-    code_.lists[list_index] = block_heads_[block_of_[instruction]];
+    code_.lists[list_index] = block_leaders_[block_of_[instruction]];
   frame.bytes = allocate(0, row_alignment);
 }
 
 void Decoder::begin_block() {
-  head_ = static_cast<std::uint32_t>(code_.operations.size());
-  emit(head);
+  leader_ = static_cast<std::uint32_t>(code_.operations.size());
+  emit(lead_block);
 }
 
 void Decoder::decode_instruction(std::uint32_t index) {
@@ -167,7 +166,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     opcode->decode(*this, instruction);
   } catch (const NotSupported& reason) {
     code_.operations.resize(body);
-    code_.head_of.resize(body);
+    code_.leader_of.resize(body);
     code_.is_instruction.resize(body);
     code_.begins_wait.resize(body);
     code_.names.resize(body);
@@ -178,7 +177,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     code_.is_instruction[body] = 1;
     code_.begins_wait[body] = begins_wait_[index];
     for (std::size_t i = body; i < code_.operations.size(); ++i)
-      if (code_.head_of[i] != i) code_.names[i] = instruction.name();
+      if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
   }
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
@@ -201,14 +200,14 @@ void Decoder::decode_instruction(std::uint32_t index) {
 void Decoder::link() {
   Operation* base = code_.operations.data();
   for (const Fix& fix : fixes_)
-    (fix.is_target ? base[fix.operation].target : base[fix.operation].meeting) = base + fix.place;
+    (fix.is_target ? base[fix.operation].target : base[fix.operation].reconvergence) = base + fix.place;
   for (std::size_t i = 0; i < code_.frames.size(); ++i) code_.frames[i].entry = base + frame_entries_[i];
 }
 
 Operation& Decoder::emit(Handler run) {
   auto index = static_cast<std::uint32_t>(code_.operations.size());
   Operation& op = code_.operations.emplace_back();
-  code_.head_of.push_back(head_);
+  code_.leader_of.push_back(leader_);
   code_.is_instruction.push_back(0);
   code_.begins_wait.push_back(0);
   code_.names.emplace_back();
@@ -243,13 +242,13 @@ void Decoder::set_target(Operation& op, std::uint32_t instruction) {
   local_fixes_.push_back({op.index, true, instruction});
 }
 
-void Decoder::set_meeting(Operation& op) {
+void Decoder::set_reconvergence(Operation& op) {
   std::uint32_t dominator = blocks_[block_].post_dominator;
   if (dominator == ptx::BasicBlock::none) return;
   local_fixes_.push_back({op.index, false, blocks_[dominator].begin});
 }
 
-void Decoder::meet_after(std::uint32_t operation) {
+void Decoder::reconverge_after(std::uint32_t operation) {
   fixes_.push_back({operation, false, static_cast<std::uint32_t>(code_.operations.size())});
   begin_block();
 }

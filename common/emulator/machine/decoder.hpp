@@ -65,7 +65,7 @@ using s64 = std::int64_t;
 
 // Rows begin at multiples of a cache line.
 inline constexpr std::uint32_t row_alignment = 64;
-// Bytes a lane of a register; 8-bit values are held in 16. 0 for a predicate, which is a bit.
+// Bytes per lane of a register; 8-bit values are held in 16 bits. 0 for a predicate, which is a bit.
 inline unsigned register_width(ptx::Type type) {
   return type == ptx::Type::pred ? 0 : std::max<unsigned>(2, static_cast<unsigned>(ptx::size_of(type)));
 }
@@ -111,8 +111,8 @@ public:
 
   // Places are known by instruction; they become pointers when all is decoded.
   void set_target(Operation& op, std::uint32_t instruction);
-  void set_meeting(Operation& op);          // the current block's post-dominator
-  void meet_after(std::uint32_t operation); // lanes that it parts meet in what comes next
+  void set_reconvergence(Operation& op);          // at the current block's post-dominator
+  void reconverge_after(std::uint32_t operation); // at what comes next
   void set_jump_table(Operation& op, std::span<const std::uint32_t> instructions);
   Frame::Slot slot(const ptx::Operand& operand); // an argument or result of a call
 
@@ -127,7 +127,7 @@ private:
   // A pointer of an operation that is set when all operations have their final place.
   struct Fix {
     std::uint32_t operation = 0;
-    bool is_target = false;  // else: the meeting
+    bool is_target = false;  // else: `reconvergence`
     std::uint32_t place = 0; // an operation's index
   };
 
@@ -139,15 +139,15 @@ private:
 
   // Of the function that is being decoded.
   const ptx::Function* function_ = nullptr;
-  std::uint32_t frame_ = 0, frame_bytes_ = 0, head_ = 0, location_ = 0, block_ = 0;
+  std::uint32_t frame_ = 0, frame_bytes_ = 0, leader_ = 0, location_ = 0, block_ = 0;
   std::unordered_map<std::uint32_t, std::uint32_t> register_rows_, variable_rows_;
   std::map<std::tuple<std::uint64_t, unsigned, bool>, std::uint32_t> constant_rows_;
   std::map<std::pair<ptx::Special, std::uint8_t>, std::uint32_t> special_rows_;
   std::vector<std::uint64_t> variable_offsets_; // of .local and .shared variables of the body
   std::vector<ptx::BasicBlock> blocks_;
-  std::vector<std::uint32_t> block_of_, block_heads_; // by instruction; by block: an operation's index
-  std::vector<std::uint8_t> begins_wait_;             // by instruction
-  std::vector<Fix> local_fixes_;                      // `place` is an instruction
+  std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
+  std::vector<std::uint8_t> begins_wait_;               // by instruction
+  std::vector<Fix> local_fixes_;                        // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 
   std::uint32_t allocate(std::uint32_t bytes, std::uint32_t alignment);
@@ -162,7 +162,7 @@ private:
 };
 
 // Handlers that several families use.
-const Operation* head(Warp& warp, const Operation* op);           // control.cpp: begins a basic block
+const Operation* lead_block(Warp& warp, const Operation* op);     // control.cpp: begins a basic block
 const Operation* guard(Warp& warp, const Operation* op);          // control.cpp: Guarding::masks
 const Operation* skip_unless(Warp& warp, const Operation* op);    // control.cpp: Guarding::skips
 const Operation* leave_function(Warp& warp, const Operation* op); // control.cpp: ret, and falling off the end

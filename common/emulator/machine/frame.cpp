@@ -74,8 +74,7 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case ntid:
     return component(shape.block, special.component);
   case nctaid:
-    return component(shape.grid, special.component);
-  case nclusterid:
+  case nclusterid: // a cluster is one block
     return component(shape.grid, special.component);
   case ctaid:
   case clusterid:
@@ -99,9 +98,12 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case aggr_smem_size:
     return grid.code.dynamic_shared_offset + shape.dynamic_shared;
   case reserved_smem_offset_begin:
-  case reserved_smem_offset: return grid.code.static_shared - reserved_shared_bytes;
-  case reserved_smem_offset_end: return grid.code.static_shared;
-  case reserved_smem_offset_cap: return reserved_shared_bytes;
+  case reserved_smem_offset:
+    return grid.code.static_shared - reserved_shared_bytes;
+  case reserved_smem_offset_end:
+    return grid.code.static_shared;
+  case reserved_smem_offset_cap:
+    return reserved_shared_bytes;
   case envreg: // the driver's: the workspace's address, high half first, as cooperative_groups.h reads it
     if (special.component == 1) return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
     return special.component == 2 ? static_cast<std::uint32_t>(shape.grid_workspace) : 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <fmt/format.h>
 #include <functional>
 #include <thread>
 
@@ -72,7 +73,7 @@ std::size_t resident_limit(const Grid& grid) {
   return static_cast<std::size_t>((limit + grid.workers - 1) / grid.workers);
 }
 
-void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
+void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounters>& part) {
   for (std::size_t i = 0; i < part.size(); ++i) {
     sum[i].warps += part[i].warps;
     sum[i].threads += part[i].threads;
@@ -86,29 +87,29 @@ void add(std::vector<Tally>& sum, const std::vector<Tally>& part) {
   }
 }
 
-// Blocks are counted at their head while they run; spread that over their instructions.
-void spread_heads(const Code& code, std::vector<Tally>& tallies) {
-  for (std::size_t i = 0; i < tallies.size(); ++i) {
-    std::size_t head = code.head_of[i];
-    if (head == i) continue;
-    tallies[i].warps = tallies[head].warps;
-    tallies[i].threads = tallies[head].threads;
+// Basic blocks are counted at their leaders while they run; spread that over their instructions.
+void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    std::size_t leader = code.leader_of[i];
+    if (leader == i) continue;
+    counters[i].warps = counters[leader].warps;
+    counters[i].threads = counters[leader].threads;
   }
 }
 
 } // namespace
 
 Worker::Worker(Grid& shared)
-    : grid(shared), tallies(shared.code.operations.size()), ranges(shared.code.operations.size()),
+    : grid(shared), counters(shared.code.operations.size()), ranges(shared.code.operations.size()),
       refusals(shared.code.operations.size()) {
   const Frame& frame = grid.code.frames.front();
-  constexpr std::uint32_t call_stack = 16 * 1024; // bytes a thread, as far as local memory goes
+  constexpr std::uint32_t call_stack = 16 * 1024; // bytes per thread, as far as local memory goes
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
 }
 
 std::uint64_t Worker::instructions() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < tallies.size(); ++i) sum += tallies[grid.code.head_of[i]].warps;
+  for (std::size_t i = 0; i < counters.size(); ++i) sum += counters[grid.code.leader_of[i]].warps;
   return sum;
 }
 
@@ -139,7 +140,12 @@ void Worker::run() {
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
     }
     const Turn turned = run_turn(*block);
+    if (turned == Turn::spun)
+      stop_if_grid_barrier_waits_for_ever(*block);
+    else
+      grid.turns_spun = 0;
     if (turned != Turn::done) {
+      block->stepped_aside = true;
       if (grid.stop) return;
       // With nothing else to do it would only count how often it looks while another worker gets on.
       if (turned == Turn::spun && resident.empty() && grid.next_block >= grid.block_count())
@@ -155,7 +161,8 @@ void Worker::run() {
 
 Worker::Turn Worker::run_turn(Block& block) {
   constexpr unsigned rounds_between_counts = 1024, slices_a_turn = 8;
-  std::uint64_t before = 0; // counted only once a block has shown that it may run for long
+  // Counted only once a block has shown that it may run for long.
+  std::uint64_t before = block.stepped_aside ? instructions() : 0;
   unsigned slices = 0;
   for (unsigned round = 1;; ++round) {
     Block::Progress progress = block.run();
@@ -173,9 +180,32 @@ Worker::Turn Worker::run_turn(Block& block) {
     if (before != 0) block.steps += now - before;
     before = now;
     if (block.steps > grid.step_limit) block.stop_endless();
+    stop_if_out_of_time(block);
     if (spun) return Turn::spun;
     if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return Turn::over;
   }
+}
+
+void Worker::stop_if_out_of_time(const Block& block) const {
+  using namespace std::chrono;
+  if (grid.interrupt && *grid.interrupt)
+    block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
+  if (steady_clock::now() < grid.deadline) return;
+  block.stop_early(Fault::Kind::endless,
+                   fmt::format("has not come to its end after {:.3g} s", // of the launch, whoever used them
+                               duration<double>(steady_clock::now() - grid.begin).count()));
+}
+
+// A barrier of the whole grid that some blocks never reach: those that did look for the others for ever.
+void Worker::stop_if_grid_barrier_waits_for_ever(const Block& block) const {
+  constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to get to a barrier
+  if (!grid.shape.cooperative || grid.blocks_done == 0 || ++grid.turns_spun < turns_per_worker * grid.workers)
+    return;
+  block.stop_early(
+      Fault::Kind::barrier,
+      fmt::format("waits for all {} blocks of the grid, {} of which have ended without coming to where it "
+                  "waits",
+                  grid.block_count(), grid.blocks_done.load()));
 }
 
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
@@ -184,12 +214,17 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   const Code& code = kernel.code();
   unsigned workers = options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count()));
+  const auto now = std::chrono::steady_clock::now();
   Grid grid{.code = code,
             .shape = shape,
             .parameters = parameters,
             .memory = kernel.program().memory(),
             .watcher = options.watcher,
             .step_limit = options.step_limit ? options.step_limit : default_step_limit,
+            .begin = now,
+            .deadline = options.time_limit.count() ? now + options.time_limit
+                                                   : std::chrono::steady_clock::time_point::max(),
+            .interrupt = options.interrupt,
             .workers = workers,
             .id = ++grids,
             .mutex = {},
@@ -197,7 +232,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   LaunchRecord record{.kernel = kernel.name(),
                       .shape = shape,
                       .source = &kernel,
-                      .tallies = std::vector<Tally>(code.operations.size()),
+                      .counters = std::vector<OperationCounters>(code.operations.size()),
                       .blocks = 0,
                       .fault = {}};
   if (grid.watcher) grid.watcher->launch_begin(grid);
@@ -211,13 +246,13 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
       grid.stop = true;
     }
     std::lock_guard lock(grid.mutex);
-    add(record.tallies, worker.tallies);
+    add(record.counters, worker.counters);
   };
   if (workers <= 1)
     work();
   else
     pool().run(workers - 1, work);
-  spread_heads(code, record.tallies);
+  spread_heads(code, record.counters);
   record.blocks = grid.blocks_done;
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);

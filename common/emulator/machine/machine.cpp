@@ -115,8 +115,8 @@ Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), f
   bool limited = source.required_threads[0] || source.max_threads[0];
   attributes_.max_threads_per_block = static_cast<std::uint32_t>(
       limited ? std::min<std::uint64_t>(threads, Limits::threads_per_block) : Limits::threads_per_block);
-  // How many registers a thread takes is decided when machine code is made of PTX, which nobody does here: a
-  // nominal figure that lets 1024 threads run.
+  // The number of registers is decided when PTX becomes machine code, which does not happen here: this is a
+  // nominal figure with which 1024 threads can run.
   constexpr std::uint32_t nominal_registers = 32;
   attributes_.registers = nominal_registers;
   for (const ptx::Variable& variable : program.module().variables)

@@ -1,11 +1,13 @@
 // The machine, as the runtime sees it: load a PTX module, launch its kernels.
 //
-//   ptx::Module --Program--> Kernel (decoded at first launch) --launch--> LaunchRecord (tallies, or a fault)
+//   ptx::Module --Program--> Kernel (decoded at first launch) --launch--> LaunchRecord (counters, or a fault)
 #pragma once
 
 #include "address_space.hpp"
 #include "ptx/module.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +53,7 @@ struct Fault {
     barrier,
     warp_mask,
     endless,
+    interrupted,
     unsupported,
     stack_overflow,
     invalid_instruction,
@@ -67,7 +70,7 @@ std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel);
 
 struct KernelAttributes {
   std::uint32_t static_shared = 0, local_per_thread = 0, registers = 0,
-                constant = 0; // bytes; registers a thread
+                constant = 0; // bytes; registers per thread
   std::uint32_t max_threads_per_block = 1024;
 };
 
@@ -127,32 +130,36 @@ struct LaunchShape {
   std::uint32_t dynamic_shared = 0; // bytes
   bool cooperative = false;         // every block resident at the same time
   Dim3 cluster{1, 1, 1};
-  std::uint64_t grid_workspace = 0; // of a cooperative launch: where its blocks meet (%envreg1 and %envreg2)
+  std::uint64_t grid_workspace =
+      0; // of a cooperative launch: where its blocks synchronise (%envreg1 and %envreg2)
 };
 
 struct LaunchOptions {
-  unsigned workers = 0;         // host threads; 0: one a core
-  std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^33)
-  Watcher* watcher = nullptr;   // null: count only
+  unsigned workers = 0;         // host threads; 0: one per core
+  std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
+  std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
+  Watcher* watcher = nullptr;              // null: count only
+  // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.
+  const std::atomic<bool>* interrupt = nullptr;
 };
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the
 // first two.
-struct Tally {
-  std::uint64_t warps = 0, threads = 0;                    // issued: once a warp; lanes active then
+struct OperationCounters {
+  std::uint64_t warps = 0, threads = 0;                    // issued: once per warp; lanes active then
   std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes moved
-  std::uint64_t divergent = 0;                             // branches whose lanes parted
+  std::uint64_t divergent = 0;                             // branches at which lanes diverged
 };
 
 struct LaunchRecord {
   std::string kernel; // mangled name
   LaunchShape shape;
-  const Kernel* source = nullptr; // whose instructions `tallies` follow; outlives the record with its Program
-  std::vector<Tally> tallies;     // by decoded instruction: Code::operations
-  std::uint64_t blocks = 0;       // blocks that ran
-  std::optional<Fault> fault;     // set: the launch stopped there, memory is as it was then
+  const Kernel* source = nullptr; // whose instructions `counters` follow; lives as long as its Program
+  std::vector<OperationCounters> counters; // by decoded instruction: Code::operations
+  std::uint64_t blocks = 0;                // blocks that ran
+  std::optional<Fault> fault;              // set: the launch stopped there, memory is as it was then
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has

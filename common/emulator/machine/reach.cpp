@@ -10,6 +10,7 @@ class Walk {
 public:
   Walk(const ptx::Module& module, std::uint32_t kernel) : module_(module) {
     add_function(kernel);
+    // By index: a visit makes the list longer. NOLINTNEXTLINE(modernize-loop-convert)
     for (std::size_t i = 0; i < result_.functions.size(); ++i) visit(module_.functions[result_.functions[i]]);
   }
   Reach take() { return std::move(result_); }
@@ -37,7 +38,8 @@ private:
     if (auto* symbol = std::get_if<ptx::SymbolOperand>(&operand.value)) visit(symbol->symbol);
     if (auto* special = std::get_if<ptx::SpecialOperand>(&operand.value))
       result_.uses_reserved_shared |= special->name >= ptx::Special::reserved_smem_offset_begin &&
-                                      special->name != ptx::Special::envreg && special->name != ptx::Special::pm;
+                                      special->name != ptx::Special::envreg &&
+                                      special->name != ptx::Special::pm;
     if (auto* address = std::get_if<ptx::AddressOperand>(&operand.value))
       if (auto* base = std::get_if<ptx::Symbol>(&address->base)) visit(*base);
     if (auto* vector = std::get_if<ptx::VectorOperand>(&operand.value))

@@ -13,11 +13,11 @@ struct Reach {
   std::vector<std::uint32_t> shared_variables;         // of the module, sized at compile time
   std::vector<std::uint32_t> dynamic_shared_variables; // `extern __shared__`, sized by the launch
   bool has_calls = false;
-  bool uses_reserved_shared = false;            // reads %reserved_smem_offset_...
+  bool uses_reserved_shared = false; // reads %reserved_smem_offset_...
 };
 
-// Shared memory that the system keeps for itself since sm_80, where cooperative groups of several warps meet. A kernel
-// that asks for it has it behind its own variables.
+// Shared memory that the system keeps for itself since sm_80, in which cooperative groups of several warps
+// synchronise. A kernel that asks for it has it behind its own variables.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;
 
 Reach reach(const ptx::Module& module, std::uint32_t kernel);
@@ -41,7 +41,8 @@ std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Pl
       if (variables[i].space == ptx::Space::shared && !variables[i].is_extern) add(variables[i], function, i);
   }
   constexpr std::uint64_t alignment = 16;
-  if (reached.uses_reserved_shared) bytes = (bytes + alignment - 1) / alignment * alignment + reserved_shared_bytes;
+  if (reached.uses_reserved_shared)
+    bytes = (bytes + alignment - 1) / alignment * alignment + reserved_shared_bytes;
   return static_cast<std::uint32_t>(bytes);
 }
 

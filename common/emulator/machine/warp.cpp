@@ -36,28 +36,28 @@ std::vector<Frame::Slot> listed_slots(const Code& code, std::uint32_t& position)
 void Warp::start(std::uint32_t active, const Operation* entry) {
   alive = active;
   carry = 0;
-  meeting = rendezvous = -1;
-  meeting_at = nullptr;
-  meetings.clear();
+  reconvergence = rendezvous = -1;
+  reconvergence_at = nullptr;
+  reconvergence_points.clear();
   rendezvouses.clear();
   paths.clear();
   paths.push_back({.next = entry, .frame = kernel_frame, .mask = active});
 }
 
-void Warp::load(const Path& path) {
+void Warp::load(const DivergentPath& path) {
   frame = path.frame;
   local_base = path.local_base;
   frame_index = path.frame_index;
   rendezvous = path.rendezvous;
-  set_meeting(path.meeting);
+  set_reconvergence(path.reconvergence);
   set_mask(path.mask);
 }
 
-void Warp::save(const Operation* next, Path::State state) {
+void Warp::save(const Operation* next, DivergentPath::State state) {
   paths.push_back({.next = next,
                    .frame = frame,
                    .mask = mask,
-                   .meeting = meeting,
+                   .reconvergence = reconvergence,
                    .local_base = local_base,
                    .frame_index = frame_index,
                    .state = state,
@@ -66,13 +66,13 @@ void Warp::save(const Operation* next, Path::State state) {
 
 bool Warp::has_ready_path() const {
   return std::any_of(paths.begin(), paths.end(),
-                     [](const Path& path) { return path.state == Path::State::ready; });
+                     [](const DivergentPath& path) { return path.state == DivergentPath::State::ready; });
 }
 
 const Operation* Warp::next_path() {
   for (std::size_t i = paths.size(); i-- > 0;) {
-    if (paths[i].state != Path::State::ready) continue;
-    Path path = paths[i];
+    if (paths[i].state != DivergentPath::State::ready) continue;
+    DivergentPath path = paths[i];
     paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(i));
     load(path);
     return path.next;
@@ -90,63 +90,62 @@ bool Warp::run() {
   return true;
 }
 
-void Warp::set_meeting(std::int32_t index) {
-  meeting = index;
-  meeting_at = index >= 0 && !meetings[static_cast<std::size_t>(index)].is_call()
-                   ? meetings[static_cast<std::size_t>(index)].at
-                   : nullptr;
+void Warp::set_reconvergence(std::int32_t index) {
+  reconvergence = index;
+  reconvergence_at = index >= 0 && !point(index).is_call() ? point(index).at : nullptr;
 }
 
-// A meeting of the lanes that run now, inside the meeting that they are in.
-std::int32_t Warp::new_meeting(const Operation* at) {
-  auto free =
-      std::find_if(meetings.begin(), meetings.end(), [](const Meeting& m) { return m.at == nullptr; });
-  if (free == meetings.end()) free = meetings.emplace(meetings.end());
+// One for the lanes that run now, within the one that they go to already.
+std::int32_t Warp::new_reconvergence_point(const Operation* at) {
+  auto free = std::find_if(reconvergence_points.begin(), reconvergence_points.end(),
+                           [](const ReconvergencePoint& m) { return m.at == nullptr; });
+  if (free == reconvergence_points.end()) free = reconvergence_points.emplace(reconvergence_points.end());
   free->at = at;
   free->expected = mask;
   free->arrived = 0;
-  free->parent = meeting;
+  free->parent = reconvergence;
   free->frame = frame;
   free->local_base = local_base;
   free->frame_index = frame_index;
   free->call = nullptr;
-  return static_cast<std::int32_t>(free - meetings.begin());
+  return static_cast<std::int32_t>(free - reconvergence_points.begin());
 }
 
 const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
-                               const Operation* meeting_place) {
-  if (meeting_place) {
-    // A loop that lanes leave one after the other has one meeting, not one for each lane that leaves.
-    bool same = meeting_at == meeting_place && meetings[static_cast<std::size_t>(meeting)].frame == frame;
-    if (!same) set_meeting(new_meeting(meeting_place));
-    Meeting& here = meetings[static_cast<std::size_t>(meeting)];
-    std::uint32_t rest = mask & ~taken_mask;
-    if (taken == meeting_place) {
+                               const Operation* together_at) {
+  if (together_at) {
+    // A loop that lanes leave one after the other has one reconvergence point, not one for each lane that
+    // leaves.
+    bool same = reconvergence_at == together_at && point(reconvergence).frame == frame;
+    if (!same) set_reconvergence(new_reconvergence_point(together_at));
+    ReconvergencePoint& here = point(reconvergence);
+    std::uint32_t remaining = mask & ~taken_mask;
+    if (taken == together_at) {
       here.arrived |= taken_mask;
-      set_mask(rest);
+      set_mask(remaining);
       return not_taken;
     }
-    if (not_taken == meeting_place) {
-      here.arrived |= rest;
+    if (not_taken == together_at) {
+      here.arrived |= remaining;
       set_mask(taken_mask);
       return taken;
     }
   }
-  std::uint32_t rest = mask & ~taken_mask;
+  std::uint32_t remaining = mask & ~taken_mask;
   set_mask(taken_mask);
-  save(taken, Path::State::ready);
-  set_mask(rest);
+  save(taken, DivergentPath::State::ready);
+  set_mask(remaining);
   return not_taken;
 }
 
 const Operation* Warp::arrive() {
-  Meeting& here = meetings[static_cast<std::size_t>(meeting)];
+  ReconvergencePoint& here = point(reconvergence);
   here.arrived |= mask;
-  return here.arrived == here.expected ? complete(meeting) : next_path();
+  return here.arrived == here.expected ? complete(reconvergence) : next_path();
 }
 
 const Operation* Warp::complete(std::int32_t index) {
-  Meeting& met = meetings[static_cast<std::size_t>(index)];
+  ReconvergencePoint& met = point(index);
   const Operation* next = met.at;
   if (met.is_call()) {
     const Code& code = worker->grid.code;
@@ -164,13 +163,13 @@ const Operation* Warp::complete(std::int32_t index) {
   set_mask(met.arrived);
   met.at = nullptr;
   met.callee_frame.clear();
-  set_meeting(met.parent);
+  set_reconvergence(met.parent);
   return next;
 }
 
 const Operation* Warp::settle(std::int32_t index) {
   while (index >= 0) {
-    Meeting& here = meetings[static_cast<std::size_t>(index)];
+    ReconvergencePoint& here = point(index);
     if (here.expected != 0 && here.arrived == here.expected) return complete(index);
     if (here.expected != 0) break;
     here.at = nullptr;
@@ -181,26 +180,25 @@ const Operation* Warp::settle(std::int32_t index) {
 
 const Operation* Warp::leave(std::uint32_t leaving, const Operation* next) {
   alive &= ~leaving;
-  for (std::int32_t i = meeting; i >= 0; i = meetings[static_cast<std::size_t>(i)].parent)
-    meetings[static_cast<std::size_t>(i)].expected &= ~leaving;
+  for (std::int32_t i = reconvergence; i >= 0; i = point(i).parent) point(i).expected &= ~leaving;
   check_rendezvouses();
   block->left(static_cast<std::uint32_t>(std::popcount(leaving)));
   if (mask & ~leaving) {
     set_mask(mask & ~leaving);
     return next;
   }
-  return settle(meeting);
+  return settle(reconvergence);
 }
 
 const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   const Code& code = worker->grid.code;
   const Frame& callee = code.frames[callee_index];
   std::uint32_t callee_local = local_base + code.frames[frame_index].local_bytes;
-  if (callee_local + callee.local_bytes > worker->local_stride || meetings.size() > 100000)
+  if (callee_local + callee.local_bytes > worker->local_stride || reconvergence_points.size() > 100000)
     stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls",
          mask);
-  std::int32_t index = new_meeting(op + 1);
-  Meeting& back = meetings[static_cast<std::size_t>(index)];
+  std::int32_t index = new_reconvergence_point(op + 1);
+  ReconvergencePoint& back = point(index);
   back.call = op;
   back.callee_index = callee_index;
   back.callee_frame.assign(callee.bytes, std::byte{0});
@@ -212,41 +210,40 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   frame = back.callee_frame.data();
   local_base = callee_local;
   frame_index = callee_index;
-  set_meeting(index);
+  set_reconvergence(index);
   return callee.entry;
 }
 
 const Operation* Warp::return_from_call() {
-  std::int32_t innermost = meeting, index = meeting;
-  for (; !meetings[static_cast<std::size_t>(index)].is_call();
-       index = meetings[static_cast<std::size_t>(index)].parent)
-    meetings[static_cast<std::size_t>(index)].expected &= ~mask;
-  meetings[static_cast<std::size_t>(index)].arrived |= mask;
+  std::int32_t innermost = reconvergence, index = reconvergence;
+  for (; !point(index).is_call(); index = point(index).parent) point(index).expected &= ~mask;
+  point(index).arrived |= mask;
   return settle(innermost);
 }
 
 void Warp::wait_at_barrier(unsigned barrier, const Operation* next) {
-  if (mask == alive) parted = false;
-  save(next, Path::State::at_barrier);
+  if (mask == alive) kept_apart = false;
+  save(next, DivergentPath::State::at_barrier);
   paths.back().barrier = static_cast<std::uint8_t>(barrier);
 }
 
 const Operation* Warp::slice_over(const Operation* next) {
-  save(next, Path::State::ready);
+  save(next, DivergentPath::State::ready);
   std::rotate(paths.begin(), paths.end() - 1, paths.end());
-  if (release_waiting(meeting)) parted = true; // they may hold what this path spins for: a lock, a flag
+  if (release_waiting(reconvergence))
+    kept_apart = true; // they may hold what this path spins for: a lock, a flag
   return nullptr;
 }
 
 bool Warp::release_waiting(std::int32_t index) {
   bool any = false;
-  for (; index >= 0; index = meetings[static_cast<std::size_t>(index)].parent) {
-    Meeting& here = meetings[static_cast<std::size_t>(index)];
+  for (; index >= 0; index = point(index).parent) {
+    ReconvergencePoint& here = point(index);
     if (here.is_call() || here.arrived == 0) continue;
     paths.push_back({.next = here.at,
                      .frame = here.frame,
                      .mask = here.arrived,
-                     .meeting = here.parent,
+                     .reconvergence = here.parent,
                      .local_base = here.local_base,
                      .frame_index = here.frame_index});
     here.expected &= ~here.arrived;
@@ -258,8 +255,8 @@ bool Warp::release_waiting(std::int32_t index) {
 
 bool Warp::release_all_waiting() {
   bool any = false;
-  for (std::size_t i = 0; i < meetings.size(); ++i)
-    if (meetings[i].at) any |= release_waiting(static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < reconvergence_points.size(); ++i)
+    if (reconvergence_points[i].at) any |= release_waiting(static_cast<std::int32_t>(i));
   return any;
 }
 
@@ -286,7 +283,7 @@ bool Warp::gather(const Operation* op, std::uint32_t members, const std::uint64_
   }
   Rendezvous& mine = rendezvouses[static_cast<std::size_t>(rendezvous)];
   if (!mine.complete) {
-    save(op, Path::State::at_rendezvous);
+    save(op, DivergentPath::State::at_rendezvous);
     return false;
   }
   met = &mine;
@@ -304,9 +301,10 @@ void Warp::check_rendezvouses() {
     Rendezvous& open = rendezvouses[i];
     if (open.members == 0 || open.complete || (open.members & alive & ~open.arrived)) continue;
     open.complete = true;
-    for (Path& path : paths)
-      if (path.state == Path::State::at_rendezvous && path.rendezvous == static_cast<std::int32_t>(i))
-        path.state = Path::State::ready;
+    for (DivergentPath& path : paths)
+      if (path.state == DivergentPath::State::at_rendezvous &&
+          path.rendezvous == static_cast<std::int32_t>(i))
+        path.state = DivergentPath::State::ready;
   }
 }
 

@@ -1,11 +1,11 @@
-// A warp: 32 lanes that execute operations together, and what happens when they part.
+// A warp: 32 lanes that execute operations together, and what happens when they diverge.
 //
-// Lanes that stand at the same place form a *path*; a warp without divergence has one. A branch that parts a
-// path notes a *meeting*: the place where its lanes come together again (the immediate post-dominator), and
-// which lanes are expected there. A path that gets there waits; the last one goes on with all of them. Paths
-// take turns: by default one runs until it waits (which is what a reconvergence stack does), but a path that
-// spins gives way, so that lanes that wait for each other make progress (PTX ISA 9.7.13; "Independent Thread
-// Scheduling").
+// Lanes that stand at the same place form a *divergent path*; a warp without divergence has one. A branch at
+// which a path's lanes diverge notes a *reconvergence point*: the place where they come together again (the
+// immediate post-dominator), and which lanes are expected there. A path that gets there waits; the last one
+// goes on with all of the lanes. Paths take turns: by default one runs until it waits (which is what a
+// reconvergence stack does), but a path that spins gives way, so that lanes that wait for each other make
+// progress (PTX ISA 9.7.13; "Independent Thread Scheduling").
 #pragma once
 
 #include "coalescing.hpp"
@@ -22,26 +22,26 @@ namespace warpfold::machine {
 struct Block;
 struct Worker;
 
-struct Path {
+struct DivergentPath {
   enum class State : std::uint8_t { ready, at_barrier, at_rendezvous };
   const Operation* next = nullptr;
   std::byte* frame = nullptr;
   std::uint32_t mask = 0;
-  std::int32_t meeting = -1;     // index into Warp::meetings
-  std::uint32_t local_base = 0;  // of the running function's local memory
-  std::uint32_t frame_index = 0; // Code::frames
+  std::int32_t reconvergence = -1; // index into Warp::reconvergence_points
+  std::uint32_t local_base = 0;    // of the running function's local memory
+  std::uint32_t frame_index = 0;   // Code::frames
   State state = State::ready;
   std::uint8_t barrier = 0;     // which, while at_barrier
   std::int32_t rendezvous = -1; // which, while at_rendezvous and until its results are collected
 };
 
-struct Meeting {
+struct ReconvergencePoint {
   const Operation* at = nullptr; // null: free
   std::uint32_t expected = 0, arrived = 0;
   std::int32_t parent = -1;
-  std::byte* frame = nullptr; // where the lanes go on: of a call's meeting, the caller's
+  std::byte* frame = nullptr; // where the lanes go on: of a call's reconvergence point, the caller's
   std::uint32_t local_base = 0, frame_index = 0;
-  const Operation* call = nullptr; // set: met by `ret`
+  const Operation* call = nullptr; // set: lanes come here by `ret`
   std::uint32_t callee_index = 0;  // Code::frames
   std::vector<std::byte> callee_frame;
   bool is_call() const { return call != nullptr; }
@@ -61,23 +61,23 @@ struct Warp {
   std::uint32_t mask = 0;
   std::uint32_t slice = 0; // backward branches until others get their turn
   bool spins = false;      // in this slice it has looked at memory that others may write
-  const Operation* meeting_at = nullptr;
-  std::int32_t meeting = -1;
+  const Operation* reconvergence_at = nullptr;
+  std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;
   std::int32_t rendezvous = -1; // its results wait to be collected
-  Tally* tallies = nullptr;
+  OperationCounters* counters = nullptr;
   Worker* worker = nullptr;
-  bool watched = false;                            // a watcher looks on
-  bool parted = false;                             // a time slice's end, not the program, keeps lanes apart
+  bool watched = false;                            // there is a watcher
+  bool kept_apart = false;                         // a time slice's end, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {}; // `mask` spread out: -1 where the lane is active
 
   // Of the warp.
   Block* block = nullptr;
-  std::uint32_t index = 0; // in its block
-  std::uint32_t alive = 0; // lanes that have not left
-  std::uint32_t carry = 0; // the condition-code register, a bit a lane (add.cc)
-  std::vector<Path> paths; // those that do not run
-  std::vector<Meeting> meetings;
+  std::uint32_t index = 0;          // in its block
+  std::uint32_t alive = 0;          // lanes that have not left
+  std::uint32_t carry = 0;          // the condition-code register, one bit per lane (add.cc)
+  std::vector<DivergentPath> paths; // those that do not run
+  std::vector<ReconvergencePoint> reconvergence_points;
   std::vector<Rendezvous> rendezvouses;
   std::byte* kernel_frame = nullptr;
   std::byte* local_memory = nullptr; // 32 x Worker::local_stride bytes
@@ -102,16 +102,16 @@ struct Warp {
 
   // What the handlers of control flow use. Each returns the operation to go on with, or null.
   const Operation* diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
-                           const Operation* meeting_place);
-  const Operation* arrive(); // the running path is at its meeting
+                           const Operation* together_at);
+  const Operation* arrive(); // the running path is at its reconvergence point
   const Operation* leave(std::uint32_t lanes_leaving, const Operation* next); // exit
   const Operation* call(const Operation* op,
                         std::uint32_t callee_index); // goes on after `op` when all are back
   const Operation* return_from_call();
   void wait_at_barrier(unsigned barrier, const Operation* next); // Block::arrive wakes the path
   const Operation* slice_over(const Operation* next);            // a path that has run long gives way
-  // Lanes that wait at a meeting of the path stop waiting. True if there were any.
-  bool release_waiting(std::int32_t meeting_of_path);
+  // Lanes that wait at a reconvergence point of the path stop waiting. True if there were any.
+  bool release_waiting(std::int32_t index);
   bool release_all_waiting();
   // Gathers the members of a .sync operation. True: all are here (`values` of each in `met->values`, if they
   // came by several paths; null if this path has all of them). False: the path waits and the operation runs
@@ -120,14 +120,17 @@ struct Warp {
   void collected(Rendezvous& met);
 
   const Operation* next_path(); // loads a ready path; null if there is none
-  void save(const Operation* next, Path::State state);
+  void save(const Operation* next, DivergentPath::State state);
 
 private:
-  void load(const Path& path);
-  std::int32_t new_meeting(const Operation* at);
-  void set_meeting(std::int32_t index);
+  ReconvergencePoint& point(std::int32_t index) {
+    return reconvergence_points[static_cast<std::size_t>(index)];
+  }
+  void load(const DivergentPath& path);
+  std::int32_t new_reconvergence_point(const Operation* at);
+  void set_reconvergence(std::int32_t index);
   const Operation* complete(std::int32_t index); // all expected lanes are here
-  const Operation* settle(std::int32_t index);   // some lanes are no longer expected: whose turn is it?
+  const Operation* settle(std::int32_t index);   // after some lanes are no longer expected
   void check_rendezvouses();
 };
 

@@ -1,6 +1,6 @@
-// How others look on while a grid runs. A watcher sees warp-level events; it never changes what the kernel
-// does. Calls come from the worker that runs the block: from several threads at once, but for one block never
-// at once.
+// How others look on while a grid runs. A watcher sees events warp by warp and never changes what the kernel
+// does. It is called by the worker that runs the block: by several threads at once, but never at once for the
+// same block.
 #pragma once
 
 #include "code.hpp"
@@ -24,24 +24,24 @@ struct Access {
   MemoryOrder order;
   MemoryScope scope;
   std::uint32_t mask;  // active lanes
-  std::uint32_t width; // bytes a lane
-  const std::uint64_t*
-      addresses; // 32: device addresses, or offsets in the block's shared (lane's local) memory
+  std::uint32_t width; // bytes per lane
+  // 32: device addresses, or offsets in the block's shared (the lane's local) memory.
+  const std::uint64_t* addresses;
   std::uint64_t first = 0;
   bool contiguous = false; // every active lane i's address is `first` + i * width
-  // What a store is about to write, `value_stride` bytes from lane to lane; null where it is not at hand.
+  // What a store is about to write, `value_stride` bytes from lane to lane; null where that is not known.
   const std::byte* values = nullptr;
   std::uint32_t value_stride = 0;
 };
 
-// A plain access to neighbouring elements: lane i's begins at `first` + i * width. In global memory all lanes
-// are active.
+// A plain access to neighbouring elements: lane i's is at `first` + i * width. In global memory all lanes are
+// active.
 struct RowAccess {
   const Warp& warp;
   const Operation& operation;
   ptx::Space space;    // global or shared
   AccessKind kind;     // load or store
-  std::uint32_t width; // bytes a lane
+  std::uint32_t width; // bytes per lane
   std::uint64_t first;
 };
 
@@ -51,7 +51,15 @@ enum class Notice : std::uint8_t {
   names_exited_lane,   // the member mask names lanes that have left
   not_in_member_mask,  // an active lane executes a .sync operation whose mask leaves it out
   divergent_barrier,   // a barrier that only some of the warp's lanes have reached
-  barrier_mismatch,    // warps of one block meet in different barrier instructions
+  barrier_mismatch,    // warps of one block wait at different barrier instructions
+};
+
+// What a watcher keeps with a block: a class of its own, derived from this one.
+struct BlockNotes {
+  BlockNotes() = default;
+  BlockNotes(const BlockNotes&) = delete;
+  BlockNotes& operator=(const BlockNotes&) = delete;
+  virtual ~BlockNotes() = default;
 };
 
 class Watcher {
@@ -62,16 +70,17 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
-  // The short form of access() for what is most common. False: the watcher wants it told by access() after
+  // The short form of access() for the most common case. False: the watcher wants access() to be called after
   // all.
   virtual bool row(const RowAccess&) { return false; }
-  virtual void bad_access(const Warp&, const Operation&, const Fault&) = 0; // which does not happen
+  virtual void bad_access(const Warp&, const Operation&,
+                          const Fault&) = 0; // the access itself does not happen
   virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
-  // The lanes in `members` have met in __syncwarp, which orders their memory accesses.
+  // The lanes in `members` have all reached __syncwarp, which orders their memory accesses.
   virtual void warp_barrier(const Warp&, const Operation&, std::uint32_t members) = 0;
-  // `lanes`: the ones concerned; `other`: a second place, or null.
+  // `lanes`: those concerned; `other`: a second place, or null.
   virtual void notice(const Warp&, const Operation&, Notice, std::uint32_t lanes, const Operation* other) = 0;
 };
 

@@ -48,7 +48,7 @@ private:
         way = way_out_[block];
         break;
       }
-      way_out_[block] = Way::stays; // what a run that bites its own tail comes to
+      way_out_[block] = Way::stays; // where a cycle of blocks ends up
       run.push_back(block);
       const auto& successors = blocks_[block].successors;
       if (successors.empty()) {

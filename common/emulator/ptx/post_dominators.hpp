@@ -1,4 +1,4 @@
-// Where the lanes that a branch parts come together again: the post-dominators behind `basic_blocks`.
+// Where lanes that diverge at a branch come together again: the post-dominators behind `basic_blocks`.
 #pragma once
 
 #include "ptx/control_flow.hpp"

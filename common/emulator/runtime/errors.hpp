@@ -51,7 +51,7 @@ cudaError_t entry(const char* function, Body&& body) noexcept {
   }
 }
 
-// For what the emulator does not do: says so once a function, returns cudaErrorNotSupported.
+// For what the emulator does not do: says so once per function, returns cudaErrorNotSupported.
 cudaError_t not_supported(const char* function, const char* instead = "");
 
 } // namespace warpfold::runtime

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "runtime.hpp"
+#include "signals.hpp"
 #include "streams.hpp"
 
 #include <algorithm>
@@ -103,6 +104,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorAssert;
   case Kind::barrier: // a GPU would wait for ever
   case Kind::endless:
+  case Kind::interrupted:
     return cudaErrorLaunchTimeout;
   case Kind::unsupported:
     return cudaErrorNotSupported;
@@ -178,12 +180,20 @@ std::uint64_t fresh_grid_workspace() {
 
 } // namespace
 
-cudaError_t run(const PreparedLaunch& launch) {
+namespace {
+
+cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
+  options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
+  options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex);
+  if (runtime.options.interrupted) {
+    set_sticky_error(cudaErrorLaunchTimeout);
+    return cudaErrorLaunchTimeout;
+  }
   options.watcher = runtime.watcher();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
@@ -196,6 +206,14 @@ cudaError_t run(const PreparedLaunch& launch) {
   report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
+  return error;
+}
+
+} // namespace
+
+cudaError_t run(const PreparedLaunch& launch) {
+  const cudaError_t error = run_unless_interrupted(launch);
+  stay_if_a_signal_ends_this_process();
   return error;
 }
 

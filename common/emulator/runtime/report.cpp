@@ -90,6 +90,10 @@ int warpfold_emulator_option(const char* name, const char* value) {
   return name && value && set_option(Runtime::get().options, name, value) ? 0 : -1;
 }
 
+void warpfold_emulator_interrupt(void) {
+  Runtime::get().options.interrupted = true;
+}
+
 void warpfold_emulator_input(const void* begin, size_t size) {
   if (warpfold::watch::Checker* checker = Runtime::get().checker()) checker->name_input(begin, size);
 }

@@ -1,5 +1,7 @@
 #include "runtime.hpp"
 
+#include "signals.hpp"
+
 #include "errors.hpp"
 
 #include <algorithm>
@@ -57,10 +59,11 @@ void options_from_environment(Options& options) {
   constexpr struct {
     const char *variable, *name, *expected;
   } variables[] = {
-      {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one a core"},
+      {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one per core"},
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
+      {"WARPFOLD_TIME_LIMIT", "time-limit", "milliseconds per launch, 0 for no limit"},
   };
   for (const auto& [variable, name, expected] : variables)
     if (const char* value = std::getenv(variable); value && !set_option(options, name, value))
@@ -78,6 +81,10 @@ bool set_option(Options& options, const std::string& name, const std::string& va
   }
   if (name == "step-limit" && parse_number(value, number)) {
     options.step_limit = number;
+    return true;
+  }
+  if (name == "time-limit" && parse_number(value, number) && number <= UINT32_MAX) {
+    options.time_limit = number;
     return true;
   }
   return false;
@@ -111,6 +118,7 @@ machine::Watcher* Runtime::watcher() {
 
 Runtime::Runtime() : memory(memory_of_this_host()) {
   options_from_environment(options);
+  report_before_signals_end_this_process(*this);
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
     report_file.set_path(path);
     recording = true;

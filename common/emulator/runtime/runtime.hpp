@@ -19,11 +19,13 @@
 
 namespace warpfold::runtime {
 
-// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT) and warpfold_emulator_option
-// set.
+// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT) and
+// warpfold_emulator_option set.
 struct Options {
-  std::atomic<unsigned> workers{0};         // 0: one a core
+  std::atomic<unsigned> workers{0};         // 0: one per core
   std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
+  std::atomic<std::uint64_t> time_limit{0}; // milliseconds per launch; 0: none
+  std::atomic<bool> interrupted{false};     // whatever runs is to stop, and nothing else to start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
 };
 
@@ -42,11 +44,11 @@ public:
   // Null while no check is on. Made when first asked for, since its shadow of the memory is long.
   watch::Checker* checker();
   std::unique_ptr<watch::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
-  // Whoever looks on while a kernel runs; null for nobody.
+  // What looks on while a kernel runs; null for nothing.
   machine::Watcher* watcher();
 
-  // The report, with what can only be said once it is asked for: refused launches that nobody asked about
-  // and, at the end of the process, memory that was never freed.
+  // The report, with what is known only when it is asked for: refused launches whose error the program never
+  // looked at and, at the end of the process, memory that was never freed.
   std::string report(bool at_exit);
 
 private:

@@ -20,10 +20,15 @@ void warpfold_emulator_reset(void);
 const char* warpfold_emulator_report(void);
 
 /* Sets an option; returns 0, or -1 where name or value is not known.
- *   "workers"     host threads that run blocks; "0" is one a core
+ *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
- *   "step-limit"  warp instructions after which a block that has made no progress is called endless */
+ *   "step-limit"  warp instructions after which a block that has not ended is called endless
+ *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
 int warpfold_emulator_option(const char* name, const char* value);
+
+/* Stops what runs on the device, and lets nothing start: a launch that was under way fails with a message
+ * that says where its threads stand, later ones fail at once. Any thread may call it, at any time. */
+void warpfold_emulator_interrupt(void);
 
 /* The `size` bytes of device memory at `begin` are an input, which kernels may only read: with checks, a
  * kernel's store or atomic there is a hazard ("input-written"). It replaces the input named before; size 0

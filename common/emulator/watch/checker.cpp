@@ -4,6 +4,7 @@
 #include "words.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ using machine::MemoryScope;
 using machine::warp_lanes;
 
 // What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
-struct Checker::Notes {
+struct Checker::Notes final : machine::BlockNotes {
   struct Recent {
     std::uint32_t operation = ~0u;
     bool in_global = false;
@@ -25,15 +26,16 @@ struct Checker::Notes {
 
   SharedShadow shared;
   BlockOrder order;
-  BlockOrigins origins;
-  std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none to be had any more
-  std::vector<Recent> recent;                   // by warp and operation: origins that may be used again
+  BlockRecords records;
+  std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left
+  std::vector<Recent> recent;                   // by warp and operation: records that may be used again
 
-  // Bytes of local memory that their threads have written, lane after lane; of the block that uses it.
+  // Bytes of local memory that their threads have written, lane after lane. Empty of meaning until the block
+  // uses any.
   std::vector<bool> local;
   bool local_is_used = false;
 
-  std::uint32_t now() const { return origins.next(); }
+  std::uint32_t now() const { return records.next(); }
 };
 
 Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
@@ -41,7 +43,7 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
 
 void Checker::launch_begin(const machine::Grid& grid) {
   grid_ = &grid;
-  if (origins_.begin_launch()) shadow_.clear();
+  if (records_.begin_launch()) shadow_.clear();
   histories_ = std::make_unique<BlockHistories>(grid.block_count());
   reported_.clear();
 }
@@ -55,27 +57,28 @@ Checker::Notes& Checker::notes(const machine::Block& block) {
 }
 
 void Checker::block_begin(const machine::Block& block) {
-  if (!block.notes) const_cast<machine::Block&>(block).notes = std::make_shared<Notes>();
+  if (!block.notes) block.notes = std::make_unique<Notes>();
   Notes& mine = notes(block);
   mine.local_is_used = false;
-  const bool clock_began_anew = mine.origins.begin_block();
+  const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
   if (clock_began_anew) mine.order = {}, mine.recent.clear();
   mine.order.begin(block.warps.size(), mine.now());
-  mine.recent.resize(block.warps.size() * Notes::recent_count); // older ones are of a phase that is over
+  mine.recent.resize(block.warps.size() *
+                     Notes::recent_count); // those left there are of a phase that is over
 }
 
 void Checker::block_end(const machine::Block&) {}
 
 namespace {
 
-// Origin::place of an access.
+// AccessRecord::place of an access.
 std::uint8_t narrow_place(const machine::Access& access) {
   constexpr std::uint64_t word_bytes = 4;
   if (access.width >= word_bytes) return 0;
   std::uint64_t place = access.addresses[std::countr_zero(access.mask)] % word_bytes;
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
-    if (access.addresses[std::countr_zero(mask)] % word_bytes != place) return Origin::many_places;
+    if (access.addresses[std::countr_zero(mask)] % word_bytes != place) return AccessRecord::many_places;
   }
   return static_cast<std::uint8_t>(place);
 }
@@ -88,23 +91,23 @@ struct Checker::Actor {
   bool in_global = false;
   std::uint32_t width;
   bool is_atomic = false, is_strong = false;
-  std::uint8_t place = 0; // Origin::place
+  std::uint8_t place = 0; // AccessRecord::place
 };
 
-// The number of the origin of what the actor does now; 0 where no more are to be had.
-std::uint32_t Checker::origin_for(Notes& mine, const Actor& actor) {
+// The number of the record of what the actor does now; 0 where no numbers are left.
+std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
   Notes::Recent& recent =
       mine.recent[warp.index * Notes::recent_count + actor.operation % Notes::recent_count];
   if (recent.operation == actor.operation && recent.in_global == actor.in_global &&
       recent.moment >= mine.order.warps[warp.index].phase) {
-    Origin& again = actor.in_global ? origins_.at(recent.number) : mine.origins[recent.number];
-    if (again.place != actor.place) again.place = Origin::many_places;
+    AccessRecord& again = actor.in_global ? records_.at(recent.number) : mine.records[recent.number];
+    if (again.place != actor.place) again.place = AccessRecord::many_places;
     return recent.number;
   }
-  const std::uint32_t moment = mine.origins.next(), number = actor.in_global ? take_number(mine) : moment;
+  const std::uint32_t moment = mine.records.next(), number = actor.in_global ? take_number(mine) : moment;
   if (!number) return 0;
-  mine.origins.add({.block = static_cast<std::uint32_t>(warp.block->linear_id),
+  mine.records.add({.block = static_cast<std::uint32_t>(warp.block->linear_id),
                     .operation = actor.operation,
                     .fences = mine.order.fences,
                     .publications = mine.order.publications,
@@ -113,15 +116,19 @@ std::uint32_t Checker::origin_for(Notes& mine, const Actor& actor) {
                     .is_strong = actor.is_strong,
                     .width = static_cast<std::uint8_t>(actor.width),
                     .place = actor.place});
-  if (actor.in_global) origins_.at(number) = mine.origins[moment];
+  if (actor.in_global) {
+    records_.at(number) = mine.records[moment];
+    // Other workers come to the record by way of a cell, and must not find the cell first.
+    std::atomic_thread_fence(std::memory_order_release);
+  }
   recent = {actor.operation, actor.in_global, moment, number};
   return number;
 }
 
 std::uint32_t Checker::take_number(Notes& mine) {
   if (mine.next_number == mine.chunk_end) {
-    mine.next_number = origins_.take_chunk();
-    mine.chunk_end = mine.next_number ? mine.next_number + Origins::chunk_size : 0;
+    mine.next_number = records_.take_chunk();
+    mine.chunk_end = mine.next_number ? mine.next_number + GlobalRecords::chunk_size : 0;
     if (!mine.next_number) return 0;
   }
   return mine.next_number++;
@@ -133,13 +140,13 @@ bool Checker::row(const machine::RowAccess& access) {
   const bool in_global = access.space == ptx::Space::global;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
-  std::uint32_t origin = origin_for(mine, {access.warp, access.operation.index, in_global, access.width});
-  if (origin == 0) return false;
-  Cell me = cell(origin, 0);
+  std::uint32_t record = record_for(mine, {access.warp, access.operation.index, in_global, access.width});
+  if (record == 0) return false;
+  Cell me = cell(record, 0);
   if (!in_global)
     return access.width == 4 && detail::enter_shared_row(mine.shared, access.first / 4, stores, me,
                                                          cell(mine.order.floor, 0), access.warp.lanes);
-  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(origins_.first(), 0)))
+  if (!detail::enter_global_rows(shadow_, access.first, access.width, stores, me, cell(records_.first(), 0)))
     return false;
   if (!checks_.initialisation) return true;
   std::uint64_t bytes = std::uint64_t{warp_lanes} * access.width;
@@ -164,15 +171,15 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   unsigned warp = warp_state.index;
   bool global = access.space == ptx::Space::global;
   const bool strong = detail::is_strong(access);
-  // An access is told before it happens. What a strong read finds may have been published between the two, so
-  // the time up to which this block has seen the others is taken only when it goes on.
+  // The checker hears of an access before it happens. What a strong read finds may be published between the
+  // two, so the time up to which this block has seen the others is taken only at its next access.
   if (order.acquiring) order.acquired = histories_->now();
   order.acquiring = strong && access.kind != AccessKind::store;
   if (order.acquiring) order.acquire(warp, histories_->now());
-  std::uint32_t origin = origin_for(mine, {warp_state, access.operation.index, global, access.width,
+  std::uint32_t record = record_for(mine, {warp_state, access.operation.index, global, access.width,
                                            access.kind == AccessKind::atomic, strong, narrow_place(access)});
-  if (origin == 0) return;
-  Accessor accessor{access, *histories_, order, origin};
+  if (record == 0) return;
+  Accessor accessor{access, *histories_, order, record};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };
@@ -180,9 +187,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
     if (checks_.initialisation) report_uninitialised(access, lane, address);
   };
   if (global)
-    check_global(shadow_, origins_, accessor, report);
+    check_global(shadow_, records_, accessor, report);
   else
-    check_shared(mine.shared, mine.origins, accessor, report, unwritten);
+    check_shared(mine.shared, mine.records, accessor, report, unwritten);
   if (!strong || access.kind == AccessKind::load) return;
   if (access.order >= MemoryOrder::release) order.fence(warp, mine.now(), access.scope != MemoryScope::block);
   order.publish(warp, mine.now());
@@ -197,7 +204,7 @@ void Checker::fence(const machine::Warp& warp, const machine::Operation&, Memory
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
   Notes& mine = notes(block);
   mine.order.barrier(mine.now());
-  mine.origins.forget();
+  mine.records.forget();
 }
 
 void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {
@@ -215,7 +222,7 @@ void Checker::check_written(const machine::Access& access) {
     return;
   }
   if (row && written_.is_written(first, row_bytes)) return;
-  std::uint64_t last = 0; // lanes that read one word are checked once
+  std::uint64_t last = 0; // neighbouring lanes that read one address are checked once
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
@@ -224,12 +231,12 @@ void Checker::check_written(const machine::Access& access) {
       continue;
     }
     report_uninitialised(access, lane, address);
-    written_.written(address, access.width); // once a place
+    written_.written(address, access.width); // reported once per place
   }
 }
 
-// Told of only where no byte of the access was written. In a debug build each copy of a variable is made
-// through local memory, padding and all, so that nothing follows from such a read.
+// Reports a read only where no byte of it was written. In a debug build every copy of a variable goes through
+// local memory, padding and all, so that such a read means nothing there.
 void Checker::check_local(Notes& mine, const machine::Access& access) {
   if (grid_->code.module->is_debug) return;
   const machine::Block& block = *access.warp.block;
@@ -241,7 +248,7 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const std::uint64_t offset = access.addresses[lane];
-    if (offset + access.width > stride) continue; // a bad access, told of as one
+    if (offset + access.width > stride) continue; // reported as a bad access
     auto first = mine.local.begin() +
                  static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
     auto end = first + access.width;
@@ -271,7 +278,7 @@ bool Checker::is_new(HazardKind kind, const machine::Operation& operation, std::
 }
 
 void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
-  const Origin& earlier = conflict.earlier;
+  const AccessRecord& earlier = conflict.earlier;
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
   const HazardKind kind = shared              ? HazardKind::race_shared

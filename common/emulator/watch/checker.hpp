@@ -1,4 +1,5 @@
-// The watcher behind "checks": races, reads of what nothing has written, bad accesses, barriers and masks.
+// The watcher behind WARPFOLD_CHECKS: races, reads of memory that nothing has written, bad accesses, misused
+// barriers and masks.
 #pragma once
 
 #include "initialisation.hpp"
@@ -17,7 +18,7 @@ struct Checks {
   bool races = true, initialisation = true;
 };
 
-// One for a process. Finds hazards in one launch after the other and gives them to the recorder.
+// One per process. Finds hazards in one launch after the other and gives them to the recorder.
 class Checker final : public machine::Watcher {
 public:
   Checker(const machine::AddressSpace& memory, Recorder& recorder);
@@ -49,9 +50,9 @@ public:
 
 private:
   struct Notes; // of a block
-  Notes& notes(const machine::Block& block);
-  struct Actor; // who accesses, and how
-  std::uint32_t origin_for(Notes& notes, const Actor& actor);
+  static Notes& notes(const machine::Block& block);
+  struct Actor; // the warp that accesses, and how
+  std::uint32_t record_for(Notes& notes, const Actor& actor);
   std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
@@ -62,7 +63,7 @@ private:
   void check_input(const machine::Access& access); // a store or an atomic in global memory
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
-  // False if these two operations were reported before.
+  // False if this kind was reported before at these two operations.
   bool is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);
 
   Checks checks_;
@@ -70,7 +71,7 @@ private:
   WrittenMemory written_;
   Recorder& recorder_;
   GlobalShadow shadow_;
-  Origins origins_;
+  GlobalRecords records_;
   std::unique_ptr<BlockHistories> histories_;
   const machine::Grid* grid_ = nullptr;
   std::uint64_t input_begin_ = 0, input_end_ = 0;

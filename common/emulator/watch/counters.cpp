@@ -10,50 +10,51 @@ namespace warpfold::watch {
 
 namespace {
 
-using machine::Tally;
+using machine::OperationCounters;
 
 bool begins(std::string_view name, std::string_view opcode) {
   return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
 }
 
 // A generic access is charged to the space that its addresses pointed to.
-bool went_to_shared(const Tally& tally) {
-  return tally.wavefronts > 0;
+bool went_to_shared(const OperationCounters& did) {
+  return did.wavefronts > 0;
 }
 
-void charge_memory(Counters& to, std::string_view name, const Tally& tally) {
-  to.bank_conflicts += tally.wavefronts - tally.ideal_wavefronts;
+void charge_memory(Counters& to, std::string_view name, const OperationCounters& did) {
+  to.bank_conflicts += did.wavefronts - did.ideal_wavefronts;
   if (begins(name, "atom") || begins(name, "red")) {
-    to.atomic_requests += tally.requests;
-    to.atomic_operations += tally.lanes;
-    if (!went_to_shared(tally)) to.bytes_written += tally.bytes;
+    to.atomic_requests += did.requests;
+    to.atomic_operations += did.lanes;
+    if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else if (begins(name, "st")) {
-    (went_to_shared(tally) ? to.shared_store_requests : to.global_store_requests) += tally.requests;
-    to.shared_store_wavefronts += tally.wavefronts;
-    to.global_store_sectors += tally.sectors;
-    if (!went_to_shared(tally)) to.bytes_written += tally.bytes;
+    (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
+    to.shared_store_wavefronts += did.wavefronts;
+    to.global_store_sectors += did.sectors;
+    if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else {
-    (went_to_shared(tally) ? to.shared_load_requests : to.global_load_requests) += tally.requests;
-    to.shared_load_wavefronts += tally.wavefronts;
-    to.global_load_sectors += tally.sectors;
-    if (!went_to_shared(tally)) to.bytes_read += tally.bytes;
+    (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
+    to.shared_load_wavefronts += did.wavefronts;
+    to.global_load_sectors += did.sectors;
+    if (!went_to_shared(did)) to.bytes_read += did.bytes;
   }
 }
 
-void charge(Counters& to, std::string_view name, const Tally& tally, bool is_instruction, bool begins_wait) {
+void charge(Counters& to, std::string_view name, const OperationCounters& did, bool is_instruction,
+            bool begins_wait) {
   if (is_instruction) {
-    to.warp_instructions += tally.warps;
-    to.thread_instructions += tally.threads;
-    if (begins(name, "shfl")) to.shuffles += tally.warps;
+    to.warp_instructions += did.warps;
+    to.thread_instructions += did.threads;
+    if (begins(name, "shfl")) to.shuffles += did.warps;
   }
   if (begins(name, "bra") || begins(name, "brx")) {
-    to.branches += tally.requests;
-    to.divergent_branches += tally.divergent;
+    to.branches += did.requests;
+    to.divergent_branches += did.divergent;
   } else if (begins(name, "bar") || begins(name, "barrier")) {
-    to.barriers += tally.requests;
-  } else if (tally.requests) {
-    charge_memory(to, name, tally);
-    if (begins_wait && !went_to_shared(tally)) to.global_load_waits += tally.requests;
+    to.barriers += did.requests;
+  } else if (did.requests) {
+    charge_memory(to, name, did);
+    if (begins_wait && !went_to_shared(did)) to.global_load_waits += did.requests;
   }
 }
 
@@ -77,16 +78,16 @@ LaunchCounters count(const machine::LaunchRecord& record) {
   const machine::Code& code = const_cast<machine::Kernel*>(record.source)->code();
   std::map<std::pair<std::uint32_t, std::uint32_t>, LineCounters> by_line; // file and line
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
-    const Tally& tally = record.tallies[i];
-    if (tally.warps == 0 && tally.requests == 0) continue;
+    const OperationCounters& did = record.counters[i];
+    if (did.warps == 0 && did.requests == 0) continue;
     const ptx::Location& at = code.module->locations[code.operations[i].location];
     const auto charge_to = [&](Counters& counters) {
-      charge(counters, code.names[i], tally, code.is_instruction[i], code.begins_wait[i]);
+      charge(counters, code.names[i], did, code.is_instruction[i], code.begins_wait[i]);
     };
     charge_to(result.total);
     LineCounters& line = by_line[{at.file, at.line}];
     charge_to(line.counters);
-    if (code.is_instruction[i]) line.executions = std::max(line.executions, tally.warps);
+    if (code.is_instruction[i]) line.executions = std::max(line.executions, did.warps);
   }
   for (auto& [place, line] : by_line) {
     line.line = {std::string(code.module->files[place.first]), place.second};

@@ -1,4 +1,5 @@
-// The counters of a launch, made of the machine's tallies: in total, and by the source line that caused them.
+// The counters of a launch, made of the machine's counters: in total, and by the source line that caused
+// them.
 #pragma once
 
 #include "machine/machine.hpp"

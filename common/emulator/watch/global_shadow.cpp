@@ -22,13 +22,13 @@ bool GlobalShadow::enter_row(std::uint64_t word, bool store, Cell cell, Cell old
   return !store && !(last & wrote) && lane_of(last) != split_lane;
 }
 
-void GlobalShadow::split(std::uint64_t word, const Origins& origins, Cell oldest) {
+void GlobalShadow::split(std::uint64_t word, const GlobalRecords& records, Cell oldest) {
   std::uint64_t row = word / row_words, first = row * row_words;
   const Cell whole = row_last_[row];
   if (whole >= oldest && lane_of(whole) == split_lane) return;
   row_last_[row] = oldest | split_lane;
   if (whole < oldest) return;
-  unsigned words_a_lane = origins[number_of(whole)].width / word_bytes;
+  unsigned words_a_lane = records[number_of(whole)].width / word_bytes;
   for (unsigned i = 0; i < row_words; ++i) last_[first + i] = whole + i / words_a_lane;
 }
 

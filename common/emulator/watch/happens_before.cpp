@@ -11,13 +11,21 @@ void BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
   // Only this block's worker writes it: no need of an atomic addition.
   history.publications.store(history.publications.load(std::memory_order_relaxed) + 1,
                              std::memory_order_release);
-  if (fences == 0) return;
-  std::lock_guard lock(locks_[block % lock_count]);
-  std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
-  if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
+  if (fences != 0) {
+    std::lock_guard lock(locks_[block % lock_count]);
+    std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
+    if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
+  }
+  // The access itself comes next: who sees it must see the time, or would be told of a race that is none.
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
-BlockHistories::Order BlockHistories::order(const Origin& earlier, std::uint32_t acquired) const {
+std::uint32_t BlockHistories::now() const {
+  std::atomic_thread_fence(std::memory_order_acquire); // not before what the block has just read
+  return clock_ + 1;
+}
+
+BlockHistories::Order BlockHistories::order(const AccessRecord& earlier, std::uint32_t acquired) const {
   if (earlier.block >= histories_.size()) return Order::ordered;
   std::lock_guard lock(locks_[earlier.block % lock_count]);
   const History& history = histories_[earlier.block];
@@ -71,7 +79,8 @@ void BlockOrder::publish(unsigned warp, std::uint32_t next) {
   ++publications;
 }
 
-bool BlockOrder::ordered(const Origin& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const {
+bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
+                         unsigned lane) const {
   const std::uint32_t moment = earlier.moment;
   if (moment < floor) return true;
   const WarpOrder& self = warps[warp];

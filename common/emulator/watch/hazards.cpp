@@ -19,6 +19,7 @@ Hazard of_kind(machine::Fault::Kind kind) {
   case Kind::warp_mask:
     return {HazardKind::warp_mask, HazardCause::lanes_never_come};
   case Kind::endless:
+  case Kind::interrupted:
     return {HazardKind::endless, HazardCause::never_ends};
   case Kind::unsupported:
     return {HazardKind::launch, HazardCause::unsupported_instruction};

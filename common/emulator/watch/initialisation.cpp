@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned row_bytes = 128;
 
-// Calls visit(unit, first, count) for each unit of `size` that [first, first + count) reaches into, with the
-// part inside, counted from the unit's begin. Stops where visit returns false, and then returns false.
+// Cuts [first, first + count) at multiples of `size` and calls visit(unit, begin, count) for each piece,
+// `begin` counted from the start of its unit. Stops as soon as visit returns false, and then returns false.
 template <typename Visit>
 bool each_part(std::uint64_t first, std::uint64_t count, unsigned size, Visit visit) {
   while (count) {

@@ -8,7 +8,7 @@
 
 namespace warpfold::watch {
 
-// Bits, set and cleared by several threads at once; memory is taken where one was set.
+// Bits that several threads may set and clear at once. They take memory only where one was set.
 class LazyBits {
 public:
   explicit LazyBits(std::uint64_t count) : words_(count / 64 + 1) {}
@@ -21,11 +21,11 @@ private:
   LazyArray<std::uint64_t> words_;
 };
 
-// For cudaMalloc's memory. Everything else (variables, managed and pinned memory, which the host writes
-// unseen) counts as written.
+// Only cudaMalloc's memory is followed. Everything else (variables; managed and pinned memory, which the host
+// writes unseen) counts as written.
 //
-// Most memory is written by whole rows of 128 bytes: one bit says of each row that it was allocated and never
-// written as a whole. Only in such rows is a bit kept for each byte that was.
+// Most memory is written in whole rows of 128 bytes. One bit per row says that it was allocated and has not
+// been written as a whole since; only in such rows a bit per byte says which bytes have been.
 class WrittenMemory {
 public:
   explicit WrittenMemory(const machine::AddressSpace& memory);
@@ -36,7 +36,7 @@ public:
 private:
   std::uint64_t base_, reserved_;
   LazyBits fresh_; // by row
-  LazyBits bytes_; // in fresh rows: written all the same
+  LazyBits bytes_; // in fresh rows: those that have been written
   bool inside(std::uint64_t begin, std::uint64_t size) const {
     return begin >= base_ && begin + size <= base_ + reserved_;
   }

@@ -1,5 +1,6 @@
 // Data races: two threads access a word, one of them writes, and nothing orders the two (CUDA Programming
-// Guide, "Memory Consistency Model"; PTX ISA 8). Found by what did happen in this run, whichever way it went.
+// Guide, "Memory Consistency Model"; PTX ISA 8). A race is found in any run in which both accesses happen,
+// whichever came first.
 #pragma once
 
 #include "happens_before.hpp"
@@ -19,7 +20,7 @@ struct SharedShadow {
     constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
     wrote.assign(words + slack, 0);
     if (forget_readers) read.clear(), read_too.clear();
-    read.resize(words + slack); // what a block before has left there is older than any floor to come
+    read.resize(words + slack); // what an earlier block has left there is older than any floor to come
     read_too.resize(words + slack);
     count = words;
   }
@@ -29,16 +30,16 @@ struct SharedShadow {
 // The last access of each word of the device's memory, a write if there was one, and one reader since that
 // write, where it was touched.
 //
-// Most accesses are by a whole warp to whole rows of 32 words. A row that knows no other kind has one cell
-// for all of its words: the origin, and the lane of its first word (the origin's width tells the others').
-// Another access makes cells of its words first. Readers after a write share a cell between two words: of two
-// the first is kept. So a byte takes 1/32 byte of shadow, in rows that are split 1 more, and 1/2 where words
-// are written and then read by other threads.
+// Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
+// for all of its words: the record, and the lane of its first word (the record's width gives the others').
+// Any other access first splits the row into a cell per word. Two neighbouring words share one cell for their
+// reader after a write; the first reader is kept. So a byte of memory takes 1/32 byte of shadow, 1 byte more
+// in rows that are split, and 1/2 byte more where words are written and then read by other threads.
 class GlobalShadow {
 public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
   static constexpr unsigned reader_words = 2;
-  static constexpr Cell wrote = first_flag, strong = second_flag; // strong: what Origin::is_strong says
+  static constexpr Cell wrote = first_flag, strong = second_flag; // strong: what AccessRecord::is_strong says
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
       : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), last_(rows() * row_words),
@@ -50,11 +51,11 @@ public:
   bool begins_row(std::uint64_t address) const { return (address - base_) % row_bytes == 0; }
   void clear();
 
-  // Enters an access to the whole row if nothing before it in this launch can conflict with it. `oldest`:
-  // what is less is of an earlier launch; `cell`: origin and lane of the first word.
+  // Enters an access to the whole row if nothing before it in this launch can conflict with it. Cells less
+  // than `oldest` are of an earlier launch; `cell` is the record and lane of the first word.
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest);
-  // Splits the row into words, if it is not yet. `width` of an origin, in bytes: from `origins`.
-  void split(std::uint64_t word, const Origins& origins, Cell oldest);
+  // Splits the row into words unless it is split already. `records` gives the width of the row's access.
+  void split(std::uint64_t word, const GlobalRecords& records, Cell oldest);
   Cell& last(std::uint64_t word) { return last_[word]; }
   // The reader since the last write; 0 where that is not known. A write forgets it.
   Cell reader(std::uint64_t word) const {
@@ -74,13 +75,13 @@ private:
   std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
   static bool is_second(std::uint64_t word) { return word % reader_words; }
   std::uint64_t base_, bytes_;
-  static constexpr Cell of_second = first_flag; // of a reader: it is the second word's
+  static constexpr Cell of_second = first_flag; // set in a reader's cell: it belongs to the second word
   LazyArray<Cell> row_last_, last_, reader_;
 };
 
 // Two accesses that nothing orders.
 struct Conflict {
-  const Origin& earlier;
+  const AccessRecord& earlier;
   unsigned earlier_lane = 0, lane = 0;
   std::uint64_t address = 0; // of the word
   bool earlier_wrote = false;
@@ -92,16 +93,17 @@ struct Accessor {
   const machine::Access& access;
   const BlockHistories& histories;
   const BlockOrder& order;
-  std::uint32_t number; // of this access's origin
+  std::uint32_t number; // of this access's record
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load
 // from shared memory that nobody has written, unwritten(lane, address).
 template <typename Report, typename Unwritten>
-void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Accessor& accessor, Report report,
+void check_shared(SharedShadow& shadow, const BlockRecords& records, const Accessor& accessor, Report report,
                   Unwritten unwritten);
 template <typename Report>
-void check_global(GlobalShadow& shadow, const Origins& origins, const Accessor& accessor, Report report);
+void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& accessor,
+                  Report report);
 
 } // namespace warpfold::watch
 

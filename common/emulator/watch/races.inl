@@ -32,27 +32,28 @@ inline bool is_strong(const machine::Access& access) {
          (access.space == ptx::Space::global && access.order == machine::MemoryOrder::unordered);
 }
 
-// Shadow cells are words, and bytes of one word belong to whom they belong. False where the earlier access is
-// not known to have been to the same bytes.
-inline bool share_bytes(const machine::Access& access, unsigned lane, const Origin& earlier) {
+// A cell of the shadow stands for a whole word, but threads may share a word and each have bytes of its own
+// in it. False where the earlier access is not known to have touched any byte that this one does.
+inline bool share_bytes(const machine::Access& access, unsigned lane, const AccessRecord& earlier) {
   if (earlier.width >= word_bytes) return true;
-  if (earlier.place == Origin::many_places) return false;
+  if (earlier.place == AccessRecord::many_places) return false;
   if (access.width >= word_bytes) return true;
   std::uint64_t place = access.addresses[lane] % word_bytes;
   return place < earlier.place + earlier.width && earlier.place < place + access.width;
 }
 
-// May what `earlier` tells of and this lane's access happen at the same time, to a bad effect?
-inline bool races(const Accessor& a, unsigned lane, Cell earlier, const Origin& origin, bool both_write,
+// May the access that `earlier` stands for and this lane's happen at the same time, with an effect that
+// depends on which comes first?
+inline bool races(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record, bool both_write,
                   const std::byte* memory, bool& unfenced) {
   const machine::Access& access = a.access;
   const machine::Block& block = *access.warp.block;
-  if (origin.block == block.linear_id && a.order.ordered(origin, lane_of(earlier), access.warp.index, lane))
+  if (record.block == block.linear_id && a.order.ordered(record, lane_of(earlier), access.warp.index, lane))
     return false;
-  if (is_strong(access) && origin.is_strong) return false;
-  if (!share_bytes(access, lane, origin)) return false;
-  if (origin.block != block.linear_id) {
-    auto order = a.histories.order(origin, a.order.acquired);
+  if (is_strong(access) && record.is_strong) return false;
+  if (!share_bytes(access, lane, record)) return false;
+  if (record.block != block.linear_id) {
+    auto order = a.histories.order(record, a.order.acquired);
     if (order == BlockHistories::Order::ordered) return false;
     unfenced = order == BlockHistories::Order::unfenced;
   }
@@ -68,11 +69,11 @@ template <typename Visit>
 void each_word(const machine::Access& access, Visit visit) {
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
-  // Lanes that update one word by an atomic are as good as one lane.
+  // Lanes that update one word by an atomic count as one lane: they cannot race with each other.
   bool one_word = access.kind == AccessKind::atomic;
   std::uint64_t leader = access.addresses[std::countr_zero(mask)];
-  for (std::uint32_t rest = mask; rest && one_word; rest &= rest - 1)
-    one_word = access.addresses[std::countr_zero(rest)] == leader;
+  for (std::uint32_t remaining = mask; remaining && one_word; remaining &= remaining - 1)
+    one_word = access.addresses[std::countr_zero(remaining)] == leader;
   if (one_word) mask &= -mask;
   for (; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -86,8 +87,8 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
 }
 
 // The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load:
-// that have been written. Enters the access and returns true, or false with nothing entered. `active`: -1 for
-// the active lanes.
+// that have been written. Enters the access and returns true, or returns false and enters nothing. `active`:
+// -1 for each active lane.
 inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, bool stores, Cell mine,
                              Cell floor, const std::int32_t* active) {
   if (first_word >= shadow.count) return false;
@@ -117,7 +118,7 @@ inline bool enter_shared_row(SharedShadow& shadow, std::uint64_t first_word, boo
 }
 
 // A whole warp's access to whole rows of device memory, with nothing before it in this launch that could
-// conflict. False: some rows may have been entered; they are met again as this access's own.
+// conflict. False: some rows may have been entered; they are then found to be this access's own.
 inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigned width, bool stores,
                               Cell mine, Cell oldest) {
   const unsigned rows = width / word_bytes; // 32 lanes of n words are n rows
@@ -134,7 +135,7 @@ inline bool enter_global_rows(GlobalShadow& shadow, std::uint64_t first, unsigne
 } // namespace detail
 
 template <typename Report, typename Unwritten>
-void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Accessor& a, Report report,
+void check_shared(SharedShadow& shadow, const BlockRecords& records, const Accessor& a, Report report,
                   Unwritten unwritten) {
   using namespace detail;
   const machine::Access& access = a.access;
@@ -152,9 +153,9 @@ void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Acces
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
       if (earlier < floor) return;
-      const Origin& origin = origins[number_of(earlier)];
-      if (races(a, lane, earlier, origin, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
-        report(Conflict{origin, lane_of(earlier), lane, address, earlier_wrote, unfenced});
+      const AccessRecord& record = records[number_of(earlier)];
+      if (races(a, lane, earlier, record, stores && earlier_wrote, memory + access.addresses[lane], unfenced))
+        report(Conflict{record, lane_of(earlier), lane, address, earlier_wrote, unfenced});
     };
     check(wrote, true);
     if (stores) {
@@ -166,7 +167,7 @@ void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Acces
     }
     if (wrote == 0) {
       unwritten(lane, address);
-      wrote = 1; // said once; older than any origin
+      wrote = 1; // reported once; older than any record
     }
     if (read < floor)
       read = mine | lane;
@@ -176,34 +177,35 @@ void check_shared(SharedShadow& shadow, const BlockOrigins& origins, const Acces
 }
 
 template <typename Report>
-void check_global(GlobalShadow& shadow, const Origins& origins, const Accessor& a, Report report) {
+void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a, Report report) {
   using namespace detail;
   const machine::Access& access = a.access;
   const machine::Warp& warp = access.warp;
   const bool stores = access.kind != AccessKind::load;
-  const Cell oldest = cell(origins.first(), 0),
+  const Cell oldest = cell(records.first(), 0),
              mine = cell(a.number, 0) | (is_strong(access) ? GlobalShadow::strong : 0);
-  const Origin& self = origins[a.number];
+  const AccessRecord& self = records[a.number];
   if (access.contiguous && access.mask == machine::all_lanes &&
       enter_global_rows(shadow, access.first, access.width, stores, mine, oldest))
     return;
-  auto of_this_block = [&](Cell cell) { return origins[number_of(cell)].block == self.block; };
+  auto of_this_block = [&](Cell cell) { return records[number_of(cell)].block == self.block; };
   each_word(access, [&](unsigned lane, std::uint64_t address) {
     if (!shadow.holds(address, word_bytes)) return;
     std::uint64_t word = shadow.word_of(address);
-    shadow.split(word, origins, oldest);
+    shadow.split(word, records, oldest);
     Cell& place = shadow.last(word);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
-    // Atomics of many blocks meet in one word: its cell goes from core to core once for each, not twice.
+    // Many blocks may update one word by atomics: an exchange moves its cell from core to core once for each,
+    // not twice.
     const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote) : place;
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     bool unfenced = false;
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier & mine & GlobalShadow::strong) return; // and another core's origin need not be fetched
-      const Origin& origin = origins[number_of(earlier)];
-      if (races(a, lane, earlier, origin, stores && earlier_wrote,
+      if (earlier & mine & GlobalShadow::strong) return; // and another core's record need not be fetched
+      const AccessRecord& record = records[number_of(earlier)];
+      if (races(a, lane, earlier, record, stores && earlier_wrote,
                 reinterpret_cast<const std::byte*>(access.addresses[lane]), unfenced))
-        report(Conflict{origin, lane_of(earlier), lane, address, earlier_wrote, unfenced});
+        report(Conflict{record, lane_of(earlier), lane, address, earlier_wrote, unfenced});
     };
     if (stores) {
       if (known) check(last, written);
@@ -215,9 +217,9 @@ void check_global(GlobalShadow& shadow, const Origins& origins, const Accessor& 
         place = mine | lane; // else keep one that a later writer would race with
     } else {
       check(last, true);
-      // What the thread has written itself since the warp last synchronised: who conflicts with the read,
-      // conflicts with the write.
-      const Origin& writer = origins[number_of(last)];
+      // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this read
+      // conflicts with that write as well.
+      const AccessRecord& writer = records[number_of(last)];
       if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
           writer.moment >= a.order.warps[warp.index].phase && writer.is_strong == self.is_strong)
         return;

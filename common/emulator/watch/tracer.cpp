@@ -10,7 +10,6 @@
 namespace warpfold::watch {
 
 using machine::AccessKind;
-using machine::warp_lanes;
 
 namespace {
 
@@ -70,8 +69,8 @@ void Tracer::launch_begin(const machine::Grid& grid) {
   Launch& launch = launches_.emplace_back();
   const machine::Code& code = grid.code;
   const auto& kernel = code.module->functions[code.frames[0].function];
-  launch.head = fmt::format("\"kernel\":{},\"grid\":{},\"block\":{}", quoted(std::string(kernel.name)),
-                            dimensions(grid.shape.grid), dimensions(grid.shape.block));
+  launch.heading = fmt::format("\"kernel\":{},\"grid\":{},\"block\":{}", quoted(std::string(kernel.name)),
+                               dimensions(grid.shape.grid), dimensions(grid.shape.block));
   for (const auto& variable : code.shared_names) {
     const std::uint64_t size = variable.size ? variable.size : grid.shared_bytes() - variable.offset;
     launch.arrays.push_back({variable_name(code, variable.offset), true, variable.offset, size});
@@ -175,7 +174,7 @@ std::string Tracer::json() const {
                             array.size, array.shared ? array.begin : 0);
     launches +=
         fmt::format("{}{{{},\"truncated\":{},\"arrays\":[{}],\n\"events\":[\n{}]}}",
-                    launches.empty() ? "" : ",\n", launch.head, launch.truncated, arrays, launch.events);
+                    launches.empty() ? "" : ",\n", launch.heading, launch.truncated, arrays, launch.events);
   }
   return fmt::format("{{\"block_index\":{},\"launches_left_out\":{},\"launches\":[\n{}]}}", wanted_block_,
                      left_out_, launches);

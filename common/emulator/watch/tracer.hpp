@@ -15,7 +15,7 @@ namespace warpfold::watch {
 // one after the other, and a block's events from one thread, so that only `reset` and `json` need the lock.
 class Tracer final : public machine::Watcher {
 public:
-  // A picture of more is of no use to anybody; what is left out is said in the JSON ("truncated").
+  // A picture of more would be of no use; the JSON says that something is left out ("truncated").
   static constexpr std::size_t most_launches = 16, most_requests = 20000;
 
   Tracer(const machine::AddressSpace& memory, std::uint64_t block) : memory_(memory), wanted_block_(block) {}
@@ -42,8 +42,8 @@ private:
     std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
   };
   struct Launch {
-    std::string head;   // the members that are known from the start
-    std::string events; // the members of the array, with commas between
+    std::string heading; // the members that are known from the start
+    std::string events;  // the members of the array, with commas between
     std::vector<Array> arrays;
     std::size_t requests = 0;
     bool truncated = false;

@@ -6,10 +6,12 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
 from .. import states
+from ..child import bound
 from ..console import say
 from ..errors import PROGRAM, USAGE, KitError
 from ..process import relative
@@ -56,10 +58,10 @@ class Run:
 
 def arguments(parser) -> None:
     parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
-    parser.add_argument("--n", metavar="N", help="elements: 1000, 2^20")
+    parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
-    parser.add_argument("--block", metavar="B", help="threads a block")
-    parser.add_argument("--solutions", action="store_true", help="the solved file in place of yours")
+    parser.add_argument("--block", metavar="B", help="threads per block")
+    parser.add_argument("--solutions", action="store_true", help="take the solved file instead of yours")
 
 
 def find(options) -> labs.Lab:
@@ -75,8 +77,14 @@ def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
     names = [rung["name"] for rung in listed]
     for name in asked:
         if name not in names:
-            raise KitError(f"lab {lab.name} has no rung '{name}'", "Its rungs: " + ", ".join(names), USAGE)
+            raise no_such_rung(lab.name, name, names)
     return [rung for rung in listed if not asked or rung["name"] in asked]
+
+
+def no_such_rung(lab: str, name: str, known: list[str]) -> KitError:
+    similar = get_close_matches(name, known, 3, 0.5) or [each for each in known if name and name in each]
+    hint = f"Did you mean {' or '.join(similar)}? " if similar else ""
+    return KitError(f"lab {lab} has no rung '{name}'", f"{hint}Its rungs: {', '.join(known)}", USAGE)
 
 
 def todo_text(rung: dict) -> str:
@@ -118,7 +126,7 @@ def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> R
         environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
         if traced_block is not None:
             environment |= {"WARPFOLD_TRACE": str(trace), "WARPFOLD_TRACE_BLOCK": str(traced_block)}
-        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment)
+        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment, preexec_fn=bound())
         if finished.returncode == USAGE:
             raise KitError(finished.stderr.strip(), code=USAGE)
         try:

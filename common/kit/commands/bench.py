@@ -23,9 +23,9 @@ BUDGET_MS = {
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="print a list of {program, n, ms, median_ms, cpu_loop_ms, ratio}")
-    parser.add_argument("--checks", action="store_true", help="with all checks on; without, only counters are kept")
-    parser.add_argument("--workers", type=int, metavar="N", help="host threads that run blocks (default: one a core)")
+    parser.add_argument("--json", action="store_true", help="print a JSON list of {program, n, ms, median_ms, cpu_loop_ms, ratio}")
+    parser.add_argument("--checks", action="store_true", help="measure with all checks on; without this, only counters are kept")
+    parser.add_argument("--workers", type=int, metavar="N", help="host threads that run blocks (default: one per core)")
 
 
 def run(options) -> int:

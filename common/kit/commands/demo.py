@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import gpu
+from .. import options as shared
 from ..building import folder, labs
 from ..console import say
 from ..errors import USAGE, KitError
@@ -18,10 +19,10 @@ ORDER = 10
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="the same for a program")
-    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder to FILE, as SVG")
-    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
-    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the one whose times are predicted (H200)")
+    shared.json(parser)
+    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder, as SVG, into FILE")
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
+    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
 
 

@@ -4,19 +4,20 @@ import json
 from dataclasses import asdict
 
 from .. import gpu as gpus
+from .. import options as shared
 from ..building import folder, labs
 from ..console import paint, say
 from ..errors import KitError
 
-PURPOSE = "say what the GPU is, and measure what it reads"
+PURPOSE = "say what the GPU is, and measure how fast it reads"
 ORDER = 80
 
-EXCLUSIVE = {1: "one thread", 2: "prohibited", 3: "one process"}  # CUcomputemode
+EXCLUSIVE = {1: "one thread at a time", 2: "nobody", 3: "one process at a time"}  # CUcomputemode
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="the same for a program")
-    parser.add_argument("--quick", action="store_true", help="only what the driver says: build and measure nothing")
+    shared.json(parser)
+    parser.add_argument("--quick", action="store_true", help="print only what the driver says; build and measure nothing")
 
 
 def run(options) -> int:
@@ -61,7 +62,7 @@ def show(gpu: gpus.Gpu, measured: float | None) -> None:
         ("driver runs", f"up to {gpu.driver}"),
         ("multiprocessors", f"{known['multiprocessors']} at up to {known['clock_khz'] / 1e6:.2f} GHz"),
         ("memory", f"{gpu.memory_bytes / 2**30:.1f} GiB, ECC {'on' if known['ecc'] else 'off'}"),
-        ("bus", f"{known['bus_bits']} bits at {known['memory_clock_khz'] / 1e6:.2f} GHz, two transfers a clock"),
+        ("bus", f"{known['bus_bits']} bits at {known['memory_clock_khz'] / 1e6:.2f} GHz, two transfers per clock"),
         ("read bandwidth, by that", f"{peak:,.0f} GB/s" if peak else "the driver does not say"),
         ("read bandwidth, measured", f"{measured:,.0f} GB/s{part}" if measured else "not measured (--quick)"),
         ("L2 cache", f"{known['l2_bytes'] / 2**20:.0f} MiB"),
@@ -74,4 +75,4 @@ def show(gpu: gpus.Gpu, measured: float | None) -> None:
     for heading, text in rows:
         print(f"  {heading:<26}{text}")
     if known["compute_mode"] in EXCLUSIVE:
-        print(f"  It is set to be used by {EXCLUSIVE[known['compute_mode']]}: a second program gets an error.")
+        print(f"  Its compute mode lets it be used by {EXCLUSIVE[known['compute_mode']]}; others get an error.")

@@ -3,22 +3,23 @@
 import json
 from pathlib import Path
 
+from .. import options as shared
 from ..building import rungs
 from ..console import paint, say
 from ..process import relative, require_writable
 from ..profile import annotate, beside_gpu, listing, page
 
-PURPOSE = "show a lab's source with counts beside each line, and what is hazardous in it"
+PURPOSE = "show a lab's source with counts and hazards beside each line"
 ORDER = 50
 
 
 def arguments(parser) -> None:
     rungs.arguments(parser)
-    parser.add_argument("--rung", action="append", default=[], metavar="R", help="only this rung; may be repeated")
-    parser.add_argument("--json", action="store_true", help="the same for a program")
+    shared.rungs(parser)
+    shared.json(parser)
     parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
                         help="gpu: count with Nsight Compute as well, and show the two side by side")  # fmt: skip
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that needs nothing beside itself")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML page that stands alone")
 
 
 def run(options) -> int:

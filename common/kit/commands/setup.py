@@ -10,7 +10,7 @@ ORDER = 120
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--tests", action="store_true", help="also what `kit test` needs")
+    parser.add_argument("--tests", action="store_true", help="install what `kit test` needs as well")
 
 
 def run(options) -> int:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from .. import options as shared
 from .. import states
 from ..building import folder, labs
 from ..console import paint
@@ -14,8 +15,8 @@ ORDER = 30
 
 
 def arguments(parser) -> None:
-    parser.add_argument("lab", nargs="?", metavar="LAB", help="only this lab, with each rung")
-    parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("lab", nargs="?", metavar="LAB", help="show only this lab")
+    shared.json(parser)
 
 
 def run(options) -> int:

@@ -1,4 +1,4 @@
-"""`kit test`: builds everything and runs the whole Meson suite; what .ci/run calls."""
+"""`kit test`: builds what the tests need and runs them, all or those that are named."""
 
 import json
 import subprocess
@@ -6,15 +6,16 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from ..building.folder import FOLDER, Build
+from ..building import folder, tests
+from ..building.folder import FOLDER
 from ..console import paint, say
 from ..errors import KitError
 from ..paths import ROOT
 from ..setup import environment, system, toolchain
+from ..table import Table
 
 PURPOSE = "run every test: solutions, stubs, and the kit's own"
 ORDER = 20
-
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 # What the suite `notebook` runs on, by groups of requirements.txt.
@@ -22,35 +23,51 @@ COURSE = [("handouts", "the handouts become notebooks"), ("notebook", "they are 
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="only this suite; may be repeated")
-    parser.add_argument("names", nargs="*", metavar="TEST", help="only the tests of these names; * is a wildcard")
+    parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="run only this suite; may be repeated")
+    parser.add_argument("--list", action="store_true", help="list the tests with their suites, and run none")
+    parser.add_argument("names", nargs="*", metavar="TEST", help="run only the tests of these names; * is a wildcard")
 
 
 def run(options) -> int:
-    build = Build(toolchain.prepare(tests=True), tests=True)
+    tools = toolchain.prepare(tests=True)
+    build = folder.configured(tools, tests=True)
+    chosen = tests.chosen(tests.of(build), options.names, options.suite)
+    if options.list:
+        show(chosen)
+        return 0
     has_course_tests = (ROOT / "tests" / "notebook").is_dir()  # a students' edition has none
     with_course = has_course_tests and not options.names and (not options.suite or "notebook" in options.suite)
+    if any("lint" in test.suites for test in chosen):
+        environment.install("lint", "they check the habits of the tree")
     if with_course:
         system.offer(system.BROWSER)
-    say("building everything")
+    everything = not options.names and not options.suite
+    say("building everything" if everything else f"building what {'this test needs' if len(chosen) == 1 else f'these {len(chosen)} tests need'}")
     with ThreadPoolExecutor() as pool:  # one waits for the network, the other for the processor
         installed = pool.submit(install_course) if with_course else None
-        build.compile(["all", "meson-test-prereq"])  # what only a test needs is in the second
+        build.compile([build.path / "all", build.path / "meson-test-prereq"] if everything else tests.needs(chosen))
     if installed:
         installed.result()
     log = FOLDER / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    command = [build.tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *options.names]
+    command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *options.names]
     # The student's own files are the student's to test (meson test -C build); here the suite `stubs` looks at them.
-    command += [f"--suite={name}" for name in options.suite] or ["--no-suite=labs"]
+    command += [f"--suite={name}" for name in options.suite] or [f"--no-suite={tests.STUDENTS}"]
     sys.stdout.flush()
-    status = subprocess.run(command, env=build.tools.environ() | {"WARPFOLD_KIT_TEST": "1"}).returncode
+    status = subprocess.run(command, env=build.environment | {"WARPFOLD_KIT_TEST": "1"}).returncode
     if not log.exists():
-        raise KitError("Meson ran no tests", "Check the names: meson test -C .kit/build --list shows them all.")
+        raise KitError("Meson ran no tests", "What it said stands above.")
     counts = tally(log.read_text())
     colour = "red" if counts["failed"] or status else "green"
     print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))
     return 1 if counts["failed"] or status else 0
+
+
+def show(chosen: list[tests.Test]) -> None:
+    table = Table(["test", "suites"], left=2)
+    for test in chosen:
+        table.add([test.name, ", ".join(test.suites)])
+    print(table.text())
 
 
 def install_course() -> None:
@@ -59,7 +76,7 @@ def install_course() -> None:
 
 
 def tally(log: str) -> Counter:
-    """Meson's own tests, counted; it writes one JSON object a line for each that ended."""
+    """Meson's own tests, counted; it writes a line of JSON for each that has ended."""
     counts = Counter()
     for line in log.splitlines():
         result = json.loads(line)["result"]

@@ -1,15 +1,16 @@
-"""`kit trace LAB --rung R`: one block, barrier by barrier, as a page or a still picture."""
+"""`kit trace LAB --rung R`: one block, barrier by barrier, as a page, a picture, text or JSON."""
 
 import json
 from pathlib import Path
 
+from .. import options as shared
 from ..building import rungs
 from ..console import paint, say
 from ..errors import USAGE, KitError
 from ..process import relative, require_writable
 from ..trace import drawing, page, record, words
 
-PURPOSE = "follow one block through memory, step by step: a page, a still, or words"
+PURPOSE = "follow one block through memory, step by step, on a page, in a picture or as text"
 ORDER = 60
 
 MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
@@ -17,12 +18,12 @@ MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
 
 def arguments(parser) -> None:
     rungs.arguments(parser)
-    parser.add_argument("--rung", required=True, metavar="R", help="the rung")
+    parser.add_argument("--rung", required=True, metavar="R", help="the rung to follow")
     parser.add_argument("--block-index", type=int, default=0, metavar="K", help="which block to follow (0)")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
-    parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a still of that step, counted from 1, and no page")
-    parser.add_argument("--text", action="store_true", help="print the steps in words, and write no page")
-    parser.add_argument("--json", action="store_true", help="the same for a program")
+    parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, and no page")
+    parser.add_argument("--text", action="store_true", help="print the steps as text, and write no page")
+    shared.json(parser)
 
 
 def run(options) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .. import states
+from .. import counters, states
 from ..console import paint
 from ..table import Table
 
@@ -14,22 +14,21 @@ class Column:
     of: Callable[[dict], str]  # of a rung
 
 
-def counters(rung: dict) -> dict:
+def counted(rung: dict) -> dict:
     return rung.get("profile", {}).get("counters", {})
 
 
 def count(*keys: str) -> Callable[[dict], str]:
     def text(rung: dict) -> str:
-        known = counters(rung)
+        known = counted(rung)
         return f"{sum(known.get(key, 0) for key in keys):,.0f}" if known else ""
 
     return text
 
 
 def simt_efficiency(rung: dict) -> str:
-    known = counters(rung)
-    warps = known.get("warp_instructions", 0)
-    return f"{100 * known['thread_instructions'] / (32 * warps):.0f}%" if warps else ""
+    found = counters.value(counted(rung), "simt_efficiency")
+    return f"{100 * found:.0f}%" if found is not None else ""
 
 
 def size(rung: dict) -> str:
@@ -61,9 +60,10 @@ def predicted(rung: dict) -> str:
 
 
 LEGEND_OF_COUNTS = (
-    "loads: a warp's requests to global memory; sectors: of 32 bytes, read by them;\n"
-    "shared: wavefronts; atomics: operations; SIMT: lanes at work of 32;\n"
-    "instructions: of a warp, in PTX. No times: the emulator is not a GPU."
+    "loads: requests to global memory, each by a warp; sectors: of 32 bytes, read;\n"
+    "shared: wavefronts; conflicts: in banks; atomics: operations; SIMT: efficiency,\n"
+    "the share of active lanes; instructions: of warps, in PTX.\n"
+    "No times: the emulator is not a GPU."
 )
 
 LEGEND_OF_PREDICTION = (

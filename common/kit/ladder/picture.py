@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
-from .listing import counters, size
+from .. import counters
+from .listing import counted, size
 
 ROW, TOP, NAME_WIDTH, PANEL_WIDTH, PANEL_GAP = 17, 62, 210, 118, 12
 
@@ -41,10 +42,10 @@ class Panel:
 
 
 def per_element(*keys: str) -> Callable[[dict], float | None]:
-    """Counts by the element, so that rungs of different n stand side by side."""
+    """Counts per element, so that rungs of different n stand side by side."""
 
     def value(rung: dict) -> float | None:
-        known, n = counters(rung), rung.get("profile", {}).get("n", 0)
+        known, n = counted(rung), rung.get("profile", {}).get("n", 0)
         return sum(known.get(key, 0) for key in keys) / n if known and n else None
 
     return value
@@ -55,13 +56,12 @@ def in_thousand(value: float) -> str:
 
 
 def simt(rung: dict) -> float | None:
-    known = counters(rung)
-    return known["thread_instructions"] / (32 * known["warp_instructions"]) if known.get("warp_instructions") else None
+    return counters.value(counted(rung), "simt_efficiency")
 
 
 COUNTED = [
     Panel("warp instructions", per_element("warp_instructions"), in_thousand, logarithmic=False),
-    Panel("lanes at work", simt, lambda value: f"{100 * value:.0f}%", logarithmic=False),
+    Panel("active lanes", simt, lambda value: f"{100 * value:.0f}%", logarithmic=False),
     Panel("bank conflicts", per_element("bank_conflicts"), in_thousand, style="bad"),
     Panel("barriers", per_element("barriers"), in_thousand),
     Panel("atomics", per_element("atomic_operations"), in_thousand, style="bad"),

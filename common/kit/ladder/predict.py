@@ -6,7 +6,7 @@ A launch is bound by whichever of these takes longest; the others hide behind it
   latency   a warp waits for its loads, one wait for those that it has under way together (as far as the PTX shows); as
             many warps as fit into the machine wait at the same time, and the next ones take their places
   issue     warp instructions, over what the schedulers issue
-  shared    wavefronts, of which a multiprocessor's shared memory serves one a clock
+  shared    wavefronts, of which a multiprocessor's shared memory serves one per clock
   atomics   operations on one address follow each other
 
 To that comes what starting costs. `docs/results/model.md` has the fit, how well it does, and where it does badly.
@@ -31,7 +31,7 @@ class Gpu:
     bandwidth: float  # GB/s
     threads: int  # resident on a multiprocessor
     blocks: int  # likewise
-    schedulers: int = 4  # a multiprocessor's; each issues one warp instruction a clock
+    schedulers: int = 4  # per multiprocessor; each issues one warp instruction per clock
 
     @property
     def grid_for(self) -> str:
@@ -45,6 +45,11 @@ GPUS = [
     Gpu("RTX 4090", 128, 2.520, 1008, 1536, 24),
     Gpu("T4", 40, 1.590, 320, 1024, 16),
 ]
+
+
+# The counters that a prediction is worked out from.
+USED = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
+        "shared_store_wavefronts", "atomic_operations", "blocks"]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from .. import counters
 from .. import report as reports
 
 LANES = 32
@@ -13,21 +14,11 @@ CONTEXT = 1  # lines of source shown before and behind those that were counted
 FOLD = 4  # so many lines in a row that did nothing are folded into one mark
 
 
-def ratio(above: float, below: float) -> float | None:
-    return above / below if below else None
-
-
-def both(kind: str) -> Callable[[dict], float]:
-    return lambda line: line[f"global_load_{kind}"] + line[f"global_store_{kind}"]
-
-
-SECTORS, REQUESTS = both("sectors"), both("requests")
-
-
 @dataclass(frozen=True)
 class Column:
     key: str  # in JSON
     title: str
+    short: str  # for a terminal's heading, where each word gets a line
     meaning: str
     value: Callable[[dict, int], float | None]  # of a line's counters and the launches' warps
     text: Callable[[float], str]
@@ -41,30 +32,36 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
-def some(key: str) -> Callable[[dict, int], float | None]:
-    return lambda line, warps: line[key] or None
+def counter(key: str, title: str = "", short: str = "", above: float | None = 0) -> Column:
+    """A column of the catalogue's. What is not `above` that number is left blank: most lines have nothing to say."""
+    known = counters.CATALOGUE[key]
+    title = title or known.label
+
+    def value(line: dict, warps: int) -> float | None:
+        found = counters.value(line, key)
+        return found if found is not None and (above is None or found > above) else None
+
+    meaning = known.meaning if title == known.label else f"{known.label}: {known.meaning}"
+    return Column(key, title, short or title, meaning, value, percent if known.unit == "share" else plain)
 
 
-def several(value: float | None) -> float | None:
-    return value if value and value > 1 else None
+def executions_per_warp(line: dict, warps: int) -> float | None:
+    return line.get("executions", 0) / warps or None if warps else None
 
 
+SHARE = Column("share", "instruction share", "inst. share", "share of the warp instructions (PTX) of all launches of the kernel",
+               lambda line, warps: None, percent)  # fmt: skip
 COLUMNS = [
-    Column("runs_per_warp", "runs", "times a warp comes by the line, on average",
-           lambda line, warps: ratio(line.get("executions", 0), warps) or None, plain),
-    Column("simt_efficiency", "lanes", "lanes at work, of those that the line's instructions had room for (SIMT efficiency)",
-           lambda line, warps: ratio(line["thread_instructions"], LANES * line["warp_instructions"]), percent),
-    Column("divergent", "parts", "branches at which a warp's lanes part (divergence), of all that its warps took",
-           lambda line, warps: ratio(line["divergent_branches"], line["branches"]) or None, percent),
-    Column("sectors_per_request", "sect/req", "32-byte sectors of global memory a request touches; 4 is best for 4-byte elements",
-           lambda line, warps: ratio(SECTORS(line), REQUESTS(line)), plain),
-    Column("loads_at_once", "at once", "loads of a warp that are under way together, where they are more than one",
-           lambda line, warps: several(ratio(line["global_load_requests"], line.get("global_load_waits", 0))), plain),
-    Column("bank_conflicts", "conflicts", "passes over shared memory beyond those needed, because lanes met in a bank",
-           some("bank_conflicts"), plain),
-    Column("shuffles", "shuffles", "shuffles by a warp", some("shuffles"), plain),
-    Column("atomic_operations", "atomics", "atomic operations, one a lane", some("atomic_operations"), plain),
-    Column("barriers", "barriers", "barriers passed by a block", some("barriers"), plain),
+    Column("executions_per_warp", "executions per warp", "exec. per\u00a0warp", "how often a warp executes the line, on average",
+           executions_per_warp, plain),
+    counter("simt_efficiency", "active lanes", above=None),
+    counter("divergent_share"),
+    counter("sectors_per_request", short="sectors per\u00a0req.", above=None),
+    counter("loads_per_wait", short="loads per\u00a0wait", above=1),
+    counter("bank_conflicts"),
+    counter("shuffles"),
+    counter("atomic_operations", "atomics"),
+    counter("barriers"),
 ]  # fmt: skip
 
 
@@ -113,12 +110,6 @@ def text_of(path: Path) -> list[str]:
         return []
 
 
-def add_up(into: dict, counters: dict) -> None:
-    for key, value in counters.items():
-        if isinstance(value, int | float) and key not in ("line", "simt_efficiency"):
-            into[key] = into.get(key, 0) + value
-
-
 def is_own(path: Path) -> bool:
     """Not NVIDIA's headers, whose lines nobody wants to read here."""
     return bool(text_of(path)) and "include" not in path.parts
@@ -147,10 +138,10 @@ def kernel(name: str, launches: list[dict], hazards: dict, folder: Path | None) 
     counted: dict[Path, dict[int, dict]] = {}
     warps = 0
     for launch in launches:
-        add_up(total, launch["counters"])
+        counters.add_up(total, launch["counters"])
         warps += launch["counters"]["blocks"] * -(-threads(launch["block"]) // LANES)
         for entry in launch["lines"]:
-            add_up(counted.setdefault(source_of(entry["file"], folder), {}).setdefault(entry["line"], {}), entry)
+            counters.add_up(counted.setdefault(source_of(entry["file"], folder), {}).setdefault(entry["line"], {}), entry)
     own = {path: lines for path, lines in counted.items() if is_own(path)}
     all_instructions = total["warp_instructions"] or 1
     seen = sum(line["warp_instructions"] for lines in own.values() for line in lines.values())
@@ -180,11 +171,11 @@ def excerpt(path: Path, counted: dict[int, dict], all_instructions: int, warps: 
             lines.append(None)
         else:
             lines += [Line(between, text[between - 1]) for between in gap]
-        counters = counted.get(number)
-        line = Line(number, text[number - 1], counters=counters, hazards=hazards.get((path, number), []))
-        if counters:
-            line.share = counters["warp_instructions"] / all_instructions
-            line.values = {column.key: column.value(counters, warps) for column in COLUMNS}
+        of_line = counted.get(number)
+        line = Line(number, text[number - 1], counters=of_line, hazards=hazards.get((path, number), []))
+        if of_line:
+            line.share = of_line["warp_instructions"] / all_instructions
+            line.values = {column.key: column.value(of_line, warps) for column in COLUMNS}
         lines.append(line)
         last = number
     while lines and lines[-1] and not lines[-1].source.strip() and not lines[-1].counters:

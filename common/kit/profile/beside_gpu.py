@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import dataclass
 
+from .. import counters
 from .. import gpu as gpus
 from ..building import rungs
 from ..console import paint, say
@@ -12,11 +13,7 @@ from ..process import relative
 from ..table import Table
 from . import annotate, listing, nsight
 
-TOTALS = [
-    "warp_instructions", "thread_instructions", "branches", "divergent_branches", "global_load_requests", "global_load_sectors",
-    "global_store_requests", "global_store_sectors", "shared_load_requests", "shared_load_wavefronts", "shared_store_requests",
-    "shared_store_wavefronts", "bank_conflicts", "shuffles", "atomic_requests", "atomic_operations", "barriers", "blocks",
-]  # fmt: skip
+TOTALS = [key for key in counters.CATALOGUE if key in (*nsight.METRICS, *nsight.OF_SOURCE, "blocks")]
 BESIDE = ["simt_efficiency", "sectors_per_request", "bank_conflicts", "shuffles", "atomic_operations", "barriers"]
 
 
@@ -69,7 +66,7 @@ def show(pair: Pair, gpu: str) -> None:
         totals = Table(["", "emulator", gpu])
         for key in TOTALS:
             if ours.counters.get(key) or theirs.counters.get(key):
-                totals.add([key.replace("_", " "), *(f"{each.counters.get(key, 0):,}" for each in (ours, theirs))])
+                totals.add([counters.CATALOGUE[key].label, *(f"{each.counters.get(key, 0):,}" for each in (ours, theirs))])
         print(totals.text())
         show_source(ours, theirs)
 
@@ -79,7 +76,7 @@ def show_source(ours: annotate.Kernel, theirs: annotate.Kernel) -> None:
     columns = [column for column in annotate.COLUMNS if column.key in BESIDE and column in [*annotate.used_columns(ours), *annotate.used_columns(theirs)]]
     for part in ours.excerpts:
         print(paint(f"\n{relative(part.file)}   (emulator | GPU)", "blue"))
-        table = Table(["all", *(column.title for column in columns), "line"], left=0)
+        table = Table([annotate.SHARE.title, *(column.title for column in columns), "line"], left=0)
         source = []
         for line in part.lines:
             if line is None:
@@ -110,9 +107,9 @@ def beside(ours: str, theirs: str) -> str:
 
 def legend() -> None:
     print(paint(
-        "\nall: share of the warp instructions, PTX on the emulator, machine code on the GPU. The compiler moves machine\n"
-        "code between lines, predicates short branches (the lanes of both sides then count as at work in SIMT efficiency),\n"
-        "and charges what comes from NVIDIA's headers, as shuffles and atomics do, to them.", "grey"))  # fmt: skip
+        "\ninstruction share: of the warp instructions, which are PTX on the emulator and machine code on the GPU. The\n"
+        "compiler moves machine code between lines, predicates short branches (the lanes of both sides then count as\n"
+        "active), and charges what comes from NVIDIA's headers, as shuffles and atomics do, to those.", "grey"))  # fmt: skip
 
 
 def to_json(pair: Pair) -> dict:

@@ -3,10 +3,10 @@
 from ..console import paint, width
 from ..process import relative
 from ..report import source_line
-from .annotate import Excerpt, Kernel, Line, used_columns
+from .annotate import SHARE, Column, Excerpt, Kernel, Line, used_columns
 
 NARROWEST_CODE = 30  # columns of text that the code gets before counts are left out
-DROP_FIRST = ["barriers", "shuffles", "atomic_operations", "runs_per_warp"]
+DROP_FIRST = ["barriers", "shuffles", "atomic_operations", "executions_per_warp", "loads_per_wait", "divergent_share"]
 WARM = 0.1  # share from which a line is coloured
 
 
@@ -24,7 +24,8 @@ def show(kernel: Kernel) -> None:
         columns = [column for column in columns if column.key != key]
     for part in kernel.excerpts:
         print(paint(f"{relative(part.file)}", "blue"))
-        print(paint(heading(columns), "grey"))
+        for line in heading(columns):
+            print(paint(line, "grey"))
         show_lines(part, columns)
     if kernel.elsewhere > 0.005:
         print(paint(f"  {100 * kernel.elsewhere:.0f}% of the instructions belong to lines that are not shown (library headers)", "grey"))
@@ -33,15 +34,24 @@ def show(kernel: Kernel) -> None:
 
 
 def gutter(columns: list) -> int:
-    return 2 + 4 + sum(cell_width(column) + 1 for column in columns) + 6 + 2
+    return 2 + cell_width(SHARE) + sum(cell_width(column) + 1 for column in columns) + 6 + 2
 
 
-def cell_width(column) -> int:
-    return max(len(column.title), 5)
+def cell_width(column: Column) -> int:
+    return max(4, *map(len, words(column)))
 
 
-def heading(columns: list) -> str:
-    return "  " + " all" + "".join(f" {column.title:>{cell_width(column)}}" for column in columns) + "  line"
+def words(column: Column) -> list[str]:
+    """Of its heading; a no-break space keeps two of them on one line."""
+    return [word.replace("\u00a0", " ") for word in column.short.split(" ")]
+
+
+def heading(columns: list[Column]) -> list[str]:
+    """Lines of headings, one word per line, with the last words side by side."""
+    stacked = [(cell_width(column), words(column)) for column in [SHARE, *columns]] + [(5, ["line"])]
+    height = max(len(each) for _, each in stacked)
+    rows = [[""] * (height - len(each)) + each for _, each in stacked]
+    return [("  " + " ".join(f"{row[i]:>{size}}" for (size, _), row in zip(stacked, rows, strict=True))).rstrip() for i in range(height)]
 
 
 def show_lines(part: Excerpt, columns: list) -> None:
@@ -49,7 +59,7 @@ def show_lines(part: Excerpt, columns: list) -> None:
         if line is None:
             print(paint(" " * (gutter(columns) - 3) + "...", "grey"))
             continue
-        share = f"{100 * line.share:3.0f}%" if line.counters else "    "
+        share = f"{SHARE.text(line.share) if line.counters else '':>{cell_width(SHARE)}}"
         cells = "".join(f" {cell(line, column):>{cell_width(column)}}" for column in columns)
         text = f"{'> ' if line.hottest else '  '}{share}{cells} {line.number:>5}  {line.source}"
         if len(text) > width():
@@ -87,6 +97,8 @@ def show_hazard(hazard: dict, line: Line, part: Excerpt) -> None:
 
 def legend(kernels: list[Kernel]) -> None:
     columns = list(dict.fromkeys(column for kernel in kernels for column in used_columns(kernel)))
-    print(paint("\n  all        share of the launches' warp instructions (PTX); > marks the hottest line", "grey"))
-    for column in columns:
-        print(paint(f"  {column.title:<10} {column.meaning}", "grey"))
+    wide = max(len(column.title) for column in [SHARE, *columns])
+    print()
+    for column in [SHARE, *columns]:
+        mark = "; > marks the hottest line" if column is SHARE else ""
+        print(paint(f"  {column.title:<{wide}}  {column.meaning}{mark}", "grey"))

@@ -4,7 +4,7 @@ other.
 The program runs once under ncu; its report is then printed twice: the counters of each launch, and the machine
 instructions (SASS) under the source lines that they came from. Where the two could tell the same, the second is used for
 what the addresses of the instructions alone decide: shared memory's wavefronts, those needed at the least (a request of 4
-bytes a lane needs one, so that their number is that of the requests that any lane took part in) and those in excess, its
+bytes per lane needs one, so that their number is that of the requests that any lane took part in) and those in excess, its
 bank conflicts. The pipe's own counters add what other work in the pipe made it wait for.
 """
 
@@ -18,20 +18,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..counters import CATALOGUE
 from ..errors import PROGRAM, SETUP, KitError
 
-# The emulator's counters -> metrics of a launch, summed.
-METRICS = {
-    "warp_instructions": ["smsp__inst_executed.sum"],
-    "global_load_requests": ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"],
-    "global_load_sectors": ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"],
-    "global_store_requests": ["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"],
-    "global_store_sectors": ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"],
-    "atomic_requests": [
-        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    ],
-}
+# The catalogue's counters -> metrics of a launch, to be added up.
+METRICS = {key: counter.nsight for key, counter in CATALOGUE.items() if counter.nsight}
 # Beside the counters that the source page gives: the same as the pipe counted it.
 PIPE = {
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
@@ -39,6 +30,7 @@ PIPE = {
     "shared_load_instructions": "smsp__inst_executed_op_shared_ld.sum",
     "shared_store_instructions": "smsp__inst_executed_op_shared_st.sum",
 }
+# Counters that the source page gives: `add_instruction` says how.
 LINE_KEYS = [
     "executions", "warp_instructions", "thread_instructions", "branches", "divergent_branches",
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
@@ -114,7 +106,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def launches_of(raw: str) -> list[dict]:
-    """The page "raw": a row of headings, one of units, a row a launch."""
+    """The page "raw": a row of headings, a row of units, then one row per launch."""
     table = rows(raw)
     found = []
     for row in table[2:]:
@@ -196,7 +188,7 @@ def add_instruction(line: dict, sass: str, cell) -> None:
         line["divergent_branches"] += cell("Divergent Branches")
     elif family == "SHFL":
         line["shuffles"] += executed
-    elif name.startswith("BAR.SYNC") or name.startswith("BAR.RED"):
+    elif name.startswith(("BAR.SYNC", "BAR.RED")):
         line["barriers"] += executed  # warps; made blocks where the launch is known
     elif family in ("RED", "REDG", "ATOM", "ATOMG"):
         line["atomic_requests"] += cell("L1 Tag Requests Global")

@@ -2,12 +2,12 @@
 
 from ..pages import escape, style, template
 from ..process import relative
-from .annotate import COLUMNS, Excerpt, Kernel, Line, used_columns
+from .annotate import COLUMNS, SHARE, Excerpt, Kernel, Line, used_columns
 
 
 def page(lab: str, profiled: list) -> str:
     used = {column.key for _, kernels in profiled for kernel in kernels for column in used_columns(kernel)}
-    key = "\n".join(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in COLUMNS if c.key in used)
+    key = "\n".join(f"<dt>{escape(c.title)}</dt><dd>{escape(c.meaning)}</dd>" for c in [SHARE, *COLUMNS] if c.key in {SHARE.key, *used})
     return template("profile.html").substitute(
         title=escape(f"{lab}, line by line"), style=style(), key=key,
         contents=contents([each.rung for each, _ in profiled]),
@@ -39,11 +39,11 @@ def tables(kernel: Kernel) -> str:
 
 
 def table(kernel: Kernel, launched: str, part: Excerpt, columns: list) -> str:
-    heads = "".join(f'<th scope="col" title="{escape(column.meaning)}">{escape(column.title)}</th>' for column in columns)
+    heads = "".join(f'<th scope="col" title="{escape(column.meaning)}">{escape(column.title)}</th>' for column in [SHARE, *columns])
     caption = f"<code>{escape(kernel.name)}</code>, {escape(launched)}. {escape(relative(part.file))}"
     rows = "\n".join(row(line, columns, part) for line in part.lines)
     return (
-        f'<table><caption>{caption}</caption>\n<thead><tr><th scope="col">all</th>{heads}'
+        f'<table><caption>{caption}</caption>\n<thead><tr>{heads}'
         f'<th scope="col">line</th><th scope="col" class="code">source</th></tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
     )
 
@@ -57,7 +57,7 @@ def row(line: Line | None, columns: list, part: Excerpt) -> str:
     if not line.counters:
         return f'<tr class="idle"><td class="count"></td>{"<td class=count></td>" * len(columns)}{number}</tr>{notes}'
     hot = ' <span class="hot">hottest</span>' if line.hottest else ""
-    share = f'<td class="count share" data-title="of all">{100 * line.share:.0f}%{hot}</td>'
+    share = f'<td class="count share" data-title="{SHARE.title}">{100 * line.share:.0f}%{hot}</td>'
     cells = "".join(count_cell(line, column) for column in columns)
     return f'<tr class="counted" style="--share:{line.share:.3f}">{share}{cells}{number}</tr>{notes}'
 

@@ -130,7 +130,7 @@ class Drawing:
         if not shown:
             return {}
         where = "shared memory" if array.shared else "global memory"
-        columns = ", a column a bank" if array.shared and array.width == 4 and self.columns == 32 else ""
+        columns = ", one column per bank" if array.shared and array.width == 4 and self.columns == 32 else ""
         hidden = f", {len(shown)} of {array.count} elements shown" if len(shown) < array.count else ""
         self.heading(f"{array.name}: {where}{columns}{hidden}")
         places = self.rows(shown)

@@ -75,7 +75,7 @@ def sentence(requests: list[Request]) -> str:
     text = f"Line {line}: {who} {array.name}[{runs(elements)}]"
     rounds = max(sum(other.warp == request.warp for other in requests) for request in requests)
     if rounds > 1:
-        text += f" in {rounds} requests{' a warp' if len(threads) > LANES else ''}"
+        text += f" in {rounds} requests{' per warp' if len(threads) > LANES else ''}"
     conflicts = sum(request.conflicts for request in requests if array.shared)
     if conflicts > 0:
         text += f", {conflicts} bank conflict{'s' if conflicts > 1 else ''}"
@@ -94,7 +94,7 @@ def summary(step: Step) -> str:
     if step.races:
         race = step.races[0]
         text += (f" Race: threads {race.threads[0]} and {race.threads[1]} meet at {race.array.name}[{race.element}]"
-                 f"{f' and {len(step.races) - 1} places more' if len(step.races) > 1 else ''}, with nothing that orders them.")  # fmt: skip
+                 f"{f' and {len(step.races) - 1} more places' if len(step.races) > 1 else ''}, with nothing that orders them.")  # fmt: skip
     return text
 
 

@@ -23,7 +23,7 @@ bool has_rounding(const Rung& rung, const Variant& variant) {
   return is_float && (rung.op == Operator::add || rung.op == Operator::product);
 }
 
-// Sizes around what a block and a pair of elements a thread cover, where the rung takes few.
+// Sizes around what a block and a pair of elements per thread cover, where the rung takes few.
 std::vector<std::size_t> sizes_for(const Rung& rung, unsigned block) {
   std::vector<std::size_t> all(std::begin(sizes), std::end(sizes));
   for (const std::size_t covered : {std::size_t{block}, 2 * std::size_t{block}}) {
@@ -152,7 +152,7 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
   if (!outcome.damage.empty()) return fail(outcome.damage);
 }
 
-// The same bits with any number of threads a block: two numbers of them may give the same by chance.
+// The same bits with any number of threads per block: two numbers of them may give the same by chance.
 Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input) {
   Check check{.name = "the same bits with any block size", .message = "", .diagnosis = {}};
   given.block = rung.min_block;
@@ -163,7 +163,7 @@ Check check_any_block(const Rung& rung, const Variant& variant, Case given, cons
     if (more.bits == few.bits) continue;
     check.ok = false;
     check.message =
-        fmt::format("{:.9g} with {} threads a block, {:.9g} with {}: the order of additions depends "
+        fmt::format("{:.9g} with {} threads per block, {:.9g} with {}: the order of additions depends "
                     "on the number of threads",
                     few.results.at(0), rung.min_block, more.results.at(0), given.block);
   }
@@ -262,7 +262,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
     }
   }
-  if (!options.block) { // another number of threads a block
+  if (!options.block) { // another number of threads per block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;
       cases.push_back({Kind::exact, std::min<std::size_t>(5000, rung.most_elements(other)), 1, other, 0});

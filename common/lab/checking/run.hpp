@@ -19,7 +19,7 @@ std::string describe(std::size_t n, std::size_t rows);
 
 // What came of it.
 struct Outcome {
-  std::vector<double> results;      // one a row
+  std::vector<double> results;      // one per row
   std::vector<std::byte> bits;      // the same, as they lay in memory
   std::string error;                // of the CUDA runtime, in words; "" where there was none
   bool device_lost = false;         // no later call can succeed in this process

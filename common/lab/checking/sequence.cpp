@@ -26,7 +26,7 @@ bool is_float(Type type) {
 }
 
 // Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. Where the
-// budget is less than one a value, most are 0.
+// budget is less than one per value, most are 0.
 class ExactSums {
 public:
   ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {
@@ -215,7 +215,8 @@ Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   if (last - first < 2 * period) return reduce_part(input, first, last);
   // A head up to a period's start, whole periods, a tail.
   const std::size_t head = ceil_div(first, period) * period, tail = last / period * period;
-  const double times = static_cast<double>((tail - head) / period);
+  const std::size_t periods = (tail - head) / period;
+  const double times = static_cast<double>(periods);
   const Reference before = reduce_part(input, first, head), after = reduce_part(input, tail, last);
   const Reference whole = reduce_part(input, 0, period);
   const double middle = power(input.op, whole.value, times);

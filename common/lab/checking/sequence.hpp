@@ -45,7 +45,7 @@ struct Sequence {
 
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed);
 
-// What the elements first, first + step, ... below last (and below n) reduce to.
+// What the elements from `first` up to, but not including, `last` (and below n) reduce to.
 struct Reference {
   double value = 0;     // exact for exact inputs; else compensated, good to about 2^-100 of the magnitude
   double magnitude = 0; // sum of magnitudes

@@ -16,7 +16,7 @@ struct Shape {
 };
 
 // A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
-// smaller than one of a thread an element.
+// smaller than one with a thread per element.
 constexpr Shape vectors[] = {{std::size_t{1} << 18, 0}, {100003, 0}};
 // Tall, square and wide. Rows of whole sectors: no load can do with less than it asks for.
 constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};

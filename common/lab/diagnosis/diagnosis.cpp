@@ -23,18 +23,15 @@ std::optional<std::size_t> block_alone(const Observation& observation, std::size
 
 Diagnosis one_block_alone(const Symptom& symptom) {
   for (const unsigned each : {1u, 2u, 4u}) {
-    std::string blocks;
     for (const Observation& observation : symptom.observations) {
       const auto found = block_alone(observation, std::size_t{each} * symptom.given.block);
       if (!found) break;
       if (&observation == &symptom.observations.back()) {
-        return {
-            "overwritten",
-            fmt::format(
-                "The result is exactly block {}'s sum: the blocks overwrite each other's result instead of "
-                "adding to it.",
-                *found),
-            true};
+        return {"overwritten",
+                fmt::format("The result is exactly block {}'s sum: the blocks overwrite each other's result "
+                            "instead of adding to it.",
+                            *found),
+                true};
       }
     }
   }
@@ -52,7 +49,7 @@ Diagnosis one_element(const Symptom& symptom) {
                       [&](const Observation& o) { return o.got == o.expected + sign * (*o.input)[i]; });
       if (!fits) continue;
       return {sign < 0 ? "missing-element" : "doubled-element",
-              fmt::format("The result is right but for element {}, which {}.", i,
+              fmt::format("The result is right except for element {}, which {}.", i,
                           sign < 0 ? "is missing" : "was added twice"),
               true};
     }
@@ -66,8 +63,7 @@ Diagnosis from_limits(const Symptom& symptom) {
   if (std::isnan(seen.got)) {
     return {"not-a-number",
             "The result is not a number: the check fills memory that nothing has written yet with NaN, so "
-            "some of it was "
-            "used.",
+            "some of it was used.",
             true};
   }
   if ((type == Type::int32 || type == Type::uint32) && seen.got != seen.expected &&
@@ -78,8 +74,7 @@ Diagnosis from_limits(const Symptom& symptom) {
   if (type == Type::float32 && seen.got == 0x1p24 && seen.expected > 0x1p24) {
     return {"float-saturation",
             "The result stopped at 16777216 = 2^24: from there on a float cannot count by ones any more, and "
-            "adding 1 "
-            "changes nothing.",
+            "adding 1 changes nothing.",
             true};
   }
   return {};
@@ -93,13 +88,11 @@ Diagnosis from_runs(const Symptom& symptom) {
   // Where additions round, their order shows in the last bits of any sum and is no mistake.
   const auto exact = [](double value) { return std::abs(value) <= 0x1p24; };
   if (symptom.given.kind != Kind::exact || !std::all_of(all.begin(), all.end(), exact)) return {};
-  return {
-      "different-each-run",
-      fmt::format(
-          "The same input gave {:.10g}, and then {:.10g}: what the threads do depends on which of them comes "
-          "first.",
-          all[0], *other),
-      true};
+  return {"different-each-run",
+          fmt::format("The same input gave {:.10g}, and then {:.10g}: what the threads do depends on which "
+                      "of them comes first.",
+                      all[0], *other),
+          true};
 }
 
 // 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses all that it meets.

@@ -38,9 +38,8 @@ Diagnosis diagnose(const Symptom& symptom);
 Diagnosis diagnose_rows(const Case& given, std::span<const RowObservation> observations);
 
 // The check whose diagnosis says most, or null: the specific before the vague, the mistake that explains the
-// most checks before others, the usual case before others,
-// then the one whose n is closest to 1000: some blocks and a part of one, and numbers that can be worked out
-// by hand.
+// most checks before others, the usual case before others, then the one whose n is closest to 1000: some
+// blocks and a fraction of one, and numbers that can be worked out by hand.
 const Check* most_telling(std::span<const Check> checks);
 
 // The same check's diagnosis, with the figures that it speaks of where those are not those of `told`.

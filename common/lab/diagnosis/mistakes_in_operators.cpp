@@ -45,13 +45,12 @@ Diagnosis from_start(const Symptom& symptom, double value) {
   const bool beats =
       all_of(symptom, [=](const Observation& o) { return is_max ? value > o.expected : value < o.expected; });
   if (!beats) return {};
-  return {
-      "wrong-identity",
-      fmt::format("The result is {:.10g}{}, but every element is {} that: a {} must start from the {} value "
-                  "that there is.",
-                  value == 0 ? 0 : value, origin_of(input.type, value), is_max ? "below" : "above",
-                  name_of(input.op), is_max ? "least" : "greatest"),
-      true};
+  return {"wrong-identity",
+          fmt::format("The result is {:.10g}{}, but every element is {} that: a {} must start from the {} "
+                      "value that there is.",
+                      value == 0 ? 0 : value, origin_of(input.type, value), is_max ? "below" : "above",
+                      name_of(input.op), is_max ? "least" : "greatest"),
+          true};
 }
 
 // The number that every input gives.
@@ -61,12 +60,11 @@ Diagnosis from_constant(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
   const std::string_view op = name_of(input.op);
   if (*value == poison(input.type, Kind::exact)) {
-    return {
-        "never-written",
-        fmt::format("The result is {:.0f}, which the check put there before the launch: nothing was written "
-                    "to it, or it took part as if it were an element.",
-                    *value),
-        true};
+    return {"never-written",
+            fmt::format("The result is {:.0f}, which the check put there before the launch: nothing was "
+                        "written to it, or it took part as if it were an element.",
+                        *value),
+            true};
   }
   const double start = identity(input.type, input.op);
   if (input.n == 0) {
@@ -78,19 +76,17 @@ Diagnosis from_constant(const Symptom& symptom) {
   }
   if (*value == start) {
     return {"identity-left",
-            fmt::format(
-                "The result is {:.10g}, the identity, as if there were no elements: none was taken, or of "
-                "two values the wrong one is kept.",
-                start),
+            fmt::format("The result is {:.10g}, the identity, as if there were no elements: none was taken, "
+                        "or of two values the wrong one is kept.",
+                        start),
             true};
   }
   if (input.op != Operator::product) return from_start(symptom, *value);
   if (*value != 0) return {};
-  return {
-      "wrong-identity",
-      "The result is 0, but no factor is: a 0 got in among them. A product must start from 1, and a thread "
-      "with no element must bring 1 along.",
-      true};
+  return {"wrong-identity",
+          "The result is 0, but no factor is: a 0 got in among them. A product must start from 1, and a "
+          "thread with no element must contribute 1.",
+          true};
 }
 
 // As a type computes: integers wrap, floats round.
@@ -142,17 +138,17 @@ Diagnosis from_other_operator(const Symptom& symptom) {
       if (!fits) continue;
       const bool elements = &groups == ways;
       const bool bits = input.type == Type::float32 && input.op == Operator::max && outer == Operator::min;
-      return {"other-operator",
-              elements
-                  ? fmt::format("The result is the {} of the elements, not their {}.", noun(outer),
-                                noun(input.op))
-                  : fmt::format(
-                        "The result is the {} of the {}' {}s: those must be combined by the same operator{}.",
-                        noun(outer), groups.name, noun(input.op),
-                        bits ? " (the bits of negative floats, compared as integers, are in the "
-                               "opposite order)"
-                             : ""),
-              true};
+      return {
+          "other-operator",
+          elements
+              ? fmt::format("The result is the {} of the elements, not their {}.", noun(outer),
+                            noun(input.op))
+              : fmt::format(
+                    "The result is the {} of the {}' {}s: those must be combined by the same operator{}.",
+                    noun(outer), groups.name, noun(input.op),
+                    bits ? " (the bits of negative floats, compared as integers, are in the opposite order)"
+                         : ""),
+          true};
     }
   }
   return {};
@@ -170,10 +166,9 @@ Diagnosis from_signs(const Symptom& symptom) {
   });
   if (!fits) return {};
   return {"signed-comparison",
-          fmt::format(
-              "The result is the {} of the elements taken as signed numbers, in which those from 2^31 on are "
-              "negative: unsigned numbers must be compared as unsigned.",
-              name_of(input.op)),
+          fmt::format("The result is the {} of the elements taken as signed numbers, in which those from "
+                      "2^31 on are negative: unsigned numbers must be compared as unsigned.",
+                      name_of(input.op)),
           true};
 }
 
@@ -184,10 +179,9 @@ Diagnosis from_narrow_type(const Symptom& symptom) {
                     });
   if (!fits) return {};
   return {"rounded-to-float",
-          fmt::format(
-              "The result is the right one rounded to the 24 digits of a float: somewhere on its way it was "
-              "one, where {} is meant.",
-              name_of(type)),
+          fmt::format("The result is the right one rounded to the 24 digits of a float: somewhere on its way "
+                      "it was one, where {} is meant.",
+                      name_of(type)),
           true};
 }
 

@@ -31,11 +31,10 @@ Diagnosis from_untouched(const Case& given, std::span<const RowObservation> obse
     }
   }
   return {"rows-not-written",
-          fmt::format(
-              "{} of the {} sums {} {:.0f}, which the check put there before the launch: nothing was written "
-              "to row {}{}.",
-              count, given.rows, count == 1 ? "is" : "are", before, first_wrong(observations[0]),
-              count == 1 ? "" : " and to others"),
+          fmt::format("{} of the {} sums {} {:.0f}, which the check put there before the launch: nothing was "
+                      "written to row {}{}.",
+                      count, given.rows, count == 1 ? "is" : "are", before, first_wrong(observations[0]),
+                      count == 1 ? "" : " and to others"),
           true};
 }
 
@@ -50,11 +49,10 @@ Diagnosis from_transposed(const Case& given, std::span<const RowObservation> obs
     return true;
   });
   if (!fits) return {};
-  return {
-      "transposed",
-      "Each sum is what comes out where the matrix is read as if it were stored column after column: it is "
-      "stored row after row, and element `column` of row `row` is number row * columns + column.",
-      true};
+  return {"transposed",
+          "Each sum is what comes out when the matrix is read as if it were stored column after column: it "
+          "is stored row after row, and element `column` of row `row` is number row * columns + column.",
+          true};
 }
 
 // Sums that go on from those of an earlier row.
@@ -69,10 +67,9 @@ Diagnosis from_running_total(const Case& given, std::span<const RowObservation> 
   });
   if (!fits) return {};
   return {"running-total",
-          fmt::format(
-              "The sum of row {0} is its own and that of row 0, and so on, {0} rows apart: who takes several "
-              "rows has to start each from 0.",
-              apart),
+          fmt::format("The sum of row {0} is its own and that of row 0, and so on, {0} rows apart: a thread, "
+                      "warp or block that takes several rows has to start each of them from 0.",
+                      apart),
           true};
 }
 

@@ -30,20 +30,19 @@ std::vector<float> floats_of(const Sequence& sequence) {
   return values;
 }
 
-// The compiler saw a copy of the lab's file; its lines are those of the file. Each word of its talk that ends
-// in
+// The compiler saw a copy of the lab's file, with the same lines. Each word of its messages that ends in
 // ".cl" before a colon and a number is the copy's name.
-std::string in_terms_of(const std::string& source, std::string_view talk) {
+std::string in_terms_of(const std::string& source, std::string_view messages) {
   constexpr std::string_view ending = ".cl:";
   std::string out;
-  for (std::size_t at = talk.find(ending); at != talk.npos; at = talk.find(ending)) {
-    const std::size_t rest = at + ending.size(), word = talk.find_last_of(" \n", at);
-    const bool is_place = rest < talk.size() && std::isdigit(static_cast<unsigned char>(talk[rest]));
-    out += is_place ? fmt::format("{}{}:", talk.substr(0, word == talk.npos ? 0 : word + 1), source)
-                    : std::string(talk.substr(0, rest));
-    talk.remove_prefix(rest);
+  for (std::size_t at = messages.find(ending); at != messages.npos; at = messages.find(ending)) {
+    const std::size_t rest = at + ending.size(), word = messages.find_last_of(" \n", at);
+    const bool is_place = rest < messages.size() && std::isdigit(static_cast<unsigned char>(messages[rest]));
+    out += is_place ? fmt::format("{}{}:", messages.substr(0, word == messages.npos ? 0 : word + 1), source)
+                    : std::string(messages.substr(0, rest));
+    messages.remove_prefix(rest);
   }
-  return out.append(talk);
+  return out.append(messages);
 }
 
 struct Tried {

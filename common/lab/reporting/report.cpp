@@ -2,7 +2,9 @@
 
 #include "checking/run.hpp"
 #include "device.hpp"
+#include "reporting/terminal.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <fstream>
@@ -11,11 +13,6 @@
 #include <utility>
 
 namespace lab {
-
-std::string_view name_of(State state) {
-  constexpr std::string_view names[] = {"todo", "wrong", "hazard", "off-technique", "slow", "pass", "skip"};
-  return names[static_cast<int>(state)];
-}
 
 bool is_failure(State state, bool todo_fails) {
   if (state == State::todo) return todo_fails;
@@ -34,7 +31,7 @@ std::string count_text(double value) {
 }
 
 void print_timing(const Timing& timing) {
-  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads a block\n", timing.median,
+  fmt::print("    {:.2f} us (quartiles {:.2f} to {:.2f}, {} runs), {}, {} threads per block\n", timing.median,
              timing.low, timing.high, timing.repetitions, describe(timing.n, timing.rows), timing.block);
   const double measured = 100 * timing.bytes_per_second / timing.measured_bandwidth;
   const std::string peak = timing.peak_bandwidth > 0
@@ -51,7 +48,7 @@ void print_timing(const Timing& timing) {
 }
 
 void print_profile(const Profile& profile) {
-  fmt::print("    counted on the emulator, {}, {} threads a block, {} launch{}\n",
+  fmt::print("    counted on the emulator, {}, {} threads per block, {} launch{}\n",
              describe(profile.n, profile.rows), profile.block, profile.launches,
              profile.launches == 1 ? "" : "es");
   for (const auto& [key, value] : profile.totals) fmt::print("    {:>14} {}\n", count_text(value), key);
@@ -69,6 +66,24 @@ void print_lines(std::string_view before, std::string_view text) {
   while (!text.empty()) {
     const auto end = text.find('\n');
     fmt::print("{}{}\n", before, text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+}
+
+// The same for a reader: what is too long for the terminal goes on below, under the text and not under a
+// heading such as "  why:  ".
+void print_wrapped(std::string_view before, std::string_view text) {
+  const unsigned width = terminal_width();
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool headed =
+        indent > 0 && line.size() > indent + 6 && line.substr(indent + 3, 3).find(": ") != line.npos;
+    std::string first(before), rest(before);
+    first.append(line.substr(0, indent)), rest.append(headed ? indent + 6 : indent + 2, ' ');
+    line.remove_prefix(indent);
+    fmt::print("{}\n", wrapped(line, width, first, indent == 0 ? std::string(before) : rest));
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
 }
@@ -112,7 +127,7 @@ void print_hazards(std::span<const Hazard> hazards) {
   for (const Hazard& hazard : hazards) {
     if (++of_kind[hazard.kind] > most_of_a_kind) continue;
     const std::string explanation = explanation_of(hazard);
-    print_lines("    ", event_of(hazard) + (explained.insert(explanation).second ? explanation : ""));
+    print_wrapped("    ", event_of(hazard) + (explained.insert(explanation).second ? explanation : ""));
   }
   for (const auto& [kind, count] : of_kind) {
     if (count > most_of_a_kind) fmt::print("    {}: and {} more\n", kind, count - most_of_a_kind);
@@ -122,12 +137,16 @@ void print_hazards(std::span<const Hazard> hazards) {
 } // namespace
 
 void print_text(const Result& result, const Options& options) {
-  fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,
-             result.state == State::pass ? "" : fmt::format(": {}", result.reason));
+  // The heading's escape codes take no columns, so the rest is wrapped as if the state stood there plainly.
+  const std::string plain = fmt::format("{:<14} ", name_of(result.state));
+  const std::string text =
+      result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
+  fmt::print("{}{}\n", painted(result.state, 14),
+             wrapped(text, terminal_width(), plain, "    ").substr(plain.size() - 1));
   if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
     fmt::print("    at {}\n", place);
   }
-  if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
+  if (!result.diagnosis.text.empty()) print_wrapped("    ", result.diagnosis.text);
   print_hazards(result.hazards);
   if (result.profile && options.profile) print_profile(*result.profile);
   if (result.timing) print_timing(*result.timing);

@@ -19,7 +19,7 @@ struct Heading {
 void print_list(const Heading& heading, std::span<const Rung> rungs, const std::vector<Region>& regions,
                 bool json);
 
-// As "wrong", "off-technique", with what a reader does next.
+// The state, the reason for it, where to look, and what is known of the mistake.
 void print_text(const Result& result, const Options& options);
 
 // One rung's checks, each a TAP point.

@@ -88,8 +88,8 @@ ordered_json to_json(const Result& result) {
 }
 
 State state_from(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(State::skip); ++i) {
-    if (name_of(static_cast<State>(i)) == name) return static_cast<State>(i);
+  for (const StateRow& row : states) {
+    if (row.name == name) return row.state;
   }
   return State::wrong;
 }

@@ -16,7 +16,8 @@ namespace lab {
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                     std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
-// Bytes a second of the reading kernel of bandwidth.hpp, the best of a few grids; measured once a process.
+// Bytes per second of the reading kernel of bandwidth.hpp, the best of a few grids; measured once per
+// process.
 double measured_bandwidth();
 
 // Microseconds of a plain loop on one CPU thread over n values of the type, median of three. Beyond 2^28

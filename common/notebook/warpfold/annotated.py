@@ -11,6 +11,7 @@ STYLE = """<style>
 .warpfold-profile table { table-layout: auto; }
 .warpfold-profile caption { text-align: left; padding: 0.3em 0; }
 .warpfold-profile th, .warpfold-profile td { padding: 0.05em 0.5em; text-align: right; white-space: nowrap; border: 0; }
+.warpfold-profile th[title] { white-space: normal; vertical-align: bottom; cursor: help; }
 .warpfold-profile td.code { text-align: left; white-space: pre; font-family: monospace; width: 100%; }
 .warpfold-profile tr.idle td.code { opacity: 0.65; }
 .warpfold-profile tr.hazard td { text-align: left; white-space: normal; border-left: 4px solid #d6423a; padding-left: 0.8em; }
@@ -41,8 +42,10 @@ class Annotated:
             for kernel in kernels:
                 columns, rows = table(kernel)
                 text.append(f"{kernel.name}, {kernel.shape}")
-                text += ["  ".join([*(f"{cell:>8}" for cell in cells), source]) for cells, source, _ in rows]
-                text.insert(-len(rows), "  ".join(f"{title:>8}" for title in columns)) if rows else None
+                widths = [max(8, len(column.title)) for column in columns] + [5]
+                if rows:
+                    text.append("  ".join(f"{title:>{w}}" for title, w in zip([*(column.title for column in columns), "line"], widths, strict=True)))
+                text += ["  ".join([*(f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=True)), source]) for cells, source, _ in rows]
         return "\n".join([*text, self.todo()]).strip()
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
@@ -58,8 +61,8 @@ class Annotated:
         return "\n".join([*parts, "</div>"])
 
 
-def table(kernel) -> tuple[list[str], list[tuple[list[str], str, object]]]:
-    """Headings, and for each line of source its cells, its text, and the line itself (None: lines left out)."""
+def table(kernel) -> tuple[list, list[tuple[list[str], str, object]]]:
+    """The columns of counts, and for each line of source its cells (the last is its number), its text, and the line itself (None: lines left out)."""
     from kit.profile import annotate
 
     columns = annotate.used_columns(kernel)
@@ -73,16 +76,16 @@ def table(kernel) -> tuple[list[str], list[tuple[list[str], str, object]]]:
             values = [line.values.get(column.key) for column in columns]
             cells = ["" if value is None else column.text(value) for column, value in zip(columns, values, strict=True)]
             rows.append(([share, *cells, str(line.number)], line.source, line))
-    return ["all", *(column.title for column in columns), "line"], rows
+    return [annotate.SHARE, *columns], rows
 
 
 def html_table(kernel, rung: str) -> str:
-    headings, rows = table(kernel)
+    columns, rows = table(kernel)
     launched = "1 launch" if kernel.launches == 1 else f"{kernel.launches} launches"
-    head = "".join(f'<th scope="col">{escape(title)}</th>' for title in headings)
-    body = "\n".join(html_row(cells, source, line, len(headings) + 1) for cells, source, line in rows)
+    head = "".join(f'<th scope="col" title="{escape(column.meaning)}">{escape(column.title)}</th>' for column in columns)
+    body = "\n".join(html_row(cells, source, line, len(columns) + 2) for cells, source, line in rows)
     caption = f"<strong>{escape(rung)}</strong> <code>{escape(kernel.name)}</code>, {launched}, {escape(kernel.shape)}"
-    return f'<table><caption>{caption}</caption><thead><tr>{head}<th scope="col" style="text-align:left">source</th></tr></thead><tbody>\n{body}\n</tbody></table>'
+    return f'<table><caption>{caption}</caption><thead><tr>{head}<th scope="col">line</th><th scope="col" style="text-align:left">source</th></tr></thead><tbody>\n{body}\n</tbody></table>'
 
 
 def html_row(cells: list[str], source: str, line, span: int) -> str:

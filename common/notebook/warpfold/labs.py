@@ -17,6 +17,7 @@ def solved_by_default() -> bool:
 
 
 def tree(solved: bool | None = None) -> Path:
+    clone.require_clone()
     return clone.ROOT / ("solutions" if (solved_by_default() if solved is None else solved) else "labs")
 
 
@@ -137,7 +138,7 @@ class Lab:
             return Annotated(runs, open_rungs, clone.folder(progress).path)
 
     def compare(self, *counters: str, rungs: list[str] | None = None, n: int | None = None, rows: int | None = None) -> plots.Picture | str:
-        """A plot: the rungs' counters, a panel each. Without a name: the ones that tell most."""
+        """A plot: the rungs' counters, one panel per counter. Without names, those that say most."""
         found = self.counters(*(rungs or []), n=n, rows=rows)
         if not found:
             return plots.Note(f"No rung of {self.name} can be run yet: fill a TODO first, or look at lab.solved.compare().")

@@ -5,7 +5,6 @@ from .progress import Progress
 from .verdict import LabError
 
 GPU_SIZES = (1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26)
-PER_ELEMENT = ("warp_instructions", "global_load_sectors", "bank_conflicts", "atomic_operations", "barriers")
 
 
 def ladder(*labs: str, n: int = 1 << 16, solved: bool = True) -> plots.Picture | plots.Note:
@@ -30,10 +29,10 @@ def counted(answers: list[dict]) -> plots.Picture | plots.Note:
         for rung in answer["rungs"]:
             if profile := rung.get("profile"):
                 size = profile["n"]
-                found[rung["name"]] = {key: profile["counters"].get(key, 0) / size for key in PER_ELEMENT} | {"n": size}
+                found[rung["name"]] = {key: profile["counters"].get(key, 0) / size for key in plots.TELLING} | {"n": size}
     if not found:
         return plots.Note("No rung can be run yet: fill a TODO first, or ask for ladder(solved=True).")
-    return plots.bars(found, PER_ELEMENT, "The ladder: counts for each element")
+    return plots.bars(found, plots.TELLING, "The ladder: counts for each element")
 
 
 def timed(chosen: list, device: str, progress: Progress) -> plots.Picture:

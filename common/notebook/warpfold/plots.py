@@ -106,7 +106,7 @@ def number(value: float) -> str:
 
 
 def bars(found: dict[str, dict], counters, heading: str) -> Picture | Note:
-    """A row a rung, a panel a counter; each panel has a scale of its own."""
+    """One row per rung, one panel per counter; each panel has a scale of its own."""
     for name in counters:
         if any(name not in values for values in found.values()):
             known = ", ".join(next(iter(found.values())))
@@ -127,6 +127,13 @@ def bars(found: dict[str, dict], counters, heading: str) -> Picture | Note:
     return Picture(to_svg(figure), Table(f"{heading} ({sizes})", ["rung", *drawn], rows))
 
 
+def label(counter: str) -> str:
+    """As the catalogue calls it; n and launches are not in it."""
+    from kit.counters import CATALOGUE
+
+    return CATALOGUE[counter].label if counter in CATALOGUE else counter
+
+
 def draw_bars(panel, counter: str, values: list[float]) -> None:
     positive = [value for value in values if value > 0]
     panel.barh(range(len(values)), values, color=BAR, height=0.65)
@@ -134,7 +141,7 @@ def draw_bars(panel, counter: str, values: list[float]) -> None:
     if logarithmic:
         panel.set_xscale("log")
         panel.set_xlim(left=min(positive) / 3)
-    panel.set_title(counter.replace("_", " ") + (" (log)" if logarithmic else ""), fontsize=8, loc="left", color=INK)
+    panel.set_title(label(counter) + (" (log)" if logarithmic else ""), fontsize=8, loc="left", color=INK)
     panel.set_xlim(right=max(positive) * (12 if logarithmic else 1.45))
     for row, value in enumerate(values):
         at = max(value, min(positive) / 3) if logarithmic else value
@@ -158,7 +165,7 @@ def times(timed: dict[str, dict], device: str) -> Table:
 
 
 def roofline(series: dict[str, list[dict]], device: str) -> Picture:
-    """Time against n, a line a rung, both axes logarithmic; below the limit's line no kernel can go."""
+    """Time against n, one line per rung, both axes logarithmic; below the limit's line no kernel can go."""
     figure, panels = axes(1, 14)
     panel = panels[0]
     figure.set_size_inches(7, 4.5)

@@ -30,7 +30,7 @@ TEST(Promise, BrokenSaysTheNumbersAndTheLesson) {
   const Check check = judge_promise(promise, 8, 3);
   EXPECT_FALSE(check.ok);
   EXPECT_EQ(check.message,
-            "8 barriers a block, 3 or fewer expected: the last warp still goes through the loop");
+            "8 barriers per block, 3 or fewer expected: the last warp still goes through the loop");
 }
 
 TEST(Promise, KeptHoldsNoLesson) {

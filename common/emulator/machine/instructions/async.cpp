@@ -8,7 +8,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// cp.async.ca.shared.global [to], [from], size, bytes from the source; the rest is zeros.
+// cp.async.ca.shared.global [to], [from], size, bytes from the source; what remains is zeros.
 const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   Request from, to = read_listed_address(warp, op, 0);
   read_addresses(warp, op, from);

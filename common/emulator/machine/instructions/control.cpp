@@ -1,5 +1,5 @@
 // Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block
-// heads and guards.
+// block leaders and guards.
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
@@ -9,13 +9,13 @@
 
 namespace warpfold::machine {
 
-// Begins a basic block: diverged lanes may meet here, and here it is counted how often the block was entered.
-const Operation* head(Warp& warp, const Operation* op) {
-  if (warp.meeting_at == op) [[unlikely]]
+// Begins a basic block: diverged lanes may reconverge here, and each entry of the block is counted here.
+const Operation* lead_block(Warp& warp, const Operation* op) {
+  if (warp.reconvergence_at == op) [[unlikely]]
     return warp.arrive();
-  Tally& tally = warp.tallies[op->index];
-  ++tally.warps;
-  tally.threads += static_cast<unsigned>(std::popcount(warp.mask));
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.warps;
+  counters.threads += static_cast<unsigned>(std::popcount(warp.mask));
   return op + 1;
 }
 
@@ -40,10 +40,11 @@ const Operation* go_to(Warp& warp, const Operation* op, const Operation* target)
   return --warp.slice == 0 ? warp.slice_over(target) : target;
 }
 
-// A branch leads to the head of a block; where nobody meets there, it is done with here and saves a step.
-inline const Operation* enter(Warp& warp, const Operation* head_of_block) {
-  if (warp.meeting_at == head_of_block) return head_of_block;
-  return head(warp, head_of_block);
+// A branch leads to the leader of a basic block; where no lanes reconverge there, that is done here and saves
+// a step.
+inline const Operation* enter(Warp& warp, const Operation* leader) {
+  if (warp.reconvergence_at == leader) return leader;
+  return lead_block(warp, leader);
 }
 
 const Operation* branch(Warp& warp, const Operation* op) {
@@ -52,15 +53,15 @@ const Operation* branch(Warp& warp, const Operation* op) {
 
 const Operation* branch_if(Warp& warp, const Operation* op) {
   u32 taken = guard_mask(warp, op);
-  Tally& tally = warp.tallies[op->index];
-  ++tally.requests;
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.requests;
   if (taken == 0) return enter(warp, op + 1);
   if (taken == warp.mask) {
     const Operation* next = go_to(warp, op, op->target);
     return next ? enter(warp, next) : next;
   }
-  ++tally.divergent;
-  const Operation* next = warp.diverge(op->target, taken, op + 1, op->meeting);
+  ++counters.divergent;
+  const Operation* next = warp.diverge(op->target, taken, op + 1, op->reconvergence);
   return next && next <= op ? go_to(warp, op, next) : next;
 }
 
@@ -74,7 +75,7 @@ void decode_bra(Decoder& decoder, const ptx::Instruction& in) {
   op.guard = predicate;
   op.guard_negated = in.guard.negated;
   decoder.set_target(op, label->target);
-  if (conditional) decoder.set_meeting(op);
+  if (conditional) decoder.set_reconvergence(op);
 }
 
 // Lanes of one index jump together; the others come back to the same operation.
@@ -89,10 +90,10 @@ const Operation* branch_by_index(Warp& warp, const Operation* op) {
          together);
   const Code& code = warp.worker->grid.code;
   const Operation* target = code.operations.data() + code.lists[op->list + first];
-  ++warp.tallies[op->index].requests;
+  ++warp.counters[op->index].requests;
   if (together == warp.mask) return go_to(warp, op, target);
-  ++warp.tallies[op->index].divergent;
-  return warp.diverge(op, warp.mask & ~together, target, op->meeting);
+  ++warp.counters[op->index].divergent;
+  return warp.diverge(op, warp.mask & ~together, target, op->reconvergence);
 }
 
 void decode_brx(Decoder& decoder, const ptx::Instruction& in) {
@@ -102,7 +103,7 @@ void decode_brx(Decoder& decoder, const ptx::Instruction& in) {
     targets.push_back(std::get<ptx::LabelOperand>(element.value).target);
   Operation& op = decoder.emit(branch_by_index, 0, decoder.source(in.operands[0], ptx::Type::u32));
   decoder.set_jump_table(op, targets);
-  decoder.set_meeting(op);
+  decoder.set_reconvergence(op);
 }
 
 const Operation* exit_kernel(Warp& warp, const Operation* op) {
@@ -141,7 +142,7 @@ const Operation* call_address(Warp& warp, const Operation* op) {
       code.frame_of_function[function] < 0)
     stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first),
          together);
-  if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->meeting);
+  if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->reconvergence);
   return warp.call(op, static_cast<std::uint32_t>(code.frame_of_function[function]));
 }
 
@@ -174,7 +175,7 @@ void decode_call(Decoder& decoder, const ptx::Instruction& in) {
   }
   Operation& op = decoder.emit(call_address, 0, decoder.source(in.operands[1], ptx::Type::u64));
   op.list = slots;
-  decoder.meet_after(op.index);
+  decoder.reconverge_after(op.index);
 }
 
 void decode_nothing(Decoder& decoder, const ptx::Instruction&) {
@@ -215,7 +216,7 @@ const Operation* skip_unless(Warp& warp, const Operation* op) {
   u32 active = guard_mask(warp, op);
   if (active == warp.mask) return op + 1;
   if (active == 0) return op->target;
-  return warp.diverge(op->target, warp.mask & ~active, op + 1, op->meeting);
+  return warp.diverge(op->target, warp.mask & ~active, op + 1, op->reconvergence);
 }
 
 const Operation* stop_unsupported(Warp& warp, const Operation* op) {

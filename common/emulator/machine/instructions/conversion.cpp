@@ -223,7 +223,7 @@ public:
 private:
   struct Step {
     Handler run = nullptr;
-    unsigned width = 0; // bytes a lane of what it gives
+    unsigned width = 0; // bytes per lane of the result
   };
   const ptx::Instruction& in_;
   const Form form_;

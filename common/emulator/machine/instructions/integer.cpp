@@ -28,7 +28,7 @@ constexpr auto quotient = [](auto a, auto b) {
     if (b == -1) return static_cast<T>(-a);
   return static_cast<T>(a / b);
 };
-constexpr auto rest = [](auto a, auto b) {
+constexpr auto remainder = [](auto a, auto b) {
   using T = decltype(a);
   if (b == 0) return a;
   if constexpr (std::is_signed_v<T>)
@@ -43,7 +43,7 @@ constexpr auto quick_quotient = [](auto a, auto b) {
   auto exact = static_cast<s64>(static_cast<double>(a) / static_cast<double>(b == 0 ? T{1} : b));
   return b == 0 ? static_cast<T>(-1) : static_cast<T>(exact);
 };
-constexpr auto quick_rest = [](auto a, auto b) {
+constexpr auto quick_remainder = [](auto a, auto b) {
   using T = decltype(a);
   return b == 0 ? a : static_cast<T>(a - static_cast<T>(quick_quotient(a, b) * b));
 };
@@ -342,7 +342,7 @@ constexpr Opcode opcodes[] = {
     {"mul", by_kind<decode_mul, decode_float_mul, decode_half_mul>},
     {"mad", by_kind<decode_mad_form, decode_float_fma, decode_half_fma>},
     {"div", by_kind<decode_division<quick_quotient, quotient>, decode_float_div, decode_no_half>},
-    {"rem", decode_division<quick_rest, rest>},
+    {"rem", decode_division<quick_remainder, remainder>},
     {"min", by_kind<decode_extreme<smaller, decode_packed_min>, decode_float_min, decode_half_min>},
     {"max", by_kind<decode_extreme<larger, decode_packed_max>, decode_float_max, decode_half_max>},
     {"abs", by_kind<decode_unary<absolute, s16, s32, s64>, decode_float_abs, decode_half_abs>},

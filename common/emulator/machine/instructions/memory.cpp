@@ -165,18 +165,18 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;
   const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
-  Tally& tally = warp.tallies[op->index];
-  ++tally.requests;
-  tally.lanes += lanes;
-  tally.bytes += lanes * width;
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.requests;
+  counters.lanes += lanes;
+  counters.bytes += lanes * width;
   if constexpr (global) {
     if constexpr (Kind == AccessKind::load) fetch_ahead(warp, op, first, bytes);
-    tally.sectors += contiguous_sectors(first, bytes);
+    counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
   }
   unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
-  tally.wavefronts += passes;
-  tally.ideal_wavefronts += passes;
+  counters.wavefronts += passes;
+  counters.ideal_wavefronts += passes;
   return warp.block->shared.data() + first;
 }
 
@@ -260,7 +260,7 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
   each_active(warp, [&](unsigned lane) {
     alignas(16) std::byte elements[widest_vector] = {};
-    copy_whole(elements, places.of(lane, op->e), op->e);
+    load_whole(elements, places.of(lane, op->e), op->e);
     for (unsigned i = 0; i < count; ++i)
       warp.row<R>(rows[i])[lane] = widened<R>(read<T>(elements + i * sizeof(T)));
   });
@@ -281,7 +281,7 @@ const Operation* store_vector(Warp& warp, const Operation* op) {
       const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
       std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
     }
-    copy_whole(places.of(lane, op->e), elements, op->e);
+    store_whole(places.of(lane, op->e), elements, op->e);
   });
   return op + 1;
 }
@@ -294,7 +294,7 @@ const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A function's parameters and results lie in its frame, `e` bytes a lane.
+// A function's parameters and results lie in its frame, `e` bytes per lane.
 template <typename T, typename R>
 const Operation* load_slot(Warp& warp, const Operation* op) {
   const std::byte* from = warp.frame + op->a + op->immediate;

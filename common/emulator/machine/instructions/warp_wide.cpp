@@ -19,7 +19,7 @@ void note_member_mask(Warp& warp, const Operation* op, u32 members) {
     watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
 }
 
-// Lanes may name different masks in one instruction (tiles of a warp): each mask is served apart. Calls
+// Lanes may name different masks in one instruction (tiles of a warp): each mask is served by itself. Calls
 // serve(members, lanes, values, present) with the source values of all members that are here.
 template <typename T, typename Serve>
 const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
@@ -48,16 +48,16 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
     warp.collected(*met);
     return op + 1;
   }
-  // Several masks: as a rule tiles whose lanes are all here. A path for each that is not would be needed
-  // otherwise.
-  for (u32 rest = warp.mask; rest;) {
-    members = masks[std::countr_zero(rest)];
+  // Several masks: as a rule, tiles whose lanes are all here. Tiles with lanes elsewhere would each need a
+  // divergent path of their own.
+  for (u32 remaining = warp.mask; remaining;) {
+    members = masks[std::countr_zero(remaining)];
     u32 group = 0;
     for (unsigned lane = 0; lane < warp_lanes; ++lane)
       group |= static_cast<u32>(masks[lane] == members) << lane;
-    group &= rest;
+    group &= remaining;
     serve(group, source, warp.mask & members);
-    rest &= ~group;
+    remaining &= ~group;
   }
   return op + 1;
 }
@@ -96,8 +96,8 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
       }
       std::memcpy(warp.row<u32>(op->d), result, sizeof result);
     } else {
-      for (u32 rest = lanes; rest; rest &= rest - 1) {
-        auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      for (u32 remaining = lanes; remaining; remaining &= remaining - 1) {
+        auto lane = static_cast<unsigned>(std::countr_zero(remaining));
         Source from = source_lane<Mode>(lane, b[lane], c[lane]);
         in_range |= static_cast<u32>(from.in_range) << lane;
         bool there = present >> from.lane & 1;
@@ -106,8 +106,8 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
         if (!there) asked_absent |= 1u << lane;
       }
       u32* d = warp.row<u32>(op->d);
-      for (u32 rest = lanes; rest; rest &= rest - 1) {
-        auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      for (u32 remaining = lanes; remaining; remaining &= remaining - 1) {
+        auto lane = static_cast<unsigned>(std::countr_zero(remaining));
         d[lane] = result[lane];
       }
     }
@@ -145,7 +145,7 @@ void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
 
 enum class Vote : std::uint8_t { all, any, uniform, ballot };
 
-// The predicate travels as a 0 or 1 a lane, in `a`.
+// The predicate travels as a 0 or 1 per lane, in `a`.
 const Operation* spread_predicate(Warp& warp, const Operation* op) {
   u32 bits = *warp.row<u32>(op->a) ^ (op->guard_negated ? all_lanes : 0);
   write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return bits >> lane & 1; });
@@ -162,7 +162,7 @@ const Operation* vote(Warp& warp, const Operation* op) {
     yes &= voters;
     if constexpr (Mode == Vote::ballot) {
       u32* d = warp.row<u32>(op->d);
-      for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = yes;
+      for (u32 remaining = lanes; remaining; remaining &= remaining - 1) d[std::countr_zero(remaining)] = yes;
     } else {
       bool verdict = Mode == Vote::all   ? yes == voters
                      : Mode == Vote::any ? yes != 0
@@ -195,8 +195,8 @@ const Operation* match(Warp& warp, const Operation* op) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
     u32* d = warp.row<u32>(op->d);
     u32 equal_to_all = 0;
-    for (u32 rest = lanes; rest; rest &= rest - 1) {
-      auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    for (u32 remaining = lanes; remaining; remaining &= remaining - 1) {
+      auto lane = static_cast<unsigned>(std::countr_zero(remaining));
       u32 same = 0;
       for (unsigned other = 0; other < warp_lanes; ++other)
         same |= static_cast<u32>((members >> other & 1) && values[other] == values[lane]) << other;
@@ -247,10 +247,11 @@ const Operation* reduce(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
     auto result = static_cast<T>(values[std::countr_zero(members)]);
-    for (u32 rest = members & (members - 1); rest; rest &= rest - 1)
-      result = static_cast<T>(F(result, static_cast<T>(values[std::countr_zero(rest)])));
+    for (u32 remaining = members & (members - 1); remaining; remaining &= remaining - 1)
+      result = static_cast<T>(F(result, static_cast<T>(values[std::countr_zero(remaining)])));
     u32* d = warp.row<u32>(op->d);
-    for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = static_cast<u32>(result);
+    for (u32 remaining = lanes; remaining; remaining &= remaining - 1)
+      d[std::countr_zero(remaining)] = static_cast<u32>(result);
   });
 }
 
@@ -287,7 +288,8 @@ const Operation* elect(Warp& warp, const Operation* op) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
     auto leader = static_cast<u32>(std::countr_zero(members));
     u32* d = warp.row<u32>(op->d);
-    for (u32 rest = lanes; rest; rest &= rest - 1) d[std::countr_zero(rest)] = leader;
+    for (u32 remaining = lanes; remaining; remaining &= remaining - 1)
+      d[std::countr_zero(remaining)] = leader;
     u32& predicate = *warp.row<u32>(op->b);
     predicate = (predicate & ~lanes) | (lanes & 1u << leader);
   });

@@ -1,10 +1,10 @@
 // Who accessed a word, and when: what the shadow of memory remembers.
 //
-// An origin is one operation of one warp between two synchronisations. Its moment tells when, by the clock of
-// the worker that runs the block, so "before the last barrier" is a comparison of moments. A shadow cell
-// holds an origin's number and a lane. Origins in shared memory are forgotten at the block's next barrier,
-// and their number is their moment; those in global memory are kept for the launch, and are numbered through
-// it.
+// An access record stands for one operation of one warp between two synchronisations. Its moment says when,
+// by the block's own clock, so that "before the last barrier" is a comparison of moments. A cell of the
+// shadow holds a record's number and a lane. Records of shared memory are forgotten at the block's next
+// barrier, and a record's number is its moment; those of global memory are kept for the launch and numbered
+// through it.
 #pragma once
 
 #include "machine/code.hpp"
@@ -30,37 +30,37 @@ inline unsigned lane_of(Cell cell) {
   return cell & 31;
 }
 
-struct Origin {
+struct AccessRecord {
   std::uint32_t block = 0;                    // linear index
   std::uint32_t operation = 0;                // index in Code::operations
-  std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistory
+  std::uint32_t fences = 0, publications = 0; // that the block had made by then: see BlockHistories
   std::uint32_t moment = 0;                   // when, by the clock of the block
   std::uint8_t warp : 6 = 0;
   bool is_atomic : 1 = false;
   bool is_strong : 1 = false; // at least relaxed, so that two of them are no race
-  std::uint8_t width = 0;     // bytes a lane
+  std::uint8_t width = 0;     // bytes per lane
   // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
   static constexpr std::uint8_t many_places = 255;
   std::uint8_t place = 0;
 };
-static_assert(sizeof(Origin) == 24); // a launch may make many millions of them
+static_assert(sizeof(AccessRecord) == 24); // a launch may make many millions of them
 
-// The origins of one block since its last barrier; none before it matters in shared memory.
-class BlockOrigins {
+// The records of one block since its last barrier; none before it matters in shared memory.
+class BlockRecords {
 public:
-  std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(origins_.size()); } // moment
-  Origin& operator[](std::uint32_t moment) { return origins_[moment - first_]; }
-  const Origin& operator[](std::uint32_t moment) const { return origins_[moment - first_]; }
-  // Enters the origin and sets its moment.
-  void add(Origin origin) {
-    origin.moment = next();
-    origins_.push_back(origin);
+  std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(records_.size()); } // moment
+  AccessRecord& operator[](std::uint32_t moment) { return records_[moment - first_]; }
+  const AccessRecord& operator[](std::uint32_t moment) const { return records_[moment - first_]; }
+  // Enters the record and sets its moment.
+  void add(AccessRecord record) {
+    record.moment = next();
+    records_.push_back(record);
   }
   void forget() {
     first_ = next();
-    origins_.clear();
+    records_.clear();
   }
-  // True if the clock began anew, because its end came near: what the shadow holds means nothing any more.
+  // True if the clock had to start again because it was near its end: the shadow's cells then mean nothing.
   bool begin_block() {
     forget();
     bool anew = first_ >= 1u << (number_bits - 1);
@@ -70,28 +70,28 @@ public:
 
 private:
   std::uint32_t first_ = 1;
-  std::vector<Origin> origins_;
+  std::vector<AccessRecord> records_;
 };
 
-// All origins of a launch in global memory. Workers take numbers by the chunk and fill them without a lock.
-class Origins {
+// All records of a launch in global memory. Workers take numbers by the chunk and fill them without a lock.
+class GlobalRecords {
 public:
   static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (number_bits - 12);
-  Origins() : chunks_(new std::unique_ptr<Origin[]>[chunk_count]) {}
+  GlobalRecords() : chunks_(new std::unique_ptr<AccessRecord[]>[chunk_count]) {}
 
-  // Begins a launch: every number given before is older than first(). True if the numbers began anew, so that
-  // the shadow must be cleared.
+  // Begins a launch: every number given before is older than first(). True if the numbers had to start again,
+  // so that the shadow must be cleared.
   bool begin_launch();
   std::uint32_t first() const { return first_; }
-  const Origin& operator[](std::uint32_t number) const {
+  const AccessRecord& operator[](std::uint32_t number) const {
     return chunks_[number / chunk_size][number % chunk_size];
   }
   // A fresh chunk's first number; 0 where all are used up (the launch is then checked no further).
   std::uint32_t take_chunk();
-  Origin& at(std::uint32_t number) { return chunks_[number / chunk_size][number % chunk_size]; }
+  AccessRecord& at(std::uint32_t number) { return chunks_[number / chunk_size][number % chunk_size]; }
 
 private:
-  std::unique_ptr<std::unique_ptr<Origin[]>[]> chunks_;
+  std::unique_ptr<std::unique_ptr<AccessRecord[]>[]> chunks_;
   std::atomic<std::uint32_t> next_chunk_{1};
   std::uint32_t first_ = chunk_size, first_chunk_ = 1;
 };

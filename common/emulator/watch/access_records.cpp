@@ -1,8 +1,8 @@
-#include "origins.hpp"
+#include "access_records.hpp"
 
 namespace warpfold::watch {
 
-bool Origins::begin_launch() {
+bool GlobalRecords::begin_launch() {
   std::uint32_t used = next_chunk_;
   for (std::uint32_t chunk = first_chunk_; chunk < used && chunk < chunk_count; ++chunk)
     chunks_[chunk].reset();
@@ -13,13 +13,13 @@ bool Origins::begin_launch() {
   return anew;
 }
 
-std::uint32_t Origins::take_chunk() {
+std::uint32_t GlobalRecords::take_chunk() {
   std::uint32_t chunk = next_chunk_.fetch_add(1);
   if (chunk >= chunk_count) {
     next_chunk_ = chunk_count;
     return 0;
   }
-  chunks_[chunk] = std::make_unique<Origin[]>(chunk_size);
+  chunks_[chunk] = std::make_unique<AccessRecord[]>(chunk_size);
   return chunk * chunk_size;
 }
 

@@ -1,0 +1,48 @@
+// Kernels that would never come to their end, one for each way not to; which one is the argument.
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstring>
+
+__global__ void takes_a_lock_that_is_never_free(int* lock) {
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+}
+
+__global__ void adds_for_ever(int* sum) {
+  const int i = threadIdx.x;
+  while (i < 100) atomicAdd(sum, 1);
+}
+
+__global__ void polls_what_nobody_writes(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+__global__ void half_of_the_blocks_leave(int* sum) {
+  if (blockIdx.x % 2) return;
+  cooperative_groups::this_grid().sync();
+  atomicAdd(sum, 1);
+}
+
+__global__ void ends(int* sum) {
+  atomicAdd(sum, 1);
+}
+
+int main(int argc, char** argv) {
+  const char* which = argc > 1 ? argv[1] : "";
+  int* word = nullptr;
+  cudaMalloc(&word, sizeof(int));
+  cudaMemset(word, 0, sizeof(int));
+  if (!std::strcmp(which, "lock")) takes_a_lock_that_is_never_free<<<2, 1>>>(word);
+  if (!std::strcmp(which, "atomics")) adds_for_ever<<<1, 64>>>(word);
+  if (!std::strcmp(which, "polling")) polls_what_nobody_writes<<<4, 32>>>(word);
+  if (!std::strcmp(which, "grid barrier")) {
+    void* arguments[] = {&word};
+    cudaLaunchCooperativeKernel(reinterpret_cast<void*>(half_of_the_blocks_leave), dim3(8), dim3(32),
+                                arguments);
+  }
+  if (!std::strcmp(which, "host loop"))
+    for (;;) ends<<<1, 32>>>(word);
+  std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+  cudaFree(word);
+}

@@ -1,0 +1,58 @@
+"""Whatever a kernel does, it ends: by the limit of steps, of time, or by a signal, and what was found is reported."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = sys.argv.pop()
+SECONDS = 60  # far more than any of them takes; without an end each would take for ever
+
+
+def run(which: str, **settings: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {"WARPFOLD_" + name.upper(): value for name, value in settings.items()}
+    return subprocess.run([PROGRAM, which], env=environment, capture_output=True, text=True, timeout=SECONDS)
+
+
+class Ends(unittest.TestCase):
+    def assert_told(self, result: subprocess.CompletedProcess, *words: str):
+        self.assertIn("cudaErrorLaunchTimeout", result.stdout)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_spinning_counts_as_steps(self):
+        for which, line in ("lock", 7), ("atomics", 13), ("polling", 17):
+            for checks in "none", "all":
+                with self.subTest(which, checks=checks):
+                    result = run(which, step_limit="1000000", checks=checks)
+                    self.assert_told(result, "warp instructions without coming to its end", f"ends.cu:{line} (running)")
+
+    def test_a_barrier_of_the_grid_that_blocks_have_left_is_told(self):
+        self.assert_told(run("grid barrier"), "waits for all 8 blocks of the grid, 4 of which have ended")
+
+    def test_a_launch_ends_by_its_time_limit(self):
+        self.assert_told(run("polling", time_limit="300"), "has not come to its end after", "ends.cu:17 (running)")
+
+    def test_a_signal_leaves_a_report(self):
+        for which in "polling", "host loop":
+            for number in signal.SIGINT, signal.SIGTERM:
+                with self.subTest(which, number=number), tempfile.TemporaryDirectory() as folder:
+                    report = Path(folder) / "report.json"
+                    process = subprocess.Popen(
+                        [PROGRAM, which], env=os.environ | {"WARPFOLD_REPORT": str(report)},
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    )  # fmt: skip
+                    time.sleep(0.5)
+                    process.send_signal(number)
+                    process.communicate(timeout=SECONDS)
+                    self.assertEqual(process.returncode, -number)
+                    self.assertTrue(json.loads(report.read_text())["launches"])
+
+
+if __name__ == "__main__":
+    unittest.main()

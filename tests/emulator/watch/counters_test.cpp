@@ -1,0 +1,130 @@
+// What a launch is charged with, and what is worked out of it.
+#include "watch/counters.hpp"
+
+#include "machine/address_space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace warpfold::watch {
+namespace {
+
+// The counters of one launch of a kernel with this body. %rd1: address of 4096 bytes of global memory; %r1:
+// threadIdx.x; %rd2: the same times 4; `table`: 4096 bytes of shared memory.
+Counters counted(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1) {
+  machine::AddressSpace memory(1 << 20);
+  machine::Program program(ptx::parse(R"(
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry test(.param .u64 data)
+{
+  .reg .pred %p<4>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<8>;
+  .shared .align 4 .b8 table[4096];
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+)" + body + "\n  ret;\n}\n"),
+                           memory);
+  auto data = reinterpret_cast<std::uint64_t>(memory.allocate(4096, machine::MemoryKind::device, "data"));
+  const machine::LaunchRecord record =
+      machine::launch(*program.kernel("test"), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
+                      std::as_bytes(std::span(&data, 1)), {.workers = 1});
+  EXPECT_FALSE(record.fault) << record.fault->message;
+  return count(record).total;
+}
+
+TEST(Counting, InstructionsOfWarpsAndLanes) {
+  const Counters before = counted(""), all = counted("add.s32 %r2, %r1, 1;"),
+                 some = counted("add.s32 %r2, %r1, 1;", 48);
+  EXPECT_EQ(all.warp_instructions - before.warp_instructions, 1u);
+  EXPECT_EQ(all.thread_instructions - before.thread_instructions, 32u);
+  EXPECT_EQ(some.warp_instructions, 2 * all.warp_instructions);
+  EXPECT_DOUBLE_EQ(all.simt_efficiency(), 1);
+  EXPECT_DOUBLE_EQ(some.simt_efficiency(), 0.75);
+}
+
+TEST(Counting, CoalescedLoad) {
+  const Counters c = counted("ld.global.f32 %r2, [%rd3];");
+  EXPECT_EQ(c.global_load_requests, 1u);
+  EXPECT_EQ(c.global_load_sectors, 4u);
+  EXPECT_EQ(c.global_load_waits, 1u);
+  EXPECT_EQ(c.bytes_read, 128u);
+  EXPECT_EQ(c.global_store_requests, 0u);
+  EXPECT_DOUBLE_EQ(c.sectors_per_load_request(), 4);
+}
+
+TEST(Counting, LoadsUnderWayTogetherShareAWait) {
+  const Counters c =
+      counted("ld.global.b32 %r2, [%rd3]; ld.global.b32 %r3, [%rd3+128]; add.s32 %r4, %r2, %r3;");
+  EXPECT_EQ(c.global_load_requests, 2u);
+  EXPECT_EQ(c.global_load_waits, 1u);
+  EXPECT_DOUBLE_EQ(c.loads_per_wait(), 2);
+}
+
+TEST(Counting, Stores) {
+  const Counters c = counted("st.global.b32 [%rd3], %r1;", 64, 3);
+  EXPECT_EQ(c.global_store_requests, 6u);
+  EXPECT_EQ(c.global_store_sectors, 24u);
+  EXPECT_EQ(c.bytes_written, 3 * 256u);
+  EXPECT_DOUBLE_EQ(c.sectors_per_request(), 4);
+}
+
+TEST(Counting, BankConflicts) {
+  // Lane i at word 2 * i: two lanes to a bank.
+  const Counters c = counted("mov.u32 %r2, table; mad.lo.s32 %r2, %r1, 8, %r2; st.shared.b32 [%r2], %r1;"
+                             "ld.shared.b32 %r3, [%r2];");
+  EXPECT_EQ(c.shared_store_requests, 1u);
+  EXPECT_EQ(c.shared_store_wavefronts, 2u);
+  EXPECT_EQ(c.shared_load_requests, 1u);
+  EXPECT_EQ(c.shared_load_wavefronts, 2u);
+  EXPECT_EQ(c.bank_conflicts, 2u);
+}
+
+TEST(Counting, Divergence) {
+  const Counters c = counted("setp.lt.u32 %p1, %r1, 8; @%p1 bra L; add.s32 %r2, %r1, 1; L:"
+                             "setp.lt.u32 %p2, %r1, 64; @%p2 bra M; add.s32 %r2, %r1, 1; M:");
+  EXPECT_EQ(c.branches, 2u);
+  EXPECT_EQ(c.divergent_branches, 1u);
+  EXPECT_DOUBLE_EQ(c.divergent_share(), 0.5);
+}
+
+TEST(Counting, AtomicsShufflesBarriers) {
+  const Counters c =
+      counted("red.global.add.u32 [%rd1], 1; shfl.sync.down.b32 %r2, %r1, 1, 31, -1; bar.sync 0;", 64, 2);
+  EXPECT_EQ(c.atomic_requests, 4u);
+  EXPECT_EQ(c.atomic_operations, 128u);
+  EXPECT_EQ(c.shuffles, 4u);
+  EXPECT_EQ(c.barriers, 2u);
+}
+
+TEST(Counting, RatiosOfNothingAreZero) {
+  const Counters nothing;
+  EXPECT_EQ(nothing.simt_efficiency(), 0);
+  EXPECT_EQ(nothing.sectors_per_request(), 0);
+}
+
+TEST(Counting, SumsAreOfEveryCounter) {
+  Counters one, sum;
+#define COUNTED(key, ...) one.key = 1;
+#define COUNTED_PER_LAUNCH(...)
+#define COUNTED_PER_LINE(...)
+#define RATIO(...)
+#include "watch/counted.def"
+#undef COUNTED
+  sum += one;
+  sum += one;
+#define COUNTED(key, ...) EXPECT_EQ(sum.key, 2u) << #key;
+#include "watch/counted.def"
+#undef COUNTED
+#undef COUNTED_PER_LAUNCH
+#undef COUNTED_PER_LINE
+#undef RATIO
+}
+
+} // namespace
+} // namespace warpfold::watch

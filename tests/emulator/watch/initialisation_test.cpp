@@ -1,0 +1,65 @@
+// Which bytes count as written.
+#include "watch/initialisation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace warpfold::watch {
+namespace {
+
+TEST(LazyBits, ReachAcrossWords) {
+  LazyBits bits(256);
+  bits.set(60, 70);
+  EXPECT_TRUE(bits.all(60, 70));
+  EXPECT_FALSE(bits.all(59, 2));
+  EXPECT_FALSE(bits.all(129, 2));
+  bits.clear(64, 64);
+  EXPECT_TRUE(bits.all(60, 4));
+  EXPECT_FALSE(bits[64]);
+  EXPECT_FALSE(bits[127]);
+  EXPECT_TRUE(bits[128]);
+}
+
+class Written : public ::testing::Test {
+protected:
+  machine::AddressSpace memory{1 << 20};
+  WrittenMemory written{memory};
+  std::uint64_t begin =
+      reinterpret_cast<std::uint64_t>(memory.allocate(1024, machine::MemoryKind::device, "data"));
+};
+
+TEST_F(Written, MemoryThatCudaMallocDidNotGiveCountsAsWritten) {
+  EXPECT_TRUE(written.is_written(begin, 1024));
+}
+
+TEST_F(Written, FreshMemoryIsNot) {
+  written.allocated(begin, 1024);
+  EXPECT_FALSE(written.is_written(begin, 1));
+  EXPECT_FALSE(written.is_written(begin + 1023, 1));
+}
+
+TEST_F(Written, PartsOfRowsAreKnownByTheByte) {
+  written.allocated(begin, 1024);
+  written.written(begin + 100, 60); // the end of one row of 128 bytes and the begin of the next
+  EXPECT_TRUE(written.is_written(begin + 100, 60));
+  EXPECT_FALSE(written.is_written(begin + 99, 2));
+  EXPECT_FALSE(written.is_written(begin + 159, 2));
+}
+
+TEST_F(Written, WholeRowsBetweenParts) {
+  written.allocated(begin, 1024);
+  written.written(begin + 4, 512);
+  EXPECT_TRUE(written.is_written(begin + 4, 512));
+  EXPECT_FALSE(written.is_written(begin, 4));
+  EXPECT_FALSE(written.is_written(begin + 516, 4));
+}
+
+TEST_F(Written, AllocatedAnewIsFreshAgain) {
+  written.allocated(begin, 1024);
+  written.written(begin, 1024);
+  EXPECT_TRUE(written.is_written(begin, 1024));
+  written.allocated(begin, 1024);
+  EXPECT_FALSE(written.is_written(begin + 512, 4));
+}
+
+} // namespace
+} // namespace warpfold::watch
