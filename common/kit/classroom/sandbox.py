@@ -254,7 +254,9 @@ class Running:
         much = code == -signal.SIGXCPU or (code == -signal.SIGKILL and self.cpu > 0.9 * self.limits.cpu)
         ended = self.ended or ("cpu" if much else "")
         output = {name: bytes(data[: self.limits.output]) for name, data in self.output.items()}
-        started = self.status is None or b'"child-pid"' in output["status"]
+        # Their own complaints come before the program's first word. A program that forges one is not graded, and looked at.
+        failed = code != 0 and output["stderr"].startswith((b"bwrap: ", b"setpriv: ", b"prlimit: "))
+        started = self.status is None or (b'"child-pid"' in output["status"] and not failed)
         return Outcome(code, output["stdout"], output["stderr"], ended, started, self.cpu, time.monotonic() - self.began)
 
 
