@@ -6,9 +6,10 @@ from pathlib import Path
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent / "instructor"))
-
-import solved
+INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
+if INSTRUCTOR.is_dir():
+    sys.path.insert(0, str(INSTRUCTOR))
+    import solved
 
 project = "Warpfold"
 author = "the Warpfold authors"
@@ -27,6 +28,11 @@ INSTRUCTORS_PAGES = """
 :caption: For instructors
 :maxdepth: 1
 
+instructor/class
+instructor/grading
+instructor/slurm
+instructor/threat_model
+instructor/own_lab
 instructor/answers
 ```
 """

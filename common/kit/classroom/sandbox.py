@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import SETUP, KitError
+from ..setup import system
 
 FIRST_USER = 61_000_000  # ids that no distribution hands out
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -75,6 +76,8 @@ def why_not() -> str:
 
 
 def require(unsafe: bool) -> "Sandbox":
+    if not unsafe and not shutil.which("bwrap"):
+        system.provide([system.SANDBOX])
     reason = why_not()
     if not reason:
         return Sandbox()
