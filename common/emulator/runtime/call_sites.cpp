@@ -10,6 +10,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <map>
 #include <memory>
 #include <spawn.h>

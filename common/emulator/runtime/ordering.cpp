@@ -13,7 +13,9 @@
 #include <tuple>
 #include <utility>
 
-extern "C" unsigned char warpfold_default_stream_is_per_thread = 0;
+extern "C" {
+unsigned char warpfold_default_stream_is_per_thread = 0;
+}
 
 namespace warpfold::runtime::ordering {
 namespace {
