@@ -34,9 +34,9 @@ class Parser(argparse.ArgumentParser):
         raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
 
 
-def known_commands() -> dict[str, ModuleType]:
-    """The modules of the folder `commands` by name, in the order of --help."""
-    names = [found.name for found in pkgutil.iter_modules(commands.__path__)]
+def known_commands(only: tuple[str, ...] = ()) -> dict[str, ModuleType]:
+    """The modules of the folder `commands`, or `only` those of it, by name, in the order of --help."""
+    names = only or [found.name for found in pkgutil.iter_modules(commands.__path__)]
     modules = {name: importlib.import_module(f".{name}", commands.__name__) for name in names}
     return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
 
@@ -55,9 +55,7 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version, and do nothing else")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
-    for name, module in known_commands().items():
-        if only and name not in only:
-            continue
+    for name, module in known_commands(only).items():
         purpose = module.PURPOSE
         command = choices.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         module.arguments(command)

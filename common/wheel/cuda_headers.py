@@ -3,10 +3,13 @@
 From NVIDIA's wheels, which pip installs for the build; or from the toolkit whose nvcc is on PATH."""
 
 import importlib.util
+import os
 import re
 import shutil
 import sys
 from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
 
 
 def candidates() -> list[Path]:
@@ -22,7 +25,8 @@ def main() -> int:
         header = include / "cuda_runtime_api.h"
         if header.exists() and (include / "crt" / "host_defines.h").exists():
             version = re.search(r"#define CUDART_VERSION\s+(\d+)", header.read_text())
-            print(include)
+            # Meson takes folders inside the source tree, where a clone's own toolkit is, by their relative path only.
+            print(os.path.relpath(include, HERE) if include.is_relative_to(HERE.parents[1]) else include)
             print(int(version[1]) // 1000)
             return 0
     print("the CUDA runtime's headers were not found: pip install nvidia-cuda-runtime nvidia-cuda-crt", file=sys.stderr)
