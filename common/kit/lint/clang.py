@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .. import console
 from ..building import compile_commands, folder
 from ..paths import OWN, ROOT, VENV
 from ..process import output
@@ -54,12 +55,15 @@ def each_once(check: str, files: list[Path], configuration: list[Path], look: Ca
         keys[path] = key([*fixed, *arguments], includes.of(path, include_folders(arguments)))
     changed = [path for path in files if not clean.has(path, keys[path])]
     problems = []
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for path, found in zip(changed, pool.map(look, changed), strict=True):
-            problems += found
-            if not found:
-                clean.add(path, keys[path])
-    clean.save()
+    try:
+        with console.progress(check) as show, ThreadPoolExecutor(WORKERS) as pool:
+            for done, (path, found) in enumerate(zip(changed, pool.map(look, changed), strict=True), 1):
+                problems += found
+                show(done, len(changed))
+                if not found:
+                    clean.add(path, keys[path])
+    finally:  # what has been found clean stays so, though somebody stops it half-way
+        clean.save()
     return problems
 
 
