@@ -13,7 +13,7 @@ from ..paths import OWN, ROOT, VENV
 from ..process import output
 from ..setup import environment, toolchain
 from .cache import Clean, Includes, include_folders, key
-from .check import Check, lines
+from .check import Check, lines, tree
 
 # A file that is laid out as a table (.def) is aligned by hand.
 SOURCES = re.compile(r"\.(cpp|hpp|cu|cuh|inl|h)$")
@@ -75,7 +75,7 @@ def tidy(files: list[Path], fix: bool) -> list[str]:
         said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
         return list(dict.fromkeys(said)) or ([f"{path.relative_to(ROOT)}: clang-tidy failed"] if result.returncode else [])
 
-    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [ROOT / ".clang-tidy"], look)))
+    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [path for path in tree() if path.name == ".clang-tidy"], look)))
 
 
 def editors(files: list[Path], fix: bool) -> list[str]:
