@@ -38,7 +38,6 @@ VENV = Need(
 LIBRARIES = [
     library("fmt", "text", "libfmt-dev", "fmt-devel", "fmt", "fmt-devel"),
     library("nlohmann_json", "JSON", "nlohmann-json3-dev", "json-devel", "nlohmann-json", "nlohmann_json-devel"),
-    library("CLI11", "command lines", "libcli11-dev", "cli11-devel", "cli11", "cli11-devel"),
     library("liblz4", "reads compressed PTX", "liblz4-dev", "lz4-devel", "lz4", "liblz4-devel"),
     library("libzstd", "reads compressed PTX", "libzstd-dev", "libzstd-devel", "zstd", "libzstd-devel"),
 ]
