@@ -1,13 +1,15 @@
-// CUDA as editors see it: clangd reads this in front of every .cu file (kit/building/compile_commands.py says so), and no
-// compiler does. Clang has a header of its own for the purpose, but each release of it takes only the toolkits that
-// were out when it was made. Here NVIDIA's declarations are read as they are, for a pass that makes no code: every
-// function counts as one for host and device, so that none of them clashes with the C library's of the same name.
+// CUDA as editors see it: clangd reads this in front of every .cu file (kit/building/compile_commands.py says
+// so), and no compiler does. Clang has a header of its own for the purpose, but each release of it takes only
+// the toolkits that were out when it was made. Here NVIDIA's declarations are read as they are, for a pass
+// that makes no code: every function counts as one for host and device, so that none of them clashes with the
+// C library's of the same name.
 #pragma once
 
 #define __CUDACC__
 #define __NVCC__
 
-// What <cmath> takes from the standard library stays the host's, or the rest of that library would contradict it.
+// What <cmath> takes from the standard library stays the host's, or the rest of that library would contradict
+// it.
 #include <new>
 #include <utility>
 #include <vector>
@@ -15,7 +17,8 @@
 #pragma clang force_cuda_host_device begin
 #include <cmath>
 
-// In place of crt/math_functions.h, which declares the C library's functions once more, and some not as constexpr.
+// In place of crt/math_functions.h, which declares the C library's functions once more, and some not as
+// constexpr.
 #define __MATH_FUNCTIONS_H__
 #define WARPFOLD_MIN_AND_MAX(type)                                                                           \
   type min(type a, type b);                                                                                  \

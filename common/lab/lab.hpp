@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio> // printf, in kernels too
 #include <initializer_list>
 
 namespace lab {

@@ -71,7 +71,9 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
-    if (how.once) return run_once_each(how);
+    // What a kernel prints may not stand between the lines that another program reads.
+    StdoutAside aside(how.json || how.tap || how.once);
+    if (how.once) return run_once_each(how, aside);
     Timings timings(how);
     std::vector<Result> results;
     for (const Rung* rung : chosen_) {
@@ -82,18 +84,23 @@ public:
     }
     // A grader asks for the rest itself, of a new process of the student's.
     if (results.size() == chosen_.size() || options_.grading()) {
+      aside.end();
       report(results, {});
       return exit_code(results);
     }
     const ChildOutput rest = run_rest_elsewhere(results.size());
+    aside.end();
     report(results, rest.output);
     return std::max(rest.exit_code, exit_code(results));
   }
 
 private:
-  int run_once_each(const Options& how) const {
+  int run_once_each(const Options& how, StdoutAside& aside) const {
+    std::string told;
     for (const Rung* rung : chosen_)
-      if (!todo_of(*rung)) print_once(*rung, how);
+      if (!todo_of(*rung)) told += look_once(*rung, how) + "\n";
+    aside.end();
+    fmt::print("{}", told);
     return 0;
   }
 
@@ -108,6 +115,7 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
     }
     refuse_what_does_not_fit(how);

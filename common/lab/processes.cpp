@@ -29,6 +29,21 @@ std::vector<std::string> arguments_for(char** argv, std::span<const std::string>
   return arguments;
 }
 
+StdoutAside::StdoutAside(bool wanted) {
+  if (!wanted) return;
+  std::fflush(stdout);
+  real_ = dup(STDOUT_FILENO);
+  if (real_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void StdoutAside::end() {
+  if (real_ < 0) return;
+  std::fflush(stdout);
+  dup2(real_, STDOUT_FILENO);
+  close(real_);
+  real_ = -1;
+}
+
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json) {
   const std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
   std::vector<char*> pointers;

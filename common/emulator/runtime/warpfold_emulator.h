@@ -23,11 +23,12 @@ const char* warpfold_emulator_report(void);
  *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
+ *   "print-limit" lines of printf that a launch may print, what is beyond is counted and left out; "0" is no limit
  *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
 int warpfold_emulator_option(const char* name, const char* value);
 
-/* Stops what runs on the device, and lets nothing start: a launch that was under way fails with a message that says
- * where its threads stand, later ones fail at once. Any thread may call it, at any time. */
+/* Stops what runs on the device, and lets nothing start: a launch that was under way fails with a message
+ * that says where its threads stand, later ones fail at once. Any thread may call it, at any time. */
 void warpfold_emulator_interrupt(void);
 
 /* The `size` bytes of device memory at `begin` are an input, which kernels may only read: with checks, a

@@ -57,7 +57,15 @@ def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dic
     result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True, env=environment,
                             preexec_fn=bound())  # fmt: skip
     try:
-        return json.loads(result.stdout)
+        return json.loads(result.stdout) | {"printed": printed(result.stderr)}
     except ValueError:
         said = (result.stderr or result.stdout).strip()
         raise KitError(f"{lab.name} {' '.join(words)} ended with code {result.returncode}\n{said}", code=PROGRAM) from None
+
+
+NOT_THE_KERNELS = ("No usable GPU", "Times are taken on a GPU", "OpenCL device:")  # what the program itself says on stderr
+
+
+def printed(stderr: str) -> list[str]:
+    """What kernels printed: where the program answers in JSON, it stands on its stderr."""
+    return [line for line in stderr.splitlines() if line.strip() and not line.startswith(NOT_THE_KERNELS)]

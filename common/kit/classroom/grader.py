@@ -23,7 +23,7 @@ from .sandbox import MIB, Limits, Outcome, Room, Sandbox
 
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
 HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
-JUDGING = Limits(cpu=180, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
+JUDGING = Limits(cpu=60, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
 LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 
 
@@ -51,7 +51,7 @@ def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
 
 def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) -> dict:
     """The result, ready to be written. Never throws for what a submission holds."""
-    result = {"format": version.FORMAT, "lab": lab.name, "graded": True, "why": "", "unsafe": sandbox.unsafe, "rungs": [], "flags": [], "cpu_seconds": 0.0}
+    result: dict = {"format": version.FORMAT, "lab": lab.name, "graded": True, "why": "", "unsafe": sandbox.unsafe, "rungs": [], "flags": [], "cpu_seconds": 0.0}
     try:
         spliced = spliced_with(lab, submitted)
         result["flags"] = spliced.flags
@@ -151,7 +151,7 @@ class Job:
         if outcome.ended:
             return f"does not compile: the compiler was ended, it took too much {resource_name(outcome.ended)}"
         said = self.readable(outcome.said)
-        errors = [line for line in said.splitlines() if "error" in line]
+        errors = [line for line in said.splitlines() if "error" in line.lower()]
         if not errors:
             raise NotGraded(f"the compiler ended with code {outcome.code} and named no error\n{said[-1000:]}")
         return f"does not compile: {errors[0][:400]}"
@@ -166,7 +166,9 @@ class Job:
         return f"does not link: {self.readable(outcome.said).strip().splitlines()[-1][:400]}"
 
     def readable(self, text: str) -> str:
-        return text.replace(str(self.source), self.inside).replace("/labs/", "labs/")
+        """What a compiler said, with the paths that the student knows, and nothing that acts on a terminal."""
+        text = text.replace(str(self.source), self.inside).replace("/labs/", "labs/")
+        return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
 
     @staticmethod
     def keep(found: Path, kept: Path, largest: int) -> None:
@@ -222,7 +224,7 @@ class Job:
 
     def read_answer(self, text: bytes, asked: list[str]) -> list[dict]:
         try:
-            rungs = json.loads(text.decode().replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"]
+            rungs = printable(json.loads(text.decode().replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"])
         except (ValueError, KeyError) as error:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
@@ -238,11 +240,24 @@ class Job:
             raise NotGraded(f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?")
         if hosted.ended in ("cpu", "memory", "output"):
             return f"the host code was ended: it took too much {resource_name(hosted.ended)}"
+        if judged.code == 1 and "host function does not end" in judged.said:
+            return "the program does not start: something before main() does not end"
         if judged.code == 1 and "host function ended the program" in judged.said:
             return "the program ends before it has run a host function"
         if judged.code == 1 and "in the sandbox" in judged.said:
             return "the program does not do what a lab's program does"
         raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
+
+
+def printable(value):
+    """The same with every string fit to be shown: a kernel's name is the student's."""
+    if isinstance(value, dict):
+        return {key: printable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [printable(each) for each in value]
+    if isinstance(value, str):
+        return "".join(character if character.isprintable() or character == "\n" else "?" for character in value)
+    return value
 
 
 def resource_name(ended: str) -> str:

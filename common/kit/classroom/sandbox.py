@@ -5,6 +5,7 @@ capabilities, an environment of a few variables, and a /tmp of limited size. As 
 program runs under a user id of its own that owns nothing, because a limit on processes does not hold for root.
 docs/instructor/threat_model.md says what this promises and what not."""
 
+import itertools
 import os
 import re
 import resource
@@ -23,6 +24,7 @@ FIRST_USER = 61_000_000  # ids that no distribution hands out
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 MIB = 1 << 20
+ROOMS = itertools.count()  # of this process
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,7 @@ class Sandbox:
     def __init__(self, unsafe: bool = False):
         self.unsafe = unsafe
         self.as_root = os.geteuid() == 0
-
-    @property
-    def user(self) -> int:
-        """An id for each grading process, so that one's programs do not count against another's."""
-        return FIRST_USER + os.getpid() % 1_000_000
+        self.rooms = ROOMS
 
     def run(self, command: list[str], room: Room, limits: Limits, **options) -> Outcome:
         return self.start(command, room, limits, **options).finish()
@@ -107,10 +105,12 @@ class Sandbox:
             return self.start_unsafe(command, room, limits, stdin, pass_fds)
         status_read, status_write = os.pipe()
         try:
+            # An id for each room, so that one's processes do not count against another's limit.
+            user = FIRST_USER + os.getpid() % 100_000 * 64 + next(self.rooms) % 64
             for path in room.write:
                 if self.as_root:
-                    os.chown(path, self.user, self.user)
-            words = [*self.walls(room, limits), "--json-status-fd", str(status_write), "--", *self.inside(limits), *command]
+                    os.chown(path, user, user)
+            words = [*self.walls(room, limits), "--json-status-fd", str(status_write), "--", *self.inside(limits, user), *command]
             return Running(words, limits, stdin, (*pass_fds, status_write), status_read)
         finally:
             os.close(status_write)
@@ -142,11 +142,10 @@ class Sandbox:
             words += ["--setenv", name, value]
         return words + ["--chdir", room.folder]
 
-    def inside(self, limits: Limits) -> list[str]:
+    def inside(self, limits: Limits, user: int) -> list[str]:
         """What runs in the room before the program does: it becomes nobody, and is given its limits."""
         words = []
         if self.as_root:
-            user = str(self.user)
             words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
         # Where a kernel counts processes by user across all namespaces (before 5.14), what runs already counts, too.
         others = 0 if self.as_root else tasks_of(os.getuid())

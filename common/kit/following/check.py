@@ -4,12 +4,13 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import time
 from dataclasses import dataclass, field
 
 from .. import child, states
 from ..building.labs import Lab
-from ..console import paint, wants_colour
+from ..console import paint, wants_colour, width
 from ..table import ESCAPE
 from .keys import Keys
 
@@ -76,6 +77,7 @@ class Checker:
                 if plain in self.said:
                     continue
                 self.said.add(plain)
+                line = textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
             if found := VERDICT.match(plain):
                 outcome.states[found[2]] = found[1]
             print(line, flush=True)

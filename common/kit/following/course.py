@@ -15,6 +15,8 @@ from ..paths import OWN
 REMEMBERED = OWN / "passed.json"
 MARKER = re.compile(r"^\s*// (BEGIN|END) (\w+)\s*$")
 TODO = "// TODO"
+COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+CODE = re.compile(r"\S")
 BAR = 24  # columns
 
 
@@ -87,6 +89,11 @@ def todo(rung: Rung) -> Place | None:
                 comment = [part.strip().removeprefix("//").strip() for part in text.splitlines()[index:] if part.strip().startswith("//")]
                 return Place(path, line + index, " ".join(comment).removeprefix("TODO").lstrip(": "))
     return None
+
+
+def is_open(rung: Rung) -> bool:
+    """Whether one of its regions holds nothing but comments: then there is nothing to check yet."""
+    return any(not CODE.search(COMMENTS.sub("", text)) for _, _, text in regions(rung))
 
 
 def digest(rung: Rung) -> str:

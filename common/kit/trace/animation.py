@@ -22,7 +22,8 @@ text.caption {{ font-size: 13px; text-anchor: start; font-weight: 600 }}
 
 def animate(steps: list[Step], title: str, columns: int = 32) -> str:
     drawings = [Drawing(step, columns) for step in steps]
-    inside = [re.search(r"</desc>(.*)</svg>", drawing.svg(), re.DOTALL)[1] for drawing in drawings]
+    # A picture on a page shows no tool tips, so the cells' own titles only make it heavy.
+    inside = [re.sub(r"<title>.*?</title>", "", re.search(r"</desc>(.*)</svg>", drawing.svg(), re.DOTALL)[1]) for drawing in drawings]
     wide = max([min(columns, step.threads) for step in steps] + [min(columns, array.count) for step in steps for array in step.arrays])
     width, height = wide * CELL, max(drawing.y for drawing in drawings) + CAPTION
     whole = SECONDS * (len(steps) + 1)  # the last step stays twice as long

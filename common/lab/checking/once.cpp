@@ -23,7 +23,7 @@ Sequence counting(const Variant& variant, Operator op, std::size_t n) {
 
 } // namespace
 
-void print_once(const Rung& rung, const Options& options) {
+std::string look_once(const Rung& rung, const Options& options) {
   using nlohmann::ordered_json;
   const Variant& variant = rung.variants[0];
   const unsigned block = options.block.value_or(rung.min_block);
@@ -42,7 +42,7 @@ void print_once(const Rung& rung, const Options& options) {
     out["expected"].push_back(reduce(input, row * (n / rows), (row + 1) * (n / rows)).value);
   out["results"] = outcome.results;
   out["launches"] = recorded.profile.launches;
-  fmt::print("{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 } // namespace lab

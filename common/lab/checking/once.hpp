@@ -6,8 +6,8 @@
 
 namespace lab {
 
-// Prints as JSON what the rung was given (1, 2, ... 9, 1, 2 ... and so on), what it should make of it, and
+// JSON: what the rung was given (1, 2, ... 9, 1, 2 ... and so on), what it should make of it, and
 // what it made.
-void print_once(const Rung& rung, const Options& options);
+std::string look_once(const Rung& rung, const Options& options);
 
 } // namespace lab

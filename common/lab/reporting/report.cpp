@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
@@ -21,8 +22,15 @@ bool is_failure(State state, bool todo_fails) {
 
 namespace {
 
+// As a reader would type it from where they are; a file of somewhere else keeps its whole path.
+std::string as_typed(const std::string& file) {
+  std::error_code unknown;
+  const std::string near = std::filesystem::proximate(file, unknown).string();
+  return unknown || near.empty() || near.starts_with("..") ? file : near;
+}
+
 std::string place_of(const Result& result) {
-  return result.line > 0 ? fmt::format("{}:{}", result.file, result.line) : "";
+  return result.line > 0 ? fmt::format("{}:{}", as_typed(result.file), result.line) : "";
 }
 
 std::string count_text(double value) {
@@ -99,7 +107,7 @@ std::string quoted(const std::string& file, int line) {
   for (int i = 0; i < line && std::getline(source, text); ++i) {
   }
   const auto begin = source ? text.find_first_not_of(" \t") : text.npos;
-  return fmt::format("{}:{}:{}", file, line, begin == text.npos ? "" : " " + text.substr(begin));
+  return fmt::format("{}:{}:{}", as_typed(file), line, begin == text.npos ? "" : " " + text.substr(begin));
 }
 
 // What happened, and both lines.

@@ -73,7 +73,7 @@ cuda.cudaFree(pointer)
         emulator = ctypes.CDLL(os.environ["WARPFOLD_EMULATOR"])
         self.assertEqual(emulator.warpfold_emulator_interface(), 1)
         option = emulator.warpfold_emulator_option
-        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"checks", b"none")]:
+        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"print-limit", b"7"), (b"print-limit", b"0"), (b"checks", b"none")]:
             self.assertEqual(option(name, value), 0, (name, value))
         for name, value in [(b"workers", b"x"), (b"workers", b""), (b"colour", b"red"), (b"checks", b"al"), (None, b"1")]:
             self.assertEqual(option(name, value), -1, (name, value))

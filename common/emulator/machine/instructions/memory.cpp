@@ -294,7 +294,7 @@ const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A function's parameters and results lie in its frame, `e` bytes a lane.
+// A function's parameters and results lie in its frame, `e` bytes per lane.
 template <typename T, typename R>
 const Operation* load_slot(Warp& warp, const Operation* op) {
   const std::byte* from = warp.frame + op->a + op->immediate;
