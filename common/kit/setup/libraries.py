@@ -83,7 +83,7 @@ def build(name: str) -> None:
     place = FOLDER / package
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    pip("download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", place, pinned(package))
+    pip("download", "--quiet", "--no-deps", "--no-binary", package, "--dest", place, pinned(package))
     [archive] = place.glob("*.tar.gz")
     with tarfile.open(archive) as unpacked:
         if sys.version_info >= (3, 12):
