@@ -20,10 +20,26 @@ text.caption {{ font-size: 13px; text-anchor: start; font-weight: 600 }}
 """
 
 
+def without_titles(svg: str) -> str:
+    """What a drawing shows. A picture on a page has no tool tips, so the cells' own titles would only make it heavy."""
+    return re.sub(r"<title>.*?</title>", "", re.search(r"</desc>(.*)</svg>", svg, re.DOTALL)[1])
+
+
+def still(step: Step, columns: int) -> str:
+    """One step as a small picture on a ground of its own, for a card."""
+    drawing = Drawing(step, columns)
+    inside = without_titles(drawing.svg())
+    width, height = columns * CELL, drawing.y
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -4 {width + 14} {height + 8:g}" width="{width}">'
+        f"<style>{COLOURS}{STYLE}.ground {{ fill: var(--ground) }}</style>"
+        f'<rect class="ground" x="-8" y="-4" width="{width + 14}" height="{height + 8:g}"/>{inside}</svg>\n'
+    )
+
+
 def animate(steps: list[Step], title: str, columns: int = 32) -> str:
     drawings = [Drawing(step, columns) for step in steps]
-    # A picture on a page shows no tool tips, so the cells' own titles only make it heavy.
-    inside = [re.sub(r"<title>.*?</title>", "", re.search(r"</desc>(.*)</svg>", drawing.svg(), re.DOTALL)[1]) for drawing in drawings]
+    inside = [without_titles(drawing.svg()) for drawing in drawings]
     wide = max([min(columns, step.threads) for step in steps] + [min(columns, array.count) for step in steps for array in step.arrays])
     width, height = wide * CELL, max(drawing.y for drawing in drawings) + CAPTION
     whole = SECONDS * (len(steps) + 1)  # the last step stays twice as long
