@@ -40,9 +40,9 @@ def variables() -> dict[str, str]:
 
 
 def program() -> str:
-    """pkg-config: the machine's, or the one that PyPI has."""
-    own = VENV / "bin" / "pkgconf"
-    return shutil.which("pkg-config") or (str(own) if own.exists() else "pkg-config")
+    """pkg-config: the machine's, or the one that PyPI has, past its Python wrapper, which says nothing into a pipe."""
+    own = next(VENV.glob("lib/python3*/site-packages/pkgconf/.bin/pkgconf"), "pkg-config")
+    return shutil.which("pkg-config") or str(own)
 
 
 def fetch(names: list[str]) -> bool:
