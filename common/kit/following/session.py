@@ -70,11 +70,13 @@ class Session:
     def check(self, lab: labs.Lab, rungs: list[course.Rung], saved) -> Outcome:
         started = time.monotonic()
         try:
-            labs.compile(self.build, [lab])
+            warnings = labs.compile(self.build, [lab])
         except KitError as error:
             print(paint(str(error), "red"), flush=True)
             self.status = error.code
             return Outcome(error.code)
+        if warnings:
+            print(paint(f"The compiler warns:\n{warnings}", "yellow"), flush=True)
         names = [rung.name for rung in rungs] if self.follows else self.named
         outcome = self.checker.run(lab, names, lambda: stamp(lab) != saved)
         self.status = outcome.code
