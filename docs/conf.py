@@ -18,7 +18,7 @@ html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") el
 extensions = ["myst_nb"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "work"]  # work: a student's copies of the handouts
 if not tags.has("instructor"):  # noqa: F821
     exclude_patterns.append("instructor")
 

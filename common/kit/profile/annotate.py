@@ -11,6 +11,7 @@ from .. import report as reports
 
 LANES = 32
 CONTEXT = 1  # lines of source shown before and behind those that were counted
+USUAL_SECTORS = 4  # of a request whose lanes read neighbouring floats
 FOLD = 4  # so many lines in a row that did nothing are folded into one mark
 
 
@@ -185,9 +186,18 @@ def excerpt(path: Path, counted: dict[int, dict], all_instructions: int, warps: 
 
 def mark_hottest(excerpts: list[Excerpt]) -> None:
     counted = [line for each in excerpts for line in each.lines if line and line.counters]
-    most = max((line.share for line in counted), default=0)
+    most = max((weight(line.counters) for line in counted), default=0)
     for line in counted:
-        line.hottest = most > 0 and line.share == most
+        line.hottest = most > 0 and weight(line.counters) == most
+
+
+def weight(counted: dict) -> float:
+    """What a line costs, in slots: its warp instructions, and what makes its requests take longer: the lanes that queue at an
+    atomic, bank conflicts, and sectors beyond those of lanes that read neighbours."""
+    requests = counted.get("global_load_requests", 0) + counted.get("global_store_requests", 0)
+    sectors = counted.get("global_load_sectors", 0) + counted.get("global_store_sectors", 0)
+    return (counted.get("warp_instructions", 0) + counted.get("atomic_operations", 0) + counted.get("bank_conflicts", 0)
+            + max(0, sectors - USUAL_SECTORS * requests))  # fmt: skip
 
 
 def used_columns(kernel: Kernel) -> list[Column]:
