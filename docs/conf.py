@@ -46,7 +46,15 @@ def link_pages(app, doctree, name: str) -> None:
         node.children, node.rawsource = [nodes.Text(linked)], linked
 
 
+def highlight_kernels(app, doctree) -> None:
+    """A cell that begins with %%lab holds C++, whatever language the notebook is in."""
+    for node in doctree.findall(nodes.literal_block):
+        if node.astext().startswith("%%lab"):
+            node["language"] = "c++"
+
+
 def setup(app) -> None:
+    app.connect("doctree-read", highlight_kernels)
     app.connect("source-read", add_instructors_pages)
     app.connect("doctree-resolved", link_pages)
 

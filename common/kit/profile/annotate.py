@@ -11,7 +11,6 @@ from .. import report as reports
 
 LANES = 32
 CONTEXT = 1  # lines of source shown before and behind those that were counted
-USUAL_SECTORS = 4  # of a request whose lanes read neighbouring floats
 FOLD = 4  # so many lines in a row that did nothing are folded into one mark
 
 
@@ -192,12 +191,9 @@ def mark_hottest(excerpts: list[Excerpt]) -> None:
 
 
 def weight(counted: dict) -> float:
-    """What a line costs, in slots: its warp instructions, and what makes its requests take longer: the lanes that queue at an
-    atomic, bank conflicts, and sectors beyond those of lanes that read neighbours."""
-    requests = counted.get("global_load_requests", 0) + counted.get("global_store_requests", 0)
-    sectors = counted.get("global_load_sectors", 0) + counted.get("global_store_sectors", 0)
-    return (counted.get("warp_instructions", 0) + counted.get("atomic_operations", 0) + counted.get("bank_conflicts", 0)
-            + max(0, sectors - USUAL_SECTORS * requests))  # fmt: skip
+    """Warp instructions, and each lane's atomic as one more: lanes that want one address queue for it, though they issue a
+    single instruction."""
+    return counted.get("warp_instructions", 0) + counted.get("atomic_operations", 0)
 
 
 def used_columns(kernel: Kernel) -> list[Column]:
