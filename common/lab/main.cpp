@@ -4,6 +4,7 @@
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
+#include "grading/host_process.hpp"
 #include "processes.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
@@ -81,7 +82,8 @@ public:
       results.push_back(std::move(result));
       if (device_lost) break;
     }
-    if (results.size() == chosen_.size()) {
+    // A grader asks for the rest itself, of a new process of the student's.
+    if (results.size() == chosen_.size() || options_.grading()) {
       aside.end();
       report(results, {});
       return exit_code(results);
@@ -183,6 +185,10 @@ private:
       findings.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       findings.device_lost = true; // whatever is left of it, the next rung starts in a process of its own
+    } catch (const HostLost& error) {
+      findings.checks.push_back(
+          {.name = "the host function runs", .ok = false, .message = error.what(), .diagnosis = {}});
+      findings.device_lost = true;
     }
     return findings;
   }
@@ -202,7 +208,7 @@ private:
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, filled_, how);
-      if (how.profile || how.json) {
+      if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)
                                .profile;
@@ -247,7 +253,13 @@ private:
   // `rest`: the JSON of the rungs that another process ran, or "".
   void report(std::vector<Result> results, const std::string& rest) const {
     if (options_.json) {
-      print_json(heading_, results, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
+      const std::span<const std::string> more =
+          rest.empty() ? std::span<const std::string>() : std::span(&rest, 1);
+      // Kernels print to stdout; a grader's answer goes where nothing of a student's can.
+      std::FILE* const out = options_.answer ? fdopen(*options_.answer, "w") : stdout;
+      if (!out) throw std::runtime_error("--answer: that is no open descriptor");
+      print_json(out, heading_, results, more);
+      std::fflush(out);
     } else if (options_.tap && chosen_.size() == 1) {
       print_tap(results[0], options_.solutions);
       if (is_failure(results[0].state,
@@ -301,12 +313,17 @@ int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_run
   const std::string lab = lab_of(path);
   bool tap = false;
   try {
-    const std::vector<Rung> rungs = make_rungs(lab);
+    std::vector<Rung> rungs = make_rungs(lab);
     check_rungs(rungs);
     const std::optional<Options> options = parse_command_line(argc, argv, lab, rungs);
     if (!options) return 0;
     tap = options->tap;
-    return Program(*options, {lab, path}, rungs, read_regions(path), argv).run();
+    const std::string student = options->grading() ? find_source(options->source) : path;
+    if (options->grading()) {
+      open_device(options->device, argv); // which may execute this program again
+      use_host_process(rungs, *options);
+    }
+    return Program(*options, {lab, student}, rungs, read_regions(student), argv).run();
   } catch (const NoDevice& missing) {
     if (tap) return print_tap_skip(missing.what()), 0;
     fmt::print(stderr, "{}\n", missing.what());

@@ -19,7 +19,7 @@ cuda.cudaMemGetInfo(None, None)
 def run(program: str = USE_DEVICE, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+        env=os.environ | variables, text=True, capture_output=True, timeout=60,
     )
 
 
