@@ -262,6 +262,11 @@ private:
       std::fflush(out);
     } else if (options_.tap && chosen_.size() == 1) {
       print_tap(results[0], options_.solutions);
+      if (is_failure(results[0].state,
+                     options_.solutions)) { // Meson shows a failed test's stderr as it stands
+        const StdoutAside aside(true);
+        print_text(results[0], options_);
+      }
     } else if (options_.tap) {
       if (!rest.empty()) {
         for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
