@@ -98,6 +98,7 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      close_device_memory();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
     }
     refuse_what_does_not_fit(how);
