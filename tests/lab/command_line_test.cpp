@@ -12,8 +12,8 @@ const Rung rungs[] = {Rung("small").up_to([](const Size& s) { return 2.0 * s.blo
 Options parse(std::vector<const char*> words, std::span<const Rung> of = rungs) {
   words.insert(words.begin(), "lab");
   words.push_back(nullptr);
-  const auto options = parse_command_line(static_cast<int>(words.size()) - 1,
-                                          const_cast<char**>(words.data()), "02_tree", of);
+  const auto options =
+      parse_command_line(static_cast<int>(words.size()) - 1, const_cast<char**>(words.data()), "02_tree", of);
   return options.value_or(Options{});
 }
 
@@ -46,6 +46,18 @@ TEST(CommandLine, WhatIsNoCountIsRefusedWithAnExample) {
   }
   EXPECT_NE(refusal({"--n", "-3"}).find("cannot be negative"), std::string::npos);
   EXPECT_NE(refusal({"--n=-3"}).find("cannot be negative"), std::string::npos);
+}
+
+TEST(CommandLine, OptionsAreSaidInTwoWaysAndOnce) {
+  EXPECT_EQ(parse({"--n=5"}).n, 5u);
+  EXPECT_EQ(parse({"--rung", "any", "--rung=small"}).rungs, (std::vector<std::string>{"any", "small"}));
+  EXPECT_TRUE(parse({"--json", "--json"}).json);
+  EXPECT_NE(refusal({"--n", "1", "--n", "2"}).find("--n is said twice"), std::string::npos);
+  EXPECT_NE(refusal({"--n"}).find("--n needs a value"), std::string::npos);
+  EXPECT_NE(refusal({"--json=1"}).find("--json takes no value"), std::string::npos);
+  EXPECT_NE(refusal({"--jso"}).find("--jso is no option"), std::string::npos);
+  EXPECT_NE(refusal({"tree"}).find("tree is no option"), std::string::npos);
+  EXPECT_NE(refusal({"--n="}).find("not a number"), std::string::npos);
 }
 
 TEST(CommandLine, BlocksArePowersOfTwoThatTheRungTakes) {

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 #include <new>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace warpfold::machine {
 
 namespace {
 
-constexpr std::uint64_t page = 4096;
+// 4 KiB on x86-64; on 64-bit Arm 16 or 64 KiB as well.
+std::uint64_t page_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
 constexpr std::uint64_t quarantine_bytes = 64ull << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
@@ -18,7 +22,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
 
 // Rights to memory go by pages: what the host may touch shares none with anything else.
 std::uint64_t alignment_of(MemoryKind kind) {
-  return kind == MemoryKind::device ? AddressSpace::alignment : page;
+  return kind == MemoryKind::device ? AddressSpace::alignment : page_bytes();
 }
 
 // What an allocation takes from the range, its guard zone behind it included. The zone is as long as the
@@ -48,7 +52,7 @@ bool is_of_host(MemoryKind kind) {
 AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
   // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and
   // holes.
-  reserved_ = round_up(2 * capacity + (1ull << 30), page);
+  reserved_ = round_up(2 * capacity + (1ull << 30), page_bytes());
   void* range =
       mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
@@ -121,6 +125,7 @@ bool AddressSpace::release(void* begin) {
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     used_ -= allocation.size;
   // Whole pages go back to the system at once; the addresses stay unused for a while.
+  const std::uint64_t page = page_bytes();
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
   if (first_page < last_page)
     madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);

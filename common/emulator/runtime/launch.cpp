@@ -189,6 +189,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
+  options.print_limit = runtime.options.print_limit;
   options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex);
   if (runtime.options.interrupted) {

@@ -40,6 +40,10 @@ ptx::Module parse_all(const std::vector<std::string>& texts) {
 
 void CodeModule::read() {
   if (!texts_.empty()) return;
+  if (ptx_) {
+    texts_.push_back(*ptx_);
+    return;
+  }
   try {
     for (const std::vector<fatbin::Image>& images : fatbin::read_wrapper(wrapper_)) {
       fatbin::Image image = choose_image(images);
@@ -117,6 +121,26 @@ void Registry::add_kernel(CodeModule* module, const void* host_function, const c
   entry->host_function = host_function;
   kernel_by_host_[host_function] = entry;
   kernel_by_handle_[entry] = entry;
+}
+
+CodeModule* Registry::add_ptx(std::string text) {
+  std::lock_guard lock(mutex_);
+  return modules_.emplace_back(std::make_unique<CodeModule>(std::move(text))).get();
+}
+
+KernelEntry& Registry::kernel_named(CodeModule* module, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto known = std::find_if(kernels_.begin(), kernels_.end(), [&](const auto& entry) {
+    return entry->module == module && entry->name == name;
+  });
+  if (known != kernels_.end()) return kernel(known->get());
+  if (!module->program().kernel(name))
+    throw Refusal(cudaErrorInvalidDeviceFunction, fmt::format("the PTX holds no kernel named {}", name));
+  KernelEntry* entry = kernels_.emplace_back(std::make_unique<KernelEntry>()).get();
+  entry->module = module;
+  entry->name = name;
+  kernel_by_handle_[entry] = entry;
+  return kernel(entry);
 }
 
 void Registry::add_variable(VariableEntry variable) {

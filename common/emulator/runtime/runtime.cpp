@@ -64,6 +64,7 @@ void options_from_environment(Options& options) {
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
+      {"WARPFOLD_PRINT_LIMIT", "print-limit", "lines of printf per launch, 0 for all of them"},
       {"WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on or off"},
       {"WARPFOLD_TIME_LIMIT", "time-limit", "milliseconds per launch, 0 for no limit"},
   };
@@ -87,6 +88,10 @@ bool set_option(Options& options, const std::string& name, const std::string& va
   }
   if (name == "step-limit" && parse_number(value, number)) {
     options.step_limit = number;
+    return true;
+  }
+  if (name == "print-limit" && parse_number(value, number)) {
+    options.print_limit = number;
     return true;
   }
   if (name == "time-limit" && parse_number(value, number) && number <= UINT32_MAX) {

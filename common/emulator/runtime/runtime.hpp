@@ -21,12 +21,13 @@
 namespace warpfold::runtime {
 
 // What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT,
-// WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option set.
+// WARPFOLD_PRINT_LIMIT, WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option set.
 struct Options {
-  std::atomic<unsigned> workers{0};         // 0: one per core
-  std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
-  std::atomic<std::uint64_t> time_limit{0}; // milliseconds per launch; 0: none
-  std::atomic<bool> interrupted{false};     // whatever runs is to stop, and nothing else to start
+  std::atomic<unsigned> workers{0};          // 0: one per core
+  std::atomic<std::uint64_t> step_limit{0};  // 0: the machine's default
+  std::atomic<std::uint64_t> time_limit{0};  // milliseconds per launch; 0: none
+  std::atomic<std::uint64_t> print_limit{0}; // lines of printf per launch; 0: all
+  std::atomic<bool> interrupted{false};      // whatever runs is to stop, and nothing else to start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
   std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
 };

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 from .. import report
-from ..building import folder
 from ..console import say
-from ..emulate import elf, program
+from ..emulate import elf, program, standin
 from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
@@ -42,9 +41,7 @@ def run(options) -> int:
     program.require_emulatable(path)
     if options.report:
         require_writable(options.report, "--report")
-    build = folder.prepare()
-    library = build.emulator()
-    build.compile([library])
+    library = standin.library()
     program.check_version(elf.read(path), library)
     environment = program.emulated(library.parent)
     if options.check:
