@@ -115,6 +115,7 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      close_device_memory();
       limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
     }

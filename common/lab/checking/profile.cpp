@@ -58,6 +58,11 @@ void check_all_hazards() {
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
 }
 
+void close_device_memory() {
+  if (std::getenv("WARPFOLD_GUARD_DEVICE_MEMORY")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("guard-device-memory", "on");
+}
+
 void limit_steps(std::size_t warp_instructions) {
   if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
   const std::string value = std::to_string(warp_instructions);

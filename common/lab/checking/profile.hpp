@@ -20,6 +20,11 @@ Recorded record(const std::function<void()>& run);
 // the emulator.
 void check_all_hazards();
 
+// From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
+// rung whose host code does so is wrong, with that reason. What the user has set in the environment stands.
+// Only on the emulator.
+void close_device_memory();
+
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
