@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -75,6 +76,12 @@ unsigned block_for(const Rung& rung, const Options& options) {
   return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
 }
 
+double time_limit_for(const Options& options) {
+  constexpr double usual = 10, usual_n = 0x1p22;
+  const double n = static_cast<double>(options.n.value_or(0));
+  return options.time_limit.value_or(usual * std::max(1.0, n / usual_n));
+}
+
 std::size_t parse_count(std::string_view option, std::string_view text) {
   const auto fail = [option, text](std::string_view why) {
     return UsageError(fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
@@ -112,6 +119,9 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   app.add_option("--block", block, "Threads per block: 32, 64, ... 1024 (256)")->type_name("B");
   app.add_option("--device", device, "auto, gpu or emulator (auto)")->type_name("D");
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
+  app.add_option("--time-limit", options.time_limit, "Seconds after which a run is taken for endless (10)")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--time", options.time, "Time the rungs (GPU only)");
   app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
   app.add_flag("--json", options.json, "Print JSON, for programs");

@@ -74,7 +74,8 @@ class Compiler:
             said = self.compile_together(batch, left)
             if said is None:
                 return
-            guilty = [attempt for attempt in left if str(self.file_of(attempt)) in said]
+            errors = "\n".join(line for line in said.splitlines() if "error" in line)
+            guilty = [attempt for attempt in left if str(self.file_of(attempt)) in errors]
             if not guilty:
                 raise RuntimeError(f"{left[0].lab}: what does not compile here?\n{said[:4000]}")
             for attempt in guilty:
@@ -158,6 +159,7 @@ class Opencl:
             path = self.file_of(attempt)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(splice.spliced(attempt))
+            path.with_suffix(".cpp").touch()  # the kernels are looked for beside it
 
 
 def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> Answer:
@@ -230,7 +232,7 @@ class Runner:
             if attempt.name in batch.errors:
                 answer = Answer(attempt, "error", batch.errors[attempt.name])
             else:
-                which = str(compiler.file_of(attempt)) if lab == "10_opencl" else attempt.name
+                which = str(compiler.file_of(attempt).with_suffix(".cpp")) if lab == "10_opencl" else attempt.name
                 answer = run_attempt(attempt, batch.program, which, self.options.limit)
             answers.append(judge(answer))
             self.show(answers[-1])

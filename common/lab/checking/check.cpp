@@ -1,5 +1,6 @@
 #include "checking/check.hpp"
 
+#include "checking/watchdog.hpp"
 #include "diagnosis/diagnosis.hpp"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -90,12 +92,14 @@ std::string error_text(const Expectation& expected, const Sequence& input, doubl
 
 // Runs twice more on the same input and once on another, and looks for the mistake that explains all.
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-                         double got) {
+                         double got, bool& device_lost) {
   Symptom symptom{given, resident_blocks(given.block), {}, {}, variant.by_rows};
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
+    if (device_lost) return std::nullopt;
     const Outcome outcome = run_once(variant, given, sequence);
-    if (outcome.device_lost || outcome.results.empty()) return std::nullopt;
+    device_lost = outcome.device_lost;
+    if (device_lost || outcome.results.empty()) return std::nullopt;
     return outcome.results[0];
   };
   for (int i = 0; i < 2; ++i) {
@@ -110,7 +114,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
 
 // The same for many results: what they were on this input, and what they are on another.
 Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
-                              const Sequence& input, const std::vector<double>& got) {
+                              const Sequence& input, const std::vector<double>& got, bool& device_lost) {
   const auto observed = [&](const Sequence& sequence, const std::vector<double>& results) {
     RowObservation seen{&sequence, {}, results};
     for (std::size_t row = 0; row < given.rows; ++row) {
@@ -120,12 +124,12 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
   };
   const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
   const Outcome on_other = run_once(variant, given, other);
+  device_lost = on_other.device_lost;
   if (on_other.results.size() != given.rows) return {};
   return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
-void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-           const Outcome& outcome, Check& check) {
+void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
   const auto fail = [&check](std::string message) {
     check.ok = false;
     check.message = std::move(message);
@@ -141,8 +145,6 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
     fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
                      expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
                      value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
-    check.diagnosis = given.rows == 1 ? diagnose_wrong(rung, variant, given, input, got)
-                                      : diagnose_wrong_rows(rung, variant, given, input, outcome.results);
     return;
   }
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
@@ -205,12 +207,17 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
       const Outcome outcome = run_once(variant, given, input);
       seconds_an_element =
           std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(n);
-      judge(rung, variant, given, input, outcome, check);
+      judge(rung, given, input, outcome, check);
       checked.device_lost = outcome.device_lost;
     }
     checked.checks.push_back(check);
     if (!check.ok) return;
   }
+}
+
+std::vector<Case> smallest_first(std::vector<Case> cases) {
+  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.n < b.n; });
+  return cases;
 }
 
 } // namespace
@@ -228,7 +235,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   }
   if (variant.by_rows) {
     add_row_cases(cases, block, rounding);
-    return cases;
+    return smallest_first(std::move(cases));
   }
   for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});
   const std::size_t most = rung.most_elements(block), large = std::min(prime_near_a_million, most);
@@ -249,37 +256,126 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
       cases.push_back({Kind::exact, std::min<std::size_t>(5000, rung.most_elements(other)), 1, other, 0});
     }
   }
-  return cases;
+  return smallest_first(std::move(cases));
 }
 
-Checked check_rung(const Rung& rung, const Options& options) {
-  Checked checked;
-  for (int i = 0; i < rung.variant_count; ++i) {
-    const Variant& variant = rung.variants[i];
-    const std::string prefix = rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
-    for (const Case& given : cases_for(rung, variant, options)) {
-      Check check = check_for(given, prefix);
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
-      const Outcome outcome = run_once(variant, given, input);
-      judge(rung, variant, given, input, outcome, check);
-      checked.checks.push_back(check);
-      if (outcome.device_lost) {
-        checked.device_lost = true;
-        return checked;
-      }
-    }
-    if (rung.deterministic && has_rounding(rung, variant)) {
-      const unsigned block = block_for(rung, options);
-      const Case given{Kind::rounding, std::min(prime_near_a_million, rung.most_elements(block)), 1, block,
-                       0};
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
-      checked.checks.push_back(check_same_bits(variant, given, input));
-      if (rung.any_block) checked.checks.push_back(check_any_block(rung, variant, given, input));
-    }
-    if (!on_emulator() && !options.n && !variant.by_rows) check_large(rung, variant, options, checked);
-    if (checked.device_lost) return checked;
+void Progress::runs(const Check& check) {
+  std::lock_guard lock(mutex_);
+  under_way_ = check;
+}
+
+void Progress::is_wrong(const Check& check) {
+  {
+    std::lock_guard lock(mutex_);
+    under_way_ = check;
+    if (std::exchange(told_, true)) return;
   }
-  return checked;
+  if (on_wrong_) on_wrong_(check);
+}
+
+void Progress::add(const Check& check) {
+  if (!check.ok) is_wrong(check);
+  std::lock_guard lock(mutex_);
+  checks_.push_back(check);
+  under_way_.reset();
+}
+
+Checked Progress::so_far() const {
+  std::lock_guard lock(mutex_);
+  return {checks_, false};
+}
+
+std::optional<Check> Progress::under_way() const {
+  std::lock_guard lock(mutex_);
+  return under_way_;
+}
+
+namespace {
+
+// Whether a larger input could still say more about why a rung is wrong.
+bool reason_is_known(std::span<const Check> checks) {
+  constexpr int enough = 2;
+  const Check* telling = most_telling(checks);
+  if (!telling || !telling->diagnosis.specific) return false;
+  return std::count_if(checks.begin(), checks.end(), [&](const Check& check) {
+           return check.diagnosis.kind == telling->diagnosis.kind && check.n >= 256;
+         }) >= enough;
+}
+
+class Checker {
+public:
+  Checker(const Rung& rung, const Options& options, Progress& progress)
+      : rung_(rung), options_(options), progress_(progress) {}
+
+  Checked check() {
+    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
+    Checked checked = progress_.so_far();
+    checked.device_lost = device_lost_;
+    return checked;
+  }
+
+private:
+  bool is_over() const { return device_lost_ || (search_ && search_->is_over()); }
+
+  void check_variant(const Variant& variant) {
+    const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+    for (const Case& given : cases_for(rung_, variant, options_)) {
+      if (is_over()) return;
+      constexpr std::size_t small = 5000; // it takes no time
+      if (search_ && given.n > small && reason_is_known(progress_.so_far().checks)) return;
+      check_case(variant, given, check_for(given, prefix));
+    }
+    if (search_) return;
+    if (rung_.deterministic && has_rounding(rung_, variant)) check_order(variant);
+    if (!on_emulator() && !options_.n && !variant.by_rows) {
+      Checked checked;
+      check_large(rung_, variant, options_, checked);
+      for (const Check& check : checked.checks) progress_.add(check);
+      device_lost_ = checked.device_lost;
+    }
+  }
+
+  void check_case(const Variant& variant, const Case& given, Check check) {
+    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, options_.seed);
+    progress_.runs(check);
+    const Outcome outcome = run_once(variant, given, input);
+    device_lost_ = outcome.device_lost;
+    if (outcome.stopped && search_) return; // it was cut short
+    judge(rung_, given, input, outcome, check);
+    if (!check.ok) {
+      progress_.is_wrong(check);
+      if (!search_) search_.emplace();
+      if (outcome.error.empty() && !device_lost_) explain(variant, given, input, outcome, check);
+    }
+    progress_.add(check);
+  }
+
+  void explain(const Variant& variant, const Case& given, const Sequence& input, const Outcome& outcome,
+               Check& check) {
+    check.diagnosis = given.rows == 1
+                          ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)
+                          : diagnose_wrong_rows(rung_, variant, given, input, outcome.results, device_lost_);
+  }
+
+  void check_order(const Variant& variant) {
+    const unsigned block = block_for(rung_, options_);
+    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
+    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, options_.seed);
+    progress_.add(check_same_bits(variant, given, input));
+    if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
+  }
+
+  const Rung& rung_;
+  const Options& options_;
+  Progress& progress_;
+  std::optional<SearchForReasons> search_; // from the first wrong result on
+  bool device_lost_ = false;
+};
+
+} // namespace
+
+Checked check_rung(const Rung& rung, const Options& options, Progress& progress) {
+  return Checker(rung, options, progress).check();
 }
 
 } // namespace lab

@@ -4,6 +4,7 @@
 
 #include "runtime/warpfold_emulator.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -36,20 +37,32 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   return hazard;
 }
 
+// That a launch was under way when interrupt_device() was called is no mistake of the kernel's.
+bool is_our_interrupt(const nlohmann::ordered_json& hazard) {
+  return hazard.value("kind", "") == "endless" &&
+         hazard.value("message", "").find("was stopped before its end") != std::string::npos;
+}
+
 } // namespace
 
 Recorded record(const std::function<void()>& run) {
   look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
   run();
+  return recorded_so_far();
+}
+
+Recorded recorded_so_far() {
   Recorded recorded;
   recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
   const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
-  recorded.profile.launches = report.at("launches").size();
+  recorded.profile.launches =
+      report.at("launches").size() + report.value("launches_left_out", std::size_t{0});
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
+    if (hazard.at("fails_check") && !is_our_interrupt(hazard))
+      recorded.hazards.push_back(hazard_from(hazard));
   return recorded;
 }
 
@@ -62,6 +75,16 @@ void limit_steps(std::size_t warp_instructions) {
   if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
   const std::string value = std::to_string(warp_instructions);
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
+}
+
+void limit_launches(double seconds) {
+  if (std::getenv("WARPFOLD_TIME_LIMIT")) return;
+  const std::string value = std::to_string(static_cast<std::size_t>(std::ceil(seconds * 1000)));
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("time-limit", value.c_str());
+}
+
+void interrupt_device() {
+  if (on_emulator()) look_up<decltype(warpfold_emulator_interrupt)>("warpfold_emulator_interrupt")();
 }
 
 void protect_input(const void* begin, std::size_t bytes) {

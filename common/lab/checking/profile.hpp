@@ -14,6 +14,8 @@ struct Recorded {
   std::vector<Hazard> hazards;
 };
 Recorded record(const std::function<void()>& run);
+// What it has recorded so far; any thread may ask.
+Recorded recorded_so_far();
 
 // From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
 // makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on
@@ -23,6 +25,14 @@ void check_all_hazards();
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
+
+// From now on, a launch that has not ended after so long is stopped as endless. What the user has set in the
+// environment stands. Only on the emulator.
+void limit_launches(double seconds);
+
+// Stops what runs on the device, and lets nothing start. Any thread may call it. Nothing where this is no
+// emulator.
+void interrupt_device();
 
 // From now on, kernels may not write to these bytes of device memory; 0 bytes: to none. Nothing where this is
 // no emulator.

@@ -1,7 +1,9 @@
 #include "checking/run.hpp"
 
 #include "checking/profile.hpp"
+#include "checking/watchdog.hpp"
 #include "cuda_errors.hpp"
+#include "device.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -64,8 +66,13 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
   if (!variant.in_place) protect_input(data.data(), given.n * width);
-  variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
-  collect_errors(outcome);
+  {
+    const WatchedRun watched;
+    variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
+    collect_errors(outcome);
+    outcome.stopped = watched.was_stopped();
+  }
+  if (outcome.stopped) outcome.error = no_end();
   protect_input(nullptr, 0);
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);
@@ -80,7 +87,18 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   return outcome;
 }
 
+std::string no_end() {
+  std::string text = fmt::format("no end after {:.3g} s", seconds_per_run());
+  if (on_emulator()) {
+    const std::size_t launches = recorded_so_far().profile.launches;
+    text += fmt::format(": the host function does not return; {} launches since the rung's first check",
+                        launches);
+  }
+  return text;
+}
+
 void launch_and_wait(const Variant& variant, const Arguments& arguments) {
+  const WatchedRun watched;
   variant.invoke(variant.function, arguments);
   Outcome outcome;
   collect_errors(outcome);

@@ -116,9 +116,14 @@ void print_hazards(std::span<const Hazard> hazards) {
 
 } // namespace
 
-void print_text(const Result& result, const Options& options) {
+void print_first_line(const Result& result) {
   fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,
              result.state == State::pass ? "" : fmt::format(": {}", result.reason));
+  std::fflush(stdout);
+}
+
+void print_text(const Result& result, const Options& options, bool first_line_is_out) {
+  if (!first_line_is_out) print_first_line(result);
   if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
     fmt::print("    at {}\n", place);
   }
