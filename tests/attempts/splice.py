@@ -121,6 +121,7 @@ def names_of(text: str) -> frozenset[str]:
         if depth == 0 and letter == "}":
             head += ";"
     for statement in head.split(";"):
+        statement = re.split(r"(?<![=!<>])=(?!=)", statement)[0] + (" =" if "=" in statement else "")
         if call := re.search(r"(\w+)\s*\(", statement):
             names.add(call[1])
         elif variable := re.search(r"(\w+)\s*(?:\[[^]]*\]\s*)?(?:=|$)", statement.strip()):

@@ -131,6 +131,7 @@ std::string Recorder::json() const {
                        {"line", hazard.where.line},
                        {"other_file", hazard.other.file},
                        {"other_line", hazard.other.line},
+                       {"call_line", hazard.where.call_line},
                        {"message", hazard.message},
                        {"why", why},
                        {"advice", advice},

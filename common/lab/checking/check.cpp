@@ -1,13 +1,17 @@
 #include "checking/check.hpp"
 
+#include "checking/profile.hpp"
 #include "checking/watchdog.hpp"
+#include "device.hpp"
 #include "diagnosis/diagnosis.hpp"
+#include "diagnosis/weights.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -92,8 +96,9 @@ std::string error_text(const Expectation& expected, const Sequence& input, doubl
 
 // Runs twice more on the same input and once on another, and looks for the mistake that explains all.
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-                         double got, bool& device_lost) {
-  Symptom symptom{given, resident_blocks(given.block), {}, {}, variant.by_rows};
+                         double got, bool& device_lost, const SearchForReasons* to_find_weights = nullptr) {
+  Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
+                  variant.by_rows};
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     if (device_lost) return std::nullopt;
@@ -109,7 +114,12 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
-  return diagnose(symptom);
+  Diagnosis found = diagnose(symptom);
+  if (found.specific || !to_find_weights) return found;
+  const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
+    return to_find_weights->is_over() ? std::nullopt : result_on(probe);
+  });
+  return weights ? describe(*weights, symptom) : found;
 }
 
 // The same for many results: what they were on this input, and what they are on another.
@@ -280,6 +290,12 @@ void Progress::add(const Check& check) {
   under_way_.reset();
 }
 
+void Progress::decide(std::size_t check, Diagnosis diagnosis) {
+  std::lock_guard lock(mutex_);
+  checks_[check].diagnosis = std::move(diagnosis);
+  checks_[check].decides = true;
+}
+
 Checked Progress::so_far() const {
   std::lock_guard lock(mutex_);
   return {checks_, false};
@@ -309,20 +325,52 @@ public:
 
   Checked check() {
     for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
+    if (!failures_.empty() && !is_over()) decide();
     Checked checked = progress_.so_far();
     checked.device_lost = device_lost_;
     return checked;
   }
 
 private:
-  bool is_over() const { return device_lost_ || (search_ && search_->is_over()); }
+  struct Failure {
+    const Variant& variant;
+    Case given;
+    std::size_t check; // which
+    double got;
+  };
+
+  // A hazard explains a wrong result, and then no other reason is looked for.
+  bool is_over() const {
+    return device_lost_ ||
+           (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
+  }
+
+  // What explains the wrong result in which most can be seen, the one whose n is closest to 1000, explains
+  // the rung.
+  void decide() {
+    const auto rank = [](const Failure& failure) {
+      const Case& given = failure.given;
+      const bool usual = given.kind == Kind::exact && given.offset == 0 && given.block == 256;
+      return std::tuple(given.kind != Kind::exact, !usual,
+                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+    };
+    const Failure& telling =
+        *std::min_element(failures_.begin(), failures_.end(),
+                          [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    if (telling.given.kind != Kind::exact || telling.given.rows != 1 || rung_.op != Operator::add) return;
+    const Sequence input =
+        make_sequence(telling.variant.type, rung_.op, telling.given.kind, telling.given.n, options_.seed);
+    Diagnosis found =
+        diagnose_wrong(rung_, telling.variant, telling.given, input, telling.got, device_lost_, &*search_);
+    if (found.specific) progress_.decide(telling.check, std::move(found));
+  }
 
   void check_variant(const Variant& variant) {
     const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
       constexpr std::size_t small = 5000; // it takes no time
-      if (search_ && given.n > small && reason_is_known(progress_.so_far().checks)) return;
+      if (search_ && given.n > std::max(small, largest_wrong_) && reason_is_known(progress_.so_far().checks)) return;
       check_case(variant, given, check_for(given, prefix));
     }
     if (search_) return;
@@ -342,10 +390,13 @@ private:
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
+    if (!check.ok && outcome.error.empty() && given.rows == 1)
+      failures_.push_back({variant, given, progress_.so_far().checks.size(), outcome.results[0]});
     if (!check.ok) {
       progress_.is_wrong(check);
+      largest_wrong_ = std::max(largest_wrong_, given.n);
       if (!search_) search_.emplace();
-      if (outcome.error.empty() && !device_lost_) explain(variant, given, input, outcome, check);
+      if (outcome.error.empty() && !is_over()) explain(variant, given, input, outcome, check);
     }
     progress_.add(check);
   }
@@ -369,6 +420,8 @@ private:
   const Options& options_;
   Progress& progress_;
   std::optional<SearchForReasons> search_; // from the first wrong result on
+  std::vector<Failure> failures_;
+  std::size_t largest_wrong_ = 0; // n
   bool device_lost_ = false;
 };
 

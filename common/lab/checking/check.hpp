@@ -25,6 +25,7 @@ public:
   void runs(const Check& check); // it is about to be made
   void is_wrong(const Check& check);
   void add(const Check& check);
+  void decide(std::size_t check, Diagnosis diagnosis); // of all that were added, this one's is the rung's
   Checked so_far() const;
   std::optional<Check> under_way() const;
 

@@ -1,5 +1,6 @@
 #include "checking/profile.hpp"
 
+#include "checking/causes.hpp"
 #include "device.hpp"
 
 #include "runtime/warpfold_emulator.h"
@@ -30,6 +31,7 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.line = json.value("line", 0);
   hazard.other_file = path_of("other_file");
   hazard.other_line = json.value("other_line", 0);
+  hazard.call_line = json.value("call_line", 0);
   hazard.message = json.value("message", "");
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
@@ -63,7 +65,13 @@ Recorded recorded_so_far() {
   for (const auto& hazard : report.at("hazards"))
     if (hazard.at("fails_check") && !is_our_interrupt(hazard))
       recorded.hazards.push_back(hazard_from(hazard));
+  recorded.hazards = causes_among(std::move(recorded.hazards));
   return recorded;
+}
+
+void run_in_order(bool in_order) {
+  if (!on_emulator() || std::getenv("WARPFOLD_WORKERS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("workers", in_order ? "1" : "0");
 }
 
 void check_all_hazards() {

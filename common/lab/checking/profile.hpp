@@ -26,6 +26,10 @@ void check_all_hazards();
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
 
+// From now on, blocks run one after the other, so that each run of the program says the same; or on all
+// cores. Nothing where this is no emulator.
+void run_in_order(bool in_order);
+
 // From now on, a launch that has not ended after so long is stopped as endless. What the user has set in the
 // environment stands. Only on the emulator.
 void limit_launches(double seconds);

@@ -67,6 +67,8 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   ScratchRun scratch_run;
   if (!variant.in_place) protect_input(data.data(), given.n * width);
   {
+    constexpr std::size_t small = 5000; // so few take no time
+    run_in_order(given.n <= small);
     const WatchedRun watched;
     variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
     collect_errors(outcome);

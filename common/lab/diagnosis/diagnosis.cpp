@@ -156,7 +156,9 @@ Diagnosis diagnose(const Symptom& symptom) {
     if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
     if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
   }
-  if (Diagnosis found = one_block_alone(symptom); !found.kind.empty()) return found;
+  // Where races are told, blocks that overwrite each other's result are, and this is something else.
+  if (Diagnosis found = one_block_alone(symptom); !symptom.races_are_told && !found.kind.empty())
+    return found;
   if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_short_sums(symptom); !found.kind.empty()) return found;
   return vague;
@@ -173,6 +175,7 @@ const Check* most_telling(std::span<const Check> checks) {
   };
   const Check* best = nullptr;
   for (const Check& check : checks) {
+    if (check.decides) return &check;
     if (check.diagnosis.kind.empty()) continue;
     if (!best || rank(check) < rank(*best)) best = &check;
   }

@@ -86,6 +86,7 @@ std::string quoted(const std::string& file, int line) {
 std::string event_of(const Hazard& hazard) {
   std::string text = fmt::format("{}: {}", hazard.kind, hazard.message);
   if (hazard.line != 0) text += "\n  " + quoted(hazard.file, hazard.line);
+  if (hazard.call_line != 0) text += "\n  called at " + quoted(hazard.file, hazard.call_line);
   const bool elsewhere = hazard.other_line != hazard.line || hazard.other_file != hazard.file;
   if (hazard.other_line != 0 && elsewhere) text += "\n  " + quoted(hazard.other_file, hazard.other_line);
   return text;

@@ -1,0 +1,249 @@
+#include "diagnosis/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace lab {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+using ResultOn = std::function<std::optional<double>(const Sequence&)>;
+
+constexpr std::size_t most_one_by_one = 1100, most_runs = 1500;
+
+// Inputs with values of the search's own.
+class Prober {
+public:
+  Prober(const Sequence& like, const ResultOn& result_on) : input_(like), result_on_(result_on) {
+    input_.kind = Kind::exact, input_.period = input_.n;
+    input_.values.assign(input_.n * size_of(input_.type), std::byte{});
+  }
+
+  void set(std::size_t i, double value) {
+    store_value(input_.type, value, input_.values.data() + i * size_of(input_.type));
+  }
+  std::optional<double> result() {
+    if (++runs_ > most_runs) return std::nullopt;
+    const std::optional<double> got = result_on_(input_);
+    return got && std::isfinite(*got) ? got : std::nullopt;
+  }
+
+private:
+  Sequence input_;
+  const ResultOn& result_on_;
+  std::size_t runs_ = 0;
+};
+
+// Three places with one run: their weights are the digits of what comes out.
+bool find_digits(Prober& prober, std::size_t first, Weights& weights) {
+  constexpr double base = 64;
+  const std::size_t last = std::min(first + 3, weights.of.size());
+  double value = 1;
+  for (std::size_t i = first; i < last; ++i, value *= base) prober.set(i, value);
+  const std::optional<double> got = prober.result();
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
+  if (!got) return false;
+  double rest = *got - weights.constant;
+  // More than the three digits can be is what a weight of 64 and more gives, or a negative one.
+  if (rest >= 0 && rest < base * base * base && rest == std::floor(rest)) {
+    for (std::size_t i = first; i < last; ++i, rest = std::floor(rest / base))
+      weights.of[i] = std::fmod(rest, base);
+    return true;
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    prober.set(i, 1);
+    const std::optional<double> alone = prober.result();
+    prober.set(i, 0);
+    if (!alone) return false;
+    weights.of[i] = *alone - weights.constant;
+  }
+  return true;
+}
+
+// Stretches of one weight in a long input.
+bool find_stretches(Prober& prober, std::size_t first, std::size_t last, Weights& weights) {
+  const auto length = static_cast<double>(last - first);
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 1);
+  const std::optional<double> ones = prober.result();
+  double expected = 0; // if all of them have the same weight
+  for (std::size_t i = first; i < last; ++i) {
+    const auto value = static_cast<double>(i * 2654435761u % 7);
+    prober.set(i, value), expected += value;
+  }
+  const std::optional<double> others = prober.result();
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
+  if (!ones || !others) return false;
+  const double weight = (*ones - weights.constant) / length;
+  if (*others - weights.constant == weight * expected && weight == std::floor(weight)) {
+    std::fill(weights.of.begin() + static_cast<std::ptrdiff_t>(first),
+              weights.of.begin() + static_cast<std::ptrdiff_t>(last), weight);
+    return true;
+  }
+  if (last - first == 1) return false;
+  const std::size_t middle = first + (last - first) / 2;
+  return find_stretches(prober, first, middle, weights) && find_stretches(prober, middle, last, weights);
+}
+
+bool explains(const Weights& weights, const Observation& observation) {
+  double sum = weights.constant;
+  for (std::size_t i = 0; i < weights.of.size(); ++i)
+    if (weights.of[i] != 0) sum += weights.of[i] * (*observation.input)[i];
+  return sum == observation.got;
+}
+
+std::string times(double weight) {
+  if (weight == 0) return "not at all";
+  if (weight == 1) return "once";
+  if (weight == 2) return "twice";
+  if (weight < 0) return weight == -1 ? "negative" : fmt::format("{:g} times", weight);
+  return fmt::format("{:g} times", weight);
+}
+
+// "elements 3 and 7"; "" where there are too many.
+std::string few(const Indices& places) {
+  if (places.size() > 4) return "";
+  std::string text = fmt::format("element{} {}", places.size() == 1 ? "" : "s", places[0]);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    text += fmt::format("{} {}", i + 1 == places.size() ? " and" : ",", places[i]);
+  return text;
+}
+
+// Those that stand in a row, or at the same places of each `period` elements; "" where they do not.
+std::string regular(const Indices& places, std::size_t n, unsigned block) {
+  const std::size_t first = places.front(), last = places.back();
+  if (last - first + 1 == places.size()) {
+    if (places.size() == n) return "every element";
+    return fmt::format("elements {} to {}{}", first, last,
+                       first == 0      ? fmt::format(" (the first {})", places.size())
+                       : last + 1 == n ? fmt::format(" (the last {})", places.size())
+                                       : "");
+  }
+  std::vector<bool> held(n);
+  for (const std::size_t place : places) held[place] = true;
+  for (std::size_t period = 2; period <= 4 * std::size_t{block} && 2 * period <= n; period *= 2) {
+    bool repeats = true;
+    for (std::size_t i = period; i < n && repeats; ++i) repeats = held[i] == held[i - period];
+    if (!repeats) continue;
+    std::size_t begin = 0, end = period;
+    while (!held[begin]) ++begin;
+    while (!held[end - 1]) --end;
+    const auto count = std::count(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(period), true);
+    if (static_cast<std::size_t>(count) != end - begin) return "";
+    if (end - begin == 1)
+      return fmt::format("every {}th element ({}, {}, ...)", period, begin, begin + period);
+    return fmt::format("of each {} elements those from {} to {} ({} to {}, {} to {}, ...)", period, begin,
+                       end - 1, begin, end - 1, begin + period, end - 1 + period);
+  }
+  return "";
+}
+
+std::string in_words(const Indices& places, std::size_t n, unsigned block) {
+  if (const std::string text = regular(places, n, block); !text.empty() && places.size() > 2) return text;
+  if (const std::string text = few(places); !text.empty()) return text;
+  return fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2]);
+}
+
+std::string constant_in_words(double constant, const Symptom& symptom) {
+  if (constant == 0) return "";
+  const bool is_old = constant == poison(symptom.observations[0].input->type, Kind::exact);
+  return fmt::format(" {:g} is added whatever the elements are{}.", constant,
+                     is_old ? ": it stood in the result before the launch" : "");
+}
+
+// What such a picture comes of most often; "" where nothing is known.
+std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symptom) {
+  const std::size_t block = symptom.given.block;
+  if (by_weight.size() == 1) {
+    const double weight = by_weight.begin()->first;
+    if (weight == 2) return " Something is added twice.";
+    if (weight > 2 && std::exp2(std::round(std::log2(weight))) == weight)
+      return fmt::format(
+          " {:g} is a power of two: in {:.0f} steps a value is added to itself, or so many threads add "
+          "what one should. (A shuffle from a lane that is not there gives a lane its own value.)",
+          weight, std::log2(weight));
+    return "";
+  }
+  if (by_weight.size() > 2) {
+    // More often the further on an element lies.
+    std::size_t before = 0;
+    bool grows = true;
+    for (const auto& [weight, places] : by_weight)
+      grows = grows && places.front() >= before, before = places.front();
+    return grows ? " Threads that walk on at too short a stride meet elements that others have had."
+                 : " Some are met by several threads or steps: look at where each thread starts, and how far "
+                   "it goes "
+                   "from one element, or one partner, to the next.";
+  }
+  const auto missing = by_weight.find(0);
+  if (missing == by_weight.end()) return " Parts that should lie side by side overlap.";
+  if (by_weight.size() == 2 && by_weight.rbegin()->first == 1) {
+    const Indices& lost = missing->second;
+    if (lost.size() == 1) return " Look at the bound, and at the first or last thread.";
+    if (lost.back() - lost.front() + 1 == lost.size() && lost.back() + 1 == symptom.given.n)
+      return lost.size() < block ? " The last, incomplete part is left out." : " Nobody comes to the rest.";
+    return " What those threads hold gets lost on the way: look at which threads work, and with which "
+           "partner.";
+  }
+  return " Some values are taken in place of others: look at where each step takes its partner from.";
+}
+
+} // namespace
+
+std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& result_on) {
+  const Sequence& input = *symptom.observations[0].input;
+  if (symptom.given.kind != Kind::exact || symptom.given.rows != 1 || input.op != Operator::add ||
+      input.n == 0)
+    return std::nullopt;
+  Prober prober(input, result_on);
+  Weights weights{std::vector<double>(input.n), 0};
+  const std::optional<double> of_zeros = prober.result();
+  if (!of_zeros) return std::nullopt;
+  weights.constant = *of_zeros;
+  if (input.n <= most_one_by_one) {
+    for (std::size_t i = 0; i < input.n; i += 3)
+      if (!find_digits(prober, i, weights)) return std::nullopt;
+  } else if (!find_stretches(prober, 0, input.n, weights)) {
+    return std::nullopt;
+  }
+  const bool fits = std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                                [&](const Observation& seen) { return explains(weights, seen); });
+  return fits ? std::optional(weights) : std::nullopt;
+}
+
+Diagnosis describe(const Weights& weights, const Symptom& symptom) {
+  const std::size_t n = weights.of.size();
+  std::map<double, Indices> by_weight;
+  for (std::size_t i = 0; i < n; ++i) by_weight[weights.of[i]].push_back(i);
+  if (by_weight.size() == 1 && by_weight.begin()->first == 1 && weights.constant == 0) return {};
+  if (by_weight.size() == 1 && by_weight.begin()->first == 1)
+    return {"constant-added",
+            fmt::format("Every element counts once, as it should, but{}",
+                        constant_in_words(weights.constant, symptom)),
+            true};
+  const auto as_it_should = by_weight.find(1);
+  const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
+  std::string text;
+  constexpr std::size_t most_groups = 4;
+  if (by_weight.size() > most_groups) {
+    text = fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}",
+                       by_weight.begin()->first, by_weight.rbegin()->first, times(weights.of[0]), n - 1,
+                       times(weights.of[n - 1]));
+    text = "the elements " + text;
+  } else {
+    for (const auto& [weight, places] : by_weight) {
+      if (weight == 1 && mostly_right) continue;
+      text +=
+          fmt::format("{}{} count{} {}", text.empty() ? "" : ", ", in_words(places, n, symptom.given.block),
+                      places.size() == 1 || places.size() == n ? "s" : "", times(weight));
+    }
+    if (mostly_right) text += ", and the others once, as they should";
+  }
+  return {"weights",
+          fmt::format("Each element should count once. Here {}.{}{}", text,
+                      constant_in_words(weights.constant, symptom), hint(by_weight, symptom)),
+          true};
+}
+
+} // namespace lab
