@@ -88,7 +88,7 @@ class Verdicts(unittest.TestCase):
         self.assertIn("not ok 3 - one_block_shared", tap.stdout)
 
     def test_a_host_loop_without_an_end_is_wrong_and_the_other_rungs_run(self):
-        made = program("02_tree", "endless", ("    n = blocks;\n", ""))
+        made = program("02_tree", "endless", ("    n = lab::ceil_div(n, covered);\n", ""))
         words = ["--rung=many_pass", "--rung=sequential", "--time-limit=1"]
         found = rungs(made, *words)
         self.assertEqual(found["sequential"]["state"], "pass")
@@ -101,7 +101,7 @@ class Verdicts(unittest.TestCase):
         self.assertIn("not ok 2 - many_pass", tap.stdout)
 
     def test_a_signal_ends_the_program_after_what_it_has_found(self):
-        made = program("02_tree", "asked", ("    n = blocks;\n", ""))
+        made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
         for words, expected in (([], r"(?m)^wrong|^hazard|^skip"), (["--json"], '"name": "many_pass"')):
             with subprocess.Popen([str(made), "--device=emulator", "--rung=many_pass", *words], text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:

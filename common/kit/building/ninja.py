@@ -5,11 +5,16 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from ..console import say
 from ..errors import BUILD, KitError
 from ..paths import LOGS
 from ..process import relative
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
+WARNING = re.compile(r"\(\d+\): warning #(\d+)-D: ")
+# By nvcc's numbers: an integer division by 0, a shift too far, a number that changes its sign, an expression without
+# effect, an unsigned number held against 0, = where == is likely, a variable that is read before it is set, no return.
+TELLING = {"39", "62", "63", "68", "174", "186", "187", "549", "940"}
 MOST_LINES = 30  # of what the compiler said
 
 
@@ -44,3 +49,17 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
                 show(int(step[1]), int(step[2]))
     if process.returncode != 0:
         raise BuildFailed("".join(talk))
+    for warning in warnings_in("".join(talk)):
+        say(warning)
+
+
+def warnings_in(talk: str) -> list[str]:
+    """What the compiler warns of that is a mistake more often than not, each once: nvcc says it for host and device."""
+    found = []
+    lines = talk.splitlines()
+    for at, line in enumerate(lines):
+        if (warning := WARNING.search(line)) and warning[1] in TELLING:
+            text = "\n".join([re.sub(r"warning #(\d+)-D", "warning", line), *lines[at + 1 : at + 4]]).rstrip()
+            if text not in found:
+                found.append(text)
+    return found

@@ -308,16 +308,6 @@ std::optional<Check> Progress::under_way() const {
 
 namespace {
 
-// Whether a larger input could still say more about why a rung is wrong.
-bool reason_is_known(std::span<const Check> checks) {
-  constexpr int enough = 2;
-  const Check* telling = most_telling(checks);
-  if (!telling || !telling->diagnosis.specific) return false;
-  return std::count_if(checks.begin(), checks.end(), [&](const Check& check) {
-           return check.diagnosis.kind == telling->diagnosis.kind && check.n >= 256;
-         }) >= enough;
-}
-
 class Checker {
 public:
   Checker(const Rung& rung, const Options& options, Progress& progress)
@@ -325,7 +315,7 @@ public:
 
   Checked check() {
     for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
-    if (!failures_.empty() && !is_over()) decide();
+    if (!failures_.empty()) find_reason();
     Checked checked = progress_.so_far();
     checked.device_lost = device_lost_;
     return checked;
@@ -333,7 +323,7 @@ public:
 
 private:
   struct Failure {
-    const Variant& variant;
+    const Variant* variant;
     Case given;
     std::size_t check; // which
     double got;
@@ -345,32 +335,18 @@ private:
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
-  // What explains the wrong result in which most can be seen, the one whose n is closest to 1000, explains
-  // the rung.
-  void decide() {
-    const auto rank = [](const Failure& failure) {
-      const Case& given = failure.given;
-      const bool usual = given.kind == Kind::exact && given.offset == 0 && given.block == 256;
-      return std::tuple(given.kind != Kind::exact, !usual,
-                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
-    };
-    const Failure& telling =
-        *std::min_element(failures_.begin(), failures_.end(),
-                          [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
-    if (telling.given.kind != Kind::exact || telling.given.rows != 1 || rung_.op != Operator::add) return;
-    const Sequence input =
-        make_sequence(telling.variant.type, rung_.op, telling.given.kind, telling.given.n, options_.seed);
-    Diagnosis found =
-        diagnose_wrong(rung_, telling.variant, telling.given, input, telling.got, device_lost_, &*search_);
-    if (found.specific) progress_.decide(telling.check, std::move(found));
+  // Of one array, exact, and small enough to be looked at element by element.
+  bool has_telling_failure() const {
+    return std::any_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.kind == Kind::exact && failure.given.n >= 256;
+    });
   }
 
   void check_variant(const Variant& variant) {
     const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      constexpr std::size_t small = 5000; // it takes no time
-      if (search_ && given.n > std::max(small, largest_wrong_) && reason_is_known(progress_.so_far().checks)) return;
+      if (search_ && given.n > std::max(small, largest_wrong_) && has_telling_failure()) return;
       check_case(variant, given, check_for(given, prefix));
     }
     if (search_) return;
@@ -390,8 +366,6 @@ private:
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
-    if (!check.ok && outcome.error.empty() && given.rows == 1)
-      failures_.push_back({variant, given, progress_.so_far().checks.size(), outcome.results[0]});
     if (!check.ok) {
       progress_.is_wrong(check);
       largest_wrong_ = std::max(largest_wrong_, given.n);
@@ -401,11 +375,59 @@ private:
     progress_.add(check);
   }
 
+  // Sums of one array are explained once all failures are known; of others, each.
   void explain(const Variant& variant, const Case& given, const Sequence& input, const Outcome& outcome,
                Check& check) {
-    check.diagnosis = given.rows == 1
-                          ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)
+    if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
+      failures_.push_back({&variant, given, progress_.so_far().checks.size(), outcome.results[0]});
+    } else {
+      check.diagnosis =
+          given.rows == 1 ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)
                           : diagnose_wrong_rows(rung_, variant, given, input, outcome.results, device_lost_);
+    }
+  }
+
+  // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
+  // that can be worked out by hand. Where nothing explains it, the next ones are tried.
+  void find_reason() {
+    const auto rank = [](const Failure& failure) {
+      const Case& given = failure.given;
+      return std::tuple(given.offset != 0 || given.block != 256,
+                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+    };
+    std::stable_sort(failures_.begin(), failures_.end(),
+                     [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    constexpr std::size_t tries = 4;
+    for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
+      Failure telling = failures_[i];
+      Diagnosis found = reason_of(telling);
+      if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
+      if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
+    }
+  }
+
+  Diagnosis reason_of(const Failure& failure) {
+    const Sequence input =
+        make_sequence(failure.variant->type, rung_.op, failure.given.kind, failure.given.n, options_.seed);
+    return diagnose_wrong(rung_, *failure.variant, failure.given, input, failure.got, device_lost_,
+                          &*search_);
+  }
+
+  // As many blocks as threads in each, and what is wrong goes with that number: which of the two is it?
+  static bool is_ambiguous(const Diagnosis& found, const Case& given) {
+    return resident_blocks(given.block) == given.block &&
+           found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
+  }
+
+  bool try_other_block(Failure& failure) {
+    Case given = failure.given;
+    given.block /= 2;
+    if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
+    const std::size_t before = failures_.size();
+    check_case(*failure.variant, given, check_for(given, ""));
+    if (failures_.size() == before) return false;
+    failure = failures_.back();
+    return true;
   }
 
   void check_order(const Variant& variant) {
@@ -416,6 +438,7 @@ private:
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
   }
 
+  static constexpr std::size_t small = 5000; // it takes no time
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;

@@ -110,6 +110,11 @@ std::string few(const Indices& places) {
   return text;
 }
 
+std::string ordinal(std::size_t number) { // of powers of two from 2 on
+  return number == 2 ? "second"
+                     : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
+}
+
 // Those that stand in a row, or at the same places of each `period` elements; "" where they do not.
 std::string regular(const Indices& places, std::size_t n, unsigned block) {
   const std::size_t first = places.front(), last = places.back();
@@ -132,7 +137,7 @@ std::string regular(const Indices& places, std::size_t n, unsigned block) {
     const auto count = std::count(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(period), true);
     if (static_cast<std::size_t>(count) != end - begin) return "";
     if (end - begin == 1)
-      return fmt::format("every {}th element ({}, {}, ...)", period, begin, begin + period);
+      return fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period);
     return fmt::format("of each {} elements those from {} to {} ({} to {}, {} to {}, ...)", period, begin,
                        end - 1, begin, end - 1, begin + period, end - 1 + period);
   }
@@ -152,19 +157,62 @@ std::string constant_in_words(double constant, const Symptom& symptom) {
                      is_old ? ": it stood in the result before the launch" : "");
 }
 
+// Whose number a weight is.
+std::string crowd_of(double weight, const Symptom& symptom) {
+  const unsigned block = symptom.given.block, blocks = symptom.resident_blocks;
+  if (weight == block && weight == blocks)
+    return fmt::format(
+        " There are {} blocks of as many threads: each block, or each thread of a block, adds what one "
+        "should.",
+        block);
+  if (weight == block && block > 32)
+    return fmt::format(" A block has {} threads: each of them adds what one should.", block);
+  if (weight == blocks && !symptom.one_block)
+    return fmt::format(
+        " The device holds {} blocks: each of them adds the same elements, as where the block's number "
+        "is missing from the index.",
+        blocks);
+  if (weight == 32)
+    return " A warp has 32 lanes: each of them adds what one should, or each of 5 steps doubles.";
+  if (weight > 2 && weight == block / 32)
+    return fmt::format(" A block has {} warps: each of them adds what one should.", block / 32);
+  if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
+    return fmt::format(
+        " {:g} is 2 to the power of {:.0f}: so many steps add a value to itself. A shuffle from a lane "
+        "that is not there gives a lane its own value.",
+        weight, std::log2(weight));
+  return "";
+}
+
+// Of elements that are not counted, when all others count once.
+std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
+  const std::size_t n = symptom.given.n, block = symptom.given.block, grid = block * symptom.resident_blocks;
+  if (lost.size() == 1) return " Look at the bounds, and at what the first or last thread does.";
+  const bool in_a_row = lost.back() - lost.front() + 1 == lost.size();
+  if (in_a_row && lost.back() + 1 == n) {
+    if (lost.size() == grid)
+      return " They are as many as the grid has threads: each thread's last element, or the last round of "
+             "the walk.";
+    return lost.size() < block
+               ? " The last, incomplete part is left out, as where a division rounds down."
+               : " Nobody comes to the rest: a walk that ends too early, or too few threads or blocks.";
+  }
+  if (in_a_row && lost.front() == 0)
+    return " What comes first is lost: later values may overwrite it (= in place of +=), or the walk starts "
+           "too late.";
+  return " What those threads hold gets lost on the way: look at which threads work in which step, and with "
+         "which "
+         "partner.";
+}
+
 // What such a picture comes of most often; "" where nothing is known.
 std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symptom) {
-  const std::size_t block = symptom.given.block;
-  if (by_weight.size() == 1) {
-    const double weight = by_weight.begin()->first;
-    if (weight == 2) return " Something is added twice.";
-    if (weight > 2 && std::exp2(std::round(std::log2(weight))) == weight)
-      return fmt::format(
-          " {:g} is a power of two: in {:.0f} steps a value is added to itself, or so many threads add "
-          "what one should. (A shuffle from a lane that is not there gives a lane its own value.)",
-          weight, std::log2(weight));
-    return "";
-  }
+  const auto missing = by_weight.find(0);
+  if (by_weight.size() == 1 && missing != by_weight.end())
+    return " What the threads work out does not get to the result: is it stored where it is read, and added "
+           "(+=) and "
+           "not just assigned?";
+  if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
     // More often the further on an element lies.
     std::size_t before = 0;
@@ -176,17 +224,12 @@ std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symp
                    "it goes "
                    "from one element, or one partner, to the next.";
   }
-  const auto missing = by_weight.find(0);
-  if (missing == by_weight.end()) return " Parts that should lie side by side overlap.";
-  if (by_weight.size() == 2 && by_weight.rbegin()->first == 1) {
-    const Indices& lost = missing->second;
-    if (lost.size() == 1) return " Look at the bound, and at the first or last thread.";
-    if (lost.back() - lost.front() + 1 == lost.size() && lost.back() + 1 == symptom.given.n)
-      return lost.size() < block ? " The last, incomplete part is left out." : " Nobody comes to the rest.";
-    return " What those threads hold gets lost on the way: look at which threads work, and with which "
-           "partner.";
-  }
-  return " Some values are taken in place of others: look at where each step takes its partner from.";
+  const double most = by_weight.rbegin()->first;
+  if (missing == by_weight.end())
+    return by_weight.begin()->first == 1 && most == 2
+               ? " Some are met twice: parts that should lie side by side overlap."
+               : "";
+  return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
 }
 
 } // namespace
@@ -221,6 +264,11 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
     return {"constant-added",
             fmt::format("Every element counts once, as it should, but{}",
                         constant_in_words(weights.constant, symptom)),
+            true};
+  if (by_weight.size() == 1 && by_weight.begin()->first == 0)
+    return {"weights",
+            fmt::format("The result is {:g} whatever the elements are: none of them counts.{}",
+                        weights.constant, hint(by_weight, symptom)),
             true};
   const auto as_it_should = by_weight.find(1);
   const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
