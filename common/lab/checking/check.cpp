@@ -116,6 +116,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
   }
   Diagnosis found = diagnose(symptom);
   if (found.specific || !to_find_weights) return found;
+  const WithoutChecks fast; // there was nothing to see
   const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
     return to_find_weights->is_over() ? std::nullopt : result_on(probe);
   });
@@ -398,12 +399,46 @@ private:
     std::stable_sort(failures_.begin(), failures_.end(),
                      [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
     constexpr std::size_t tries = 4;
+    const auto of_nothing = std::find_if(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
+    });
+    if (of_nothing != failures_.end() && of_nothing->got != 0) {
+      return progress_.decide(of_nothing->check, {"no-elements",
+                                                  "There are no elements, and the sum of none is 0: "
+                                                  "something is added that is no element, such as a variable "
+                                                  "that is never set, or what lies past the end of an array.",
+                                                  true});
+    }
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
       Diagnosis found = reason_of(telling);
       if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
+      if (found.kind == "nothing-counts" && try_more_elements(telling)) {
+        Diagnosis of_more = reason_of(telling);
+        if (of_more.specific)
+          found = std::move(of_more);
+        else
+          telling = failures_[i];
+      }
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
     }
+  }
+
+  // Of few elements nothing may be left where of many something is.
+  bool try_more_elements(Failure& failure) {
+    Case given = failure.given;
+    given.n = prime_near_a_million;
+    if (failure.given.n >= given.n || given.n > rung_.most_elements(given.block)) return false;
+    return try_case(given, failure);
+  }
+
+  bool try_case(const Case& given, Failure& failure) {
+    const Failure before = failure;
+    const std::size_t count = failures_.size();
+    check_case(*before.variant, given, check_for(given, ""));
+    if (failures_.size() == count) return false;
+    failure = failures_.back();
+    return true;
   }
 
   Diagnosis reason_of(const Failure& failure) {
@@ -423,11 +458,7 @@ private:
     Case given = failure.given;
     given.block /= 2;
     if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
-    const std::size_t before = failures_.size();
-    check_case(*failure.variant, given, check_for(given, ""));
-    if (failures_.size() == before) return false;
-    failure = failures_.back();
-    return true;
+    return try_case(given, failure);
   }
 
   void check_order(const Variant& variant) {

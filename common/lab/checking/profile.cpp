@@ -79,6 +79,15 @@ void check_all_hazards() {
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
 }
 
+WithoutChecks::WithoutChecks() {
+  if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "none");
+}
+
+WithoutChecks::~WithoutChecks() {
+  if (on_emulator()) check_all_hazards();
+}
+
 void limit_steps(std::size_t warp_instructions) {
   if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
   const std::string value = std::to_string(warp_instructions);

@@ -22,6 +22,15 @@ Recorded recorded_so_far();
 // the emulator.
 void check_all_hazards();
 
+// As long as it lives they are not, and kernels run faster.
+class WithoutChecks {
+public:
+  WithoutChecks();
+  ~WithoutChecks();
+  WithoutChecks(const WithoutChecks&) = delete;
+  WithoutChecks& operator=(const WithoutChecks&) = delete;
+};
+
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);

@@ -13,15 +13,21 @@
 namespace lab {
 namespace {
 
+// The advice on time-outs is about GPUs with a display; on the emulator a hazard says where the kernel stood.
+std::string explained(cudaError_t error) {
+  if (!on_emulator() || error != cudaErrorLaunchTimeout) return explain(error);
+  return fmt::format("{} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
 // Errors of a launch or of a kernel that ran. After some, the process's device context is gone for good.
 void collect_errors(Outcome& outcome) {
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t finished = cudaDeviceSynchronize();
   cudaGetLastError();
   if (launched != cudaSuccess) {
-    outcome.error = "the launch failed: " + explain(launched);
+    outcome.error = "the launch failed: " + explained(launched);
   } else if (finished != cudaSuccess) {
-    outcome.error = "the kernel stopped: " + explain(finished);
+    outcome.error = "the kernel stopped: " + explained(finished);
   }
   outcome.device_lost = cudaDeviceSynchronize() != cudaSuccess;
   cudaGetLastError();

@@ -99,7 +99,10 @@ void add_widths(Hypotheses& all) {
 // The least or the greatest of each group's elements in place of their sum.
 void add_extremes(Hypotheses& all) {
   const std::pair<std::size_t, const char*> groups[] = {
-      {32, "the elements of a warp"}, {all.block, "the elements of a block"}, {all.n, "the elements"}};
+      {32, "the elements of a warp"},
+      {all.block, "the elements of a block"},
+      {2 * std::size_t{all.block}, "the elements of a block"},
+      {all.n, "the elements"}};
   for (const auto& [group, whose] : groups) {
     if (group < 2) continue;
     for (const Operator op : {Operator::min, Operator::max}) {

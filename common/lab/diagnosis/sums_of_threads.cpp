@@ -106,9 +106,9 @@ void add_steps(Hypotheses& all) {
           return v.places.where([=](unsigned r) { return (r & (2 * stride - 1)) == 0; });
         },
         [stride] {
-          return fmt::format(
-              "The result lacks exactly what the steps with strides {} to 1 add: the tree stops too early.",
-              stride);
+          return fmt::format("The result lacks exactly what the steps with strides {} to 1 add: the tree "
+                             "stops too early, or what they add is not stored.",
+                             stride);
         });
   }
 }

@@ -36,18 +36,24 @@ private:
   std::size_t runs_ = 0;
 };
 
-// Three places with one run: their weights are the digits of what comes out.
-bool find_digits(Prober& prober, std::size_t first, Weights& weights) {
-  constexpr double base = 64;
-  const std::size_t last = std::min(first + 3, weights.of.size());
+// How many places one run tells of: their weights are the digits of what comes out. All of it has to be below
+// 2^24, so the larger the weights are, the fewer.
+struct Digits {
+  double base;
+  std::size_t count;
+};
+
+bool find_digits(Prober& prober, std::size_t first, const Digits& digits, Weights& weights) {
+  const double base = digits.base;
+  const std::size_t last = std::min(first + digits.count, weights.of.size());
   double value = 1;
   for (std::size_t i = first; i < last; ++i, value *= base) prober.set(i, value);
   const std::optional<double> got = prober.result();
   for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
   if (!got) return false;
   double rest = *got - weights.constant;
-  // More than the three digits can be is what a weight of 64 and more gives, or a negative one.
-  if (rest >= 0 && rest < base * base * base && rest == std::floor(rest)) {
+  // More than so many digits can be is what a weight of 64 and more gives, or a negative one.
+  if (rest >= 0 && rest < std::pow(base, digits.count) && rest == std::floor(rest)) {
     for (std::size_t i = first; i < last; ++i, rest = std::floor(rest / base))
       weights.of[i] = std::fmod(rest, base);
     return true;
@@ -62,8 +68,18 @@ bool find_digits(Prober& prober, std::size_t first, Weights& weights) {
   return true;
 }
 
-// Stretches of one weight in a long input.
-bool find_stretches(Prober& prober, std::size_t first, std::size_t last, Weights& weights) {
+std::optional<double> result_of_ones(Prober& prober, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) prober.set(i, 1);
+  const std::optional<double> result = prober.result();
+  for (std::size_t i = 0; i < n; ++i) prober.set(i, 0);
+  return result;
+}
+
+// Stretches of one weight, where they are few.
+bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::size_t& runs_left,
+                    Weights& weights) {
+  if (runs_left < 2) return false;
+  runs_left -= 2;
   const auto length = static_cast<double>(last - first);
   for (std::size_t i = first; i < last; ++i) prober.set(i, 1);
   const std::optional<double> ones = prober.result();
@@ -83,7 +99,8 @@ bool find_stretches(Prober& prober, std::size_t first, std::size_t last, Weights
   }
   if (last - first == 1) return false;
   const std::size_t middle = first + (last - first) / 2;
-  return find_stretches(prober, first, middle, weights) && find_stretches(prober, middle, last, weights);
+  return find_stretches(prober, first, middle, runs_left, weights) &&
+         find_stretches(prober, middle, last, runs_left, weights);
 }
 
 bool explains(const Weights& weights, const Observation& observation) {
@@ -189,6 +206,10 @@ std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
   const std::size_t n = symptom.given.n, block = symptom.given.block, grid = block * symptom.resident_blocks;
   if (lost.size() == 1) return " Look at the bounds, and at what the first or last thread does.";
   const bool in_a_row = lost.back() - lost.front() + 1 == lost.size();
+  if (in_a_row && lost.size() + 1 == n && lost.front() == 1)
+    return " Nothing is ever added to the first: which threads work, by the condition as it stands, and with "
+           "which "
+           "partner? Is what they work out stored?";
   if (in_a_row && lost.back() + 1 == n) {
     if (lost.size() == grid)
       return " They are as many as the grid has threads: each thread's last element, or the last round of "
@@ -232,6 +253,57 @@ std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symp
   return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
 }
 
+// Threads that take one element each, at an index that is made in another way than block after block.
+Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
+  const std::size_t n = weights.of.size(), block = symptom.given.block, covering = ceil_div(n, block);
+  if (weights.constant != 0 || n <= block) return {};
+  struct Factor {
+    std::size_t value;
+    std::string name;
+  };
+  const auto constant = [](std::size_t value) { return Factor{value, std::to_string(value)}; };
+  for (const std::size_t blocks : {covering, ceil_div(n, 2 * block), std::size_t{symptom.resident_blocks}}) {
+    const Factor of_grid{blocks, "gridDim.x"}, of_block{block, "blockDim.x"};
+    const Factor for_block[] = {constant(0),
+                                constant(1),
+                                of_block,
+                                of_grid,
+                                constant(32),
+                                constant(256),
+                                constant(512),
+                                constant(1024),
+                                {2 * block, "2 * blockDim.x"},
+                                {block / 2, "blockDim.x / 2"}};
+    const Factor for_thread[] = {constant(0), constant(1), constant(2), constant(4), of_block, of_grid};
+    for (const Factor& each_block : for_block) {
+      for (const Factor& each_thread : for_thread) {
+        if (each_block.value == block && each_thread.value == 1) continue; // the right one
+        std::vector<double> met(n);
+        for (std::size_t b = 0; b < blocks; ++b)
+          for (std::size_t t = 0; t < block; ++t)
+            if (const std::size_t i = b * each_block.value + t * each_thread.value; i < n) ++met[i];
+        if (met != weights.of) continue;
+        const auto product = [](const char* what, const Factor& factor) {
+          if (factor.value == 0 && factor.name == "0") return std::string();
+          return factor.value == 1 && factor.name == "1" ? std::string(what)
+                                                         : fmt::format("{} * {}", what, factor.name);
+        };
+        const std::string of_blocks = product("blockIdx.x", each_block),
+                          of_threads = product("threadIdx.x", each_thread);
+        return {
+            "wrong-index",
+            fmt::format(
+                "The elements that count are those at {}{}{}, one for each thread. Block after block, the "
+                "index is blockIdx.x * blockDim.x + threadIdx.x: a block's first element is its number "
+                "times the block size.",
+                of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
+            true};
+      }
+    }
+  }
+  return {};
+}
+
 } // namespace
 
 std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& result_on) {
@@ -244,11 +316,15 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   const std::optional<double> of_zeros = prober.result();
   if (!of_zeros) return std::nullopt;
   weights.constant = *of_zeros;
-  if (input.n <= most_one_by_one) {
-    for (std::size_t i = 0; i < input.n; i += 3)
-      if (!find_digits(prober, i, weights)) return std::nullopt;
-  } else if (!find_stretches(prober, 0, input.n, weights)) {
-    return std::nullopt;
+  std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
+  if (!find_stretches(prober, 0, input.n, runs_left, weights)) {
+    if (input.n > most_one_by_one) return std::nullopt;
+    const std::optional<double> of_ones = result_of_ones(prober, input.n);
+    if (!of_ones) return std::nullopt;
+    const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
+    const Digits digits = average < 8 ? Digits{64, 3} : Digits{4096, 2};
+    for (std::size_t i = 0; i < input.n; i += digits.count)
+      if (!find_digits(prober, i, digits, weights)) return std::nullopt;
   }
   const bool fits = std::all_of(symptom.observations.begin(), symptom.observations.end(),
                                 [&](const Observation& seen) { return explains(weights, seen); });
@@ -266,10 +342,11 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
                         constant_in_words(weights.constant, symptom)),
             true};
   if (by_weight.size() == 1 && by_weight.begin()->first == 0)
-    return {"weights",
+    return {"nothing-counts",
             fmt::format("The result is {:g} whatever the elements are: none of them counts.{}",
                         weights.constant, hint(by_weight, symptom)),
             true};
+  if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
   const auto as_it_should = by_weight.find(1);
   const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
   std::string text;
