@@ -1,11 +1,14 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
+#include "checking/once.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
+#include "grading/host_process.hpp"
 #include "processes.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
+#include "session.hpp"
 #include "source/source_file.hpp"
 #include "timing/timing.hpp"
 
@@ -17,8 +20,6 @@
 namespace lab {
 namespace {
 
-constexpr int exit_failed = 1, exit_usage = 2,
-              exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
 constexpr std::size_t profile_n = std::size_t{1} << 20, timing_n = std::size_t{1} << 26;
 // Enough that starting a kernel is a small part of the time.
 constexpr std::size_t bandwidth_n = std::size_t{1} << 28;
@@ -69,24 +70,32 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
+    // What a kernel prints may not stand between the lines that another program reads.
+    StdoutAside aside(how.json || how.tap || how.once);
+    if (how.once) return run_once_each(how, aside);
     Timings timings(how);
-    std::vector<Result> results;
+    std::vector<std::string> names;
+    for (const Rung* rung : chosen_) names.push_back(rung->name);
+    Session session(options_, heading_, names, argv_, aside);
+    if (any_filled) session.watch();
     for (const Rung* rung : chosen_) {
-      auto [result, device_lost] = result_of(*rung, how, timings);
-      if (!how.json && !how.tap) print_text(result, how);
-      results.push_back(std::move(result));
+      const auto [result, device_lost] = result_of(*rung, how, timings, session);
+      session.add(result);
       if (device_lost) break;
     }
-    if (results.size() == chosen_.size()) {
-      report(results, {});
-      return exit_code(results);
-    }
-    const ChildOutput rest = run_rest_elsewhere(results.size());
-    report(results, rest.output);
-    return std::max(rest.exit_code, exit_code(results));
+    return session.finish();
   }
 
 private:
+  int run_once_each(const Options& how, StdoutAside& aside) const {
+    std::string told;
+    for (const Rung* rung : chosen_)
+      if (!todo_of(*rung)) told += look_once(*rung, how) + "\n";
+    aside.end();
+    fmt::print("{}", told);
+    return 0;
+  }
+
   // Opens the device, and says how the rungs are run on it.
   Options options_on_device() const {
     Options how = options_;
@@ -98,7 +107,10 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      close_device_memory();
+      limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
+      limit_launches(time_limit_for(how));
     }
     refuse_what_does_not_fit(how);
     return how;
@@ -106,9 +118,10 @@ private:
 
   // Only the emulator counts.
   Choice device_wanted() const {
-    if (!options_.profile || options_.device == Choice::emulator) return options_.device;
+    if (!(options_.profile || options_.once) || options_.device == Choice::emulator) return options_.device;
     if (options_.device == Choice::automatic) return Choice::emulator;
-    throw UsageError("--profile counts what the rungs do, which the emulator can: leave out --device=gpu");
+    throw UsageError(
+        "--profile and --once look at what the rungs do, which the emulator can: leave out --device=gpu");
   }
 
   const Region* todo_of(const Rung& rung) const { return next_todo(regions_, rungs_, rung); }
@@ -128,7 +141,7 @@ private:
     bool device_lost = false;
   };
 
-  Ran result_of(const Rung& rung, const Options& how, Timings& timings) const {
+  Ran result_of(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Result result;
     result.rung = rung.name;
     if (const Region* todo = todo_of(rung)) {
@@ -140,7 +153,7 @@ private:
       result.state = State::skip, result.reason = reason;
       return {result};
     }
-    Findings findings = findings_on(rung, how, timings);
+    Findings findings = findings_on(rung, how, timings, session);
     const bool device_lost = findings.device_lost;
     result = verdict_on(rung.name, std::move(findings));
     if (const Region* repair = rung.to_repair ? next_repair(regions_, rung) : nullptr)
@@ -158,25 +171,30 @@ private:
     return !how.n || *how.n <= most ? "" : fmt::format("takes up to {} elements", most);
   }
 
-  Findings findings_on(const Rung& rung, const Options& how, Timings& timings) const {
+  Findings findings_on(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Findings findings;
     try {
-      run_rung(rung, how, timings, findings);
+      run_rung(rung, how, timings, session.begin(), findings);
     } catch (const CudaError& error) {
       findings.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       findings.device_lost = true; // whatever is left of it, the next rung starts in a process of its own
+    } catch (const HostLost& error) {
+      findings.checks.push_back(
+          {.name = "the host function runs", .ok = false, .message = error.what(), .diagnosis = {}});
+      findings.device_lost = true;
     }
     return findings;
   }
 
-  void run_rung(const Rung& rung, const Options& how, Timings& timings, Findings& findings) const {
+  void run_rung(const Rung& rung, const Options& how, Timings& timings, Progress& progress,
+                Findings& findings) const {
     Checked checked;
     if (on_emulator()) {
-      Recorded recorded = record([&] { checked = check_rung(rung, how); });
+      Recorded recorded = record([&] { checked = check_rung(rung, how, progress); });
       findings.hazards = std::move(recorded.hazards);
     } else {
-      checked = check_rung(rung, how);
+      checked = check_rung(rung, how, progress);
     }
     findings.checks = std::move(checked.checks);
     findings.device_lost = checked.device_lost;
@@ -185,7 +203,7 @@ private:
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, filled_, how);
-      if (how.profile || how.json) {
+      if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)
                                .profile;
@@ -220,40 +238,6 @@ private:
         timing.median * share / rung.least_bandwidth);
   }
 
-  // After an error that leaves the device unusable for this process, the other rungs run in one of their own.
-  ChildOutput run_rest_elsewhere(std::size_t first) const {
-    std::vector<std::string> names;
-    for (std::size_t i = first; i < chosen_.size(); ++i) names.push_back(chosen_[i]->name);
-    return run_again_for(argv_, names, options_.json || options_.tap);
-  }
-
-  // `rest`: the JSON of the rungs that another process ran, or "".
-  void report(std::vector<Result> results, const std::string& rest) const {
-    if (options_.json) {
-      print_json(heading_, results, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
-    } else if (options_.tap && chosen_.size() == 1) {
-      print_tap(results[0], options_.solutions);
-    } else if (options_.tap) {
-      if (!rest.empty()) {
-        for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
-      }
-      print_tap(std::span<const Result>(results), options_.solutions);
-    }
-  }
-
-  int exit_code(const std::vector<Result>& results) const {
-    if (options_.tap) return 0; // the points say it; Meson takes anything else for a broken test program
-    bool all_ran = true;
-    for (const Result& result : results) {
-      // What nobody has touched yet is still to do, though it is told apart from what is right.
-      const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
-      if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
-      all_ran = all_ran && result.state == State::pass && !untouched;
-    }
-    // A lab that still has a TODO has not failed, and has not passed either.
-    return all_ran || options_.json || options_.profile || options_.time ? 0 : exit_skipped;
-  }
-
   const Options options_;
   const Heading heading_;
   const std::span<const Rung> rungs_;
@@ -279,12 +263,17 @@ int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_run
   const std::string lab = lab_of(path);
   bool tap = false;
   try {
-    const std::vector<Rung> rungs = make_rungs(lab);
+    std::vector<Rung> rungs = make_rungs(lab);
     check_rungs(rungs);
     const std::optional<Options> options = parse_command_line(argc, argv, lab, rungs);
     if (!options) return 0;
     tap = options->tap;
-    return Program(*options, {lab, path}, rungs, read_regions(path), argv).run();
+    const std::string student = options->grading() ? find_source(options->source) : path;
+    if (options->grading()) {
+      open_device(options->device, argv); // which may execute this program again
+      use_host_process(rungs, *options);
+    }
+    return Program(*options, {lab, student}, rungs, read_regions(student), argv).run();
   } catch (const NoDevice& missing) {
     if (tap) return print_tap_skip(missing.what()), 0;
     fmt::print(stderr, "{}\n", missing.what());

@@ -1,15 +1,31 @@
 #include "processes.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace lab {
+namespace {
+
+std::atomic<pid_t> running_child = 0;
+
+} // namespace
+
+bool child_is_running() {
+  return running_child != 0;
+}
+
+void forward_to_child(int signal) {
+  if (const pid_t child = running_child; child != 0) kill(child, signal);
+}
 
 std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json) {
   std::vector<std::string> arguments{argv[0]};
@@ -27,6 +43,21 @@ std::vector<std::string> arguments_for(char** argv, std::span<const std::string>
   return arguments;
 }
 
+StdoutAside::StdoutAside(bool wanted) {
+  if (!wanted) return;
+  std::fflush(stdout);
+  real_ = dup(STDOUT_FILENO);
+  if (real_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void StdoutAside::end() {
+  if (real_ < 0) return;
+  std::fflush(stdout);
+  dup2(real_, STDOUT_FILENO);
+  close(real_);
+  real_ = -1;
+}
+
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json) {
   const std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
   std::vector<char*> pointers;
@@ -39,21 +70,25 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
     if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
     execv("/proc/self/exe", pointers.data());
     _exit(127);
   }
+  running_child = child;
   ChildOutput result;
   if (as_json) {
     close(ends[1]);
     std::array<char, 4096> part;
-    for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0;) {
-      result.output.append(part.data(), static_cast<std::size_t>(got));
+    for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0 || (got < 0 && errno == EINTR);) {
+      if (got > 0) result.output.append(part.data(), static_cast<std::size_t>(got));
     }
     close(ends[0]);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  running_child = 0;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

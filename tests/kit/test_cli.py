@@ -57,13 +57,13 @@ class Reference(unittest.TestCase):
 
 
 class CommandLine(CloneCase):
-    only = ("common/kit", "common/emulator/watch/counted.def", "kit", "meson.build", "requirements")
+    only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "requirements")
 
     def test_help_names_every_command(self):
         result = self.kit("--help")
         self.assertEqual(result.returncode, 0)
         for name in parsers():
-            self.assertRegex(result.stdout, rf"\n    {name} ")
+            self.assertRegex(result.stdout, rf"\n    {name}\s")
 
     def test_help_of_every_command(self):
         for name in parsers():
@@ -89,7 +89,8 @@ class CommandLine(CloneCase):
         self.assertFails(self.kit("demo", "--faster"), 2, "--faster")
 
     def test_missing_argument(self):
-        self.assertFails(self.kit("watch"), 2, "LAB")
+        self.assertFails(self.kit("watch", "--rung", "sequential"), 2, "--rung needs a lab")
+        self.assertFails(self.kit("trace"), 2, "LAB")
         self.assertFails(self.kit("emulate"), 2, "program")
 
     def test_numbers_that_make_no_sense(self):

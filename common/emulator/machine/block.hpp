@@ -37,12 +37,14 @@ struct Grid {
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
   const std::atomic<bool>* interrupt = nullptr;
+  std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
   unsigned workers = 1;
   Schedule schedule = {};
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   // Turns in a row, of any block, that did nothing but look again at what others may write.
   std::atomic<std::uint64_t> turns_spun = 0;
+  mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`
@@ -157,7 +159,7 @@ private:
                        std::uint32_t lanes = 0);
 // The same, but a watcher, where there is one, is told instead, and the launch goes on.
 void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
-                   std::uint32_t lanes);
+                   std::uint32_t lanes, Fault::Region region = {});
 
 // Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.
 void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::uint32_t local_base);

@@ -41,6 +41,7 @@ struct Limits {
 struct SourceLine {
   std::string file; // "" where the program was built without -lineinfo
   std::uint32_t line = 0;
+  std::uint32_t call_line = 0; // of an inlined function: the line, in the same file, that calls it
 };
 
 // Why a launch stopped, in words for the student.
@@ -63,6 +64,7 @@ struct Fault {
   SourceLine where, other;
   std::string message;
   bool was_told = false; // a watcher has heard of it, and the launch went on
+  enum class Region { global, shared, missing_shared, local } region{}; // of a bad access; missing: none was given
 };
 
 struct Parameter {
@@ -140,6 +142,7 @@ struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
   std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
+  std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;              // null: count only
   Schedule schedule;
   // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.

@@ -4,6 +4,7 @@
 #include "words.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fmt/format.h>
 
@@ -36,7 +37,7 @@ struct Checker::Notes final : machine::BlockNotes {
 
   // What the last strong access will have acquired when it has happened.
   struct Reads {
-    std::shared_ptr<ReleaseLog> log;
+    std::uint64_t address = 0; // as ReleaseLogs knows it
     std::uint32_t lanes = 0;
   };
   std::vector<Reads> reads;
@@ -161,10 +162,13 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                             .scope = actor.scope,
                             .width = static_cast<std::uint8_t>(actor.width),
                             .place = actor.place};
-  if (actor.in_global)
+  if (actor.in_global) {
     records_.at(number) = record;
-  else
+    // Other workers come to the record by way of a cell, and must not find the cell first.
+    std::atomic_thread_fence(std::memory_order_release);
+  } else {
     mine.records.add(record);
+  }
   recent = {.operation = actor.operation,
             .in_global = actor.in_global,
             .place = actor.place,
@@ -286,19 +290,25 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     order.has_read_strongly = true;
   if (writes && histories_->follows(block))
     histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
-  if (!releases && !facts.polls && !logs_.any()) return;
+  if (!releases && !reads && !logs_.any()) return;
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
     const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
-    std::shared_ptr<ReleaseLog> log = releases || facts.polls ? logs_.at(key) : logs_.find(key);
+    if (reads) mine.reads.push_back({key, lanes});
+    const bool is_flag = releases || facts.polls;
+    std::shared_ptr<ReleaseLog> log = is_flag || writes ? logs_.find(key) : nullptr;
+    if (!log && is_flag) {
+      log = logs_.at(key);
+      if (!global) mine.shared_logs.push_back(key);
+    }
     if (!log) return;
-    if (!global && (releases || facts.polls)) mine.shared_logs.push_back(key);
     if (facts.polls) log->mark_polled();
-    if (reads) mine.reads.push_back({log, lanes});
     if (releases)
       release(mine, access, lanes, log);
     else if (access.kind == AccessKind::store)
       log->cut();
   });
+  // The access itself comes next: who sees it must see the log, or would be told of a race that is none.
+  std::atomic_thread_fence(std::memory_order_release);
   // What says `release` and no more does not acquire either.
   const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
   mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
@@ -331,8 +341,11 @@ void Checker::has_read(const machine::Warp& warp) {
   Notes& mine = notes(*warp.block);
   if (mine.reads.empty()) return;
   WarpOrder& order = mine.order.warps[mine.reading_warp];
+  std::atomic_thread_fence(std::memory_order_acquire); // not before what the warp has just read
   for (const Notes::Reads& each : mine.reads) {
-    const Acquired acquired = each.log->acquire(each.lanes, each.log);
+    const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
+    if (!log) continue;
+    const Acquired acquired = log->acquire(each.lanes, log);
     if (acquired.begin >= acquired.end) continue;
     mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence)

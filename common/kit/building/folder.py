@@ -18,7 +18,7 @@ from ..process import output, relative, tail
 from ..setup import system, toolchain
 from ..setup.lock import exclusive
 from ..setup.toolchain import Tools
-from . import ninja
+from . import compile_commands, ninja
 
 DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|urlopen error|Failed to download")
 
@@ -31,15 +31,16 @@ class Build:
     ninja: str
     environment: dict[str, str]  # for Ninja and all that it starts
 
-    def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> None:
-        """Builds these files and what they need, and nothing else; `show` is told how far it has got."""
+    def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> str:
+        """Builds these files and what they need, and nothing else; `show` is told how far it has got. Returns what the
+        compiler warns of in the labs' files that it compiled."""
         if not files:
-            return
+            return ""
         targets = [os.path.relpath(file, self.path) for file in files]
         command = [self.ninja, "-C", str(self.path), *targets]
         with exclusive() if self.path == FOLDER else nullcontext():
             with console.progress("building") as on_terminal:
-                ninja.run(command, self.environment, show or on_terminal)
+                return ninja.run(command, self.environment, show or on_terminal)
 
     def introspect(self, what: str):
         """What `meson introspect --WHAT` prints, read from the file that Meson keeps of it for other programs."""
@@ -82,6 +83,7 @@ def configured(tools: Tools, tests: bool = False) -> Build:
         if not same_tools or (tests and not known.get("tests")):
             configure(tools, tests, anew=not same_tools)
             record.write_text(json.dumps(wanted | {"tests": tests}))
+        compile_commands.refresh(FOLDER, tools.nvcc)
     return Build(FOLDER, tools.ninja, tools.environ())
 
 

@@ -5,6 +5,7 @@
 #include "result.hpp"
 #include "source/regions.hpp"
 
+#include <cstdio>
 #include <span>
 
 namespace lab {
@@ -19,7 +20,9 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
                 bool json);
 
 // The state, the reason for it, where to look, and what is known of the mistake.
-void print_text(const Result& result, const Options& options);
+void print_text(const Result& result, const Options& options, bool first_line_is_out = false);
+// The first line of that: the state and the reason for it.
+void print_first_line(const Result& result);
 
 // One rung's checks, each a TAP point.
 void print_tap(const Result& result, bool todo_fails);
@@ -30,7 +33,8 @@ void print_tap_skip(std::string_view reason);
 
 // {"lab", "source", "device", "rungs": [...]}; `more` are JSON texts of the same shape whose rungs are
 // appended.
-void print_json(const Heading& heading, std::span<const Result> results, std::span<const std::string> more);
+void print_json(std::FILE* out, const Heading& heading, std::span<const Result> results,
+                std::span<const std::string> more);
 
 // Rungs out of such a JSON text: name, state, reason, place, checks.
 std::vector<Result> results_from_json(std::string_view text);

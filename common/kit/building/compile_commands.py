@@ -1,0 +1,79 @@
+"""How each file is compiled, as Clang's tools read it: .kit/compile_commands.json, which .clangd names to editors.
+
+Meson writes such a file too, but one that they cannot read well: most C++ is compiled several files at a time, so that
+a file has no entry of its own, and CUDA by nvcc, whose flags Clang does not know.
+"""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from ..paths import OWN, ROOT
+from ..setup.toolkit_paths import Toolkit, inspect
+
+FILE = OWN / "compile_commands.json"
+# Read in front of a CUDA file in place of Clang's own header for it, which takes only the toolkits that it knows.
+CUDA_FOR_CLANG = ROOT / "common" / "editor" / "cuda_for_clang.hpp"
+
+# What a compiler's flag must begin with to say something of the language; the others are about making code.
+TELLING = ("-D", "-U", "-W", "-fwrapv", "-pthread")
+FOLDER_FLAGS = ("-isystem", "-I")
+PIECE = re.compile(r'^#include\s*[<"](.+)[>"]$', re.MULTILINE)
+
+
+def telling_flags(command: list[str], directory: Path) -> list[str]:
+    """The flags that say what a source means; folders by their whole names."""
+    kept = []
+    words = iter(command)
+    for word in words:
+        folder_flag = next((flag for flag in FOLDER_FLAGS if word.startswith(flag)), None)
+        if folder_flag:
+            folder = word.removeprefix(folder_flag).removeprefix("=") or next(words)
+            kept.append(f"{folder_flag}{(directory / folder).resolve()}")
+        elif word.lstrip("-").startswith("std="):
+            kept.append("-" + word.lstrip("-"))
+        elif word.startswith(TELLING) and word != "-Winvalid-pch":
+            kept.append(word)
+    return kept
+
+
+def sources_of(source: Path) -> list[Path]:
+    """The file itself, or those that Meson lets be compiled as one."""
+    if not re.search(r"-unity\d+\.cpp$", source.name):
+        return [source]
+    return [Path(name).resolve() for name in PIECE.findall(source.read_text())]
+
+
+def cuda_flags(toolkit: Toolkit, flags: list[str]) -> list[str]:
+    """Those of a CUDA file. NVIDIA's headers are no system headers here: of those, editors hide names like __shfl_sync."""
+    major, minor = toolkit.version
+    found = ["-xcuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Xclang", "-fcuda-allow-variadic-functions"]
+    found += [f"-D__CUDACC_VER_MAJOR__={major}", f"-D__CUDACC_VER_MINOR__={minor}", "-D__NV_NO_HOST_COMPILER_CHECK=1"]
+    found += ["-Wno-unknown-cuda-version", f"-I{toolkit.include}", f"-I{toolkit.include / 'cccl'}", "-include", str(CUDA_FOR_CLANG)]
+    return found + [flag for flag in flags if flag != f"-isystem{toolkit.include.resolve()}"]
+
+
+def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
+    """Meson's entries, one for each file that somebody wrote."""
+    result = {}
+    for entry in entries:
+        directory = Path(entry["directory"])
+        flags = telling_flags(shlex.split(entry["command"]), directory)
+        for source in sources_of((directory / entry["file"]).resolve()):
+            said = cuda_flags(toolkit, flags) if source.suffix == ".cu" else flags
+            command = ["clang++", *said, "-Wno-unknown-pragmas"]
+            result.setdefault(str(source), {"directory": str(ROOT), "arguments": [*command, str(source)], "file": str(source)})
+    return sorted(result.values(), key=lambda entry: entry["file"])
+
+
+def refresh(build: Path, nvcc: Path) -> None:
+    """Written again after Meson has written its own."""
+    meson = build / "compile_commands.json"
+    newest = max(path.stat().st_mtime_ns for path in (meson, Path(__file__)))
+    if FILE.exists() and FILE.stat().st_mtime_ns >= newest:
+        return
+    text = json.dumps(for_clang(json.loads(meson.read_text()), inspect(nvcc)), indent=1) + "\n"
+    fresh = FILE.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.replace(FILE)

@@ -1,0 +1,27 @@
+"""`kit nvcc ...`: compiles a program so that it runs on a GPU and on the emulator."""
+
+import os
+
+from ..emulate import compiler
+
+PURPOSE = "compile a CUDA program for a GPU and for the emulator: nvcc with -cudart shared -lineinfo"
+ORDER = 65
+HELP = f"""usage: ./kit nvcc ...
+
+{PURPOSE[0].upper()}{PURPOSE[1:]}. All that follows is nvcc's:
+
+    ./kit nvcc program.cu -o program
+    ./kit emulate --check ./program"""
+
+
+def arguments(parser) -> None:
+    parser.prefix_chars = "\0"  # what begins with - is nvcc's
+    parser.add_argument("words", nargs="...", metavar="...", help="what nvcc is told, as: program.cu -o program")
+
+
+def run(options) -> int:
+    if options.words in (["--help"], ["-h"]):
+        print(HELP)
+        return 0
+    command = compiler.find().command(options.words)
+    os.execv(command[0], command)
