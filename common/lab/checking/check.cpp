@@ -141,8 +141,7 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
   return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
-void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-           const Outcome& outcome, Check& check) {
+void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
   const std::string in_vain = asked_in_vain();
   const auto fail = [&](std::string message) {
     check.ok = false;
@@ -391,7 +390,7 @@ private:
     const Outcome outcome = run_once(variant, given, input);
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
-    judge(rung_, variant, given, input, outcome, check);
+    judge(rung_, given, input, outcome, check);
     if (!check.ok) {
       progress_.is_wrong(check);
       largest_wrong_ = std::max(largest_wrong_, given.n);
