@@ -6,12 +6,13 @@ from pathlib import Path
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent / "instructor"))
-
 sys.path.insert(0, str(Path(__file__).parent))
+import cards  # noqa: E402
 
-import cards
-import solved
+INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
+if INSTRUCTOR.is_dir():
+    sys.path.insert(0, str(INSTRUCTOR))
+    import solved
 
 project = "Warpfold"
 author = "the Warpfold authors"
@@ -30,6 +31,11 @@ INSTRUCTORS_PAGES = """
 :caption: For instructors
 :maxdepth: 1
 
+instructor/class
+instructor/grading
+instructor/slurm
+instructor/threat_model
+instructor/own_lab
 instructor/answers
 ```
 """

@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
 #include "streams.hpp"
@@ -196,9 +197,13 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
     return cudaErrorLaunchTimeout;
   }
   options.watcher = runtime.watcher();
+  const bool notes_touches = ordering::wants_touches();
+  if (notes_touches) options.watcher = runtime.notes_touches(options.watcher);
+  ordering::is_kernel(readable_name(*launch.entry));
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
+  if (notes_touches) ordering::touches(runtime.take_touches());
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
   if (runtime.recording) runtime.recorder.add(watch::hazard_from(*record.fault));

@@ -147,7 +147,9 @@ void Registry::add_variable(VariableEntry variable) {
   std::lock_guard lock(mutex_);
   VariableEntry* entry = variables_.emplace_back(std::make_unique<VariableEntry>(std::move(variable))).get();
   variable_by_host_[entry->host_variable] = entry;
-  if (entry->managed_slot) entry->module->managed.push_back(entry);
+  if (!entry->managed_slot) return;
+  entry->module->managed.push_back(entry);
+  has_managed_ = true;
 }
 
 void Registry::load_managed(CodeModule* module) {

@@ -5,6 +5,7 @@
 #include "cuda_api.hpp"
 #include "machine/machine.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -87,6 +88,7 @@ public:
   // The device address and size of a registered variable. Throws Refusal (cudaErrorInvalidSymbol).
   machine::PlacedVariable variable(const void* symbol);
   bool is_managed_variable(std::uint64_t address);
+  bool has_managed() const { return has_managed_; }
   // The compute capability of the device: the highest that any registered module was compiled for, 7.5
   // without one.
   int capability();
@@ -99,6 +101,7 @@ private:
   std::vector<std::unique_ptr<VariableEntry>> variables_;
   std::unordered_map<const void*, KernelEntry*> kernel_by_host_, kernel_by_handle_;
   std::unordered_map<const void*, VariableEntry*> variable_by_host_;
+  std::atomic<bool> has_managed_{false};
 };
 
 } // namespace warpfold::runtime

@@ -22,6 +22,8 @@ const char* warpfold_emulator_report(void);
 /* Sets an option; returns 0, or -1 where name or value is not known.
  *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
+ *   "guard-device-memory"  "on": the host's own loads and stores in memory from cudaMalloc are a hazard
+ *                 ("host-access") where checks are on, and end the process where they are not; "off"
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
  *   "print-limit" lines of printf that a launch may print, what is beyond is counted and left out; "0" is no limit
  *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */

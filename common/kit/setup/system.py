@@ -50,6 +50,8 @@ OPENCL = [
 # For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
+# Keeps a student's program apart from all else when a class is graded.
+SANDBOX = Need("keeps what is graded apart", {"apt-get": "bubblewrap", "dnf": "bubblewrap", "pacman": "bubblewrap", "zypper": "bubblewrap"})
 TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
 
 INSTALL = {
