@@ -35,7 +35,7 @@ class Libraries(unittest.TestCase):
     def test_pkg_config_finds_them_before_the_system_s(self):
         libraries.describe("liblz4", "lz4==4.4.5", "-I/somewhere/include", "-L/somewhere -llz4")
         told = os.environ | libraries.variables()
-        said = subprocess.run(["pkg-config", "--modversion", "--cflags", "--libs", "liblz4"], env=told, text=True, capture_output=True)
+        said = subprocess.run(["pkg-config", "--cflags", "--libs", "liblz4"], env=told, text=True, capture_output=True)
         self.assertIn("-I/somewhere/include -L/somewhere -llz4", said.stdout)
 
     def test_without_network_it_says_so_and_leaves_the_rest_to_meson(self):
