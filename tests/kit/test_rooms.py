@@ -18,7 +18,7 @@ ROOMS = {
     "profile": {"building"},
     "ladder": {"building"},
     "building": {"setup"},
-    "emulate": set(),
+    "emulate": {"building", "setup"},
     "setup": set(),
 }
 FIRST = {"cli"}  # modules on top of the rooms; the others on top are what all share
