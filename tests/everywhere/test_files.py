@@ -91,5 +91,23 @@ class Forms(unittest.TestCase):
         self.assertEqual(said.returncode, 0, said.stdout)
 
 
+class FrontDoor(unittest.TestCase):
+    def test_each_handout_has_a_card_with_its_question_and_a_picture(self):
+        sys.path.insert(0, str(ROOT / "docs"))
+        import cards
+
+        handouts = {path.stem: path for path in (ROOT / "docs" / "handouts").glob("[0-9][0-9]_*.md")}
+        self.assertEqual(set(cards.CARDS), set(handouts))
+        page = cards.html()
+        self.assertEqual(page.count('class="card"'), len(handouts))
+        for stem, path in handouts.items():
+            title, question = cards.question(path)
+            self.assertGreater(len(question), 40, stem)
+            self.assertIn(f'href="handouts/{stem}.html"', page)
+            self.assertTrue((cards.PICTURES / f"{stem}.svg").exists(), f"draw it: python3 docs/cards.py ({stem})")
+        # Only what is shown may lie there: the whole folder goes into the site.
+        self.assertEqual({path.stem for path in cards.PICTURES.iterdir()}, set(handouts))
+
+
 if __name__ == "__main__":
     unittest.main()
