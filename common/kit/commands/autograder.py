@@ -44,11 +44,12 @@ def run(options) -> int:
 def grade(options, lab: str) -> int:
     if options.submission is None or options.results is None:
         raise KitError("autograder run: say --submission FOLDER and --results FILE", code=USAGE)
+    graded = version.prepare([lab])[0]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="warpfold-class-") as work:
         course = config.load(options.folder) if options.folder.exists() else config.Course()
         hidden = config.hidden(options.folder if options.folder.exists() else Path(work), course)
-        mark = services.grade_one(version.prepare([lab])[0], options.submission, course, hidden, room(), Path(work))
+        mark = services.grade_one(graded, options.submission, course, hidden, room(), Path(work))
     results.write(options.results, services.as_form(options.form, mark, time.monotonic() - began))
     options.results.chmod(0o644)
     say(f"{lab}: {mark.why or f'{mark.points:g} of {mark.most:g} points'}")
