@@ -102,6 +102,15 @@ class Archives(Case):
         self.assertEqual((told["gradable"], "score" in told), (False, False))
 
 
+@support.needs_sandbox
+class Unsafe(unittest.TestCase):
+    def test_without_a_sandbox_the_verdict_is_the_same_and_says_so(self):
+        lab, text = support.labs("01")[0], SOLVED.replace("if (i < n) atomicAdd", "atomicAdd")
+        found = [grader.grade(lab, text, support.HIDDEN, room) for room in (sandbox.Sandbox(), sandbox.Sandbox(unsafe=True))]
+        self.assertEqual(found[0]["rungs"], found[1]["rungs"])
+        self.assertEqual([each["unsafe"] for each in found], [False, True])
+
+
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
 class AnotherUser(unittest.TestCase):
     """Where a service's container allows no sandbox: no walls, but users of their own."""

@@ -9,6 +9,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -233,7 +234,7 @@ class Job:
 
     def read_answer(self, text: bytes, asked: list[str]) -> list[dict]:
         try:
-            rungs = printable(json.loads(text.decode().replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"])
+            rungs = printable(json.loads(text.decode().replace(str(self.source), f"labs/{self.lab.name}/{self.lab.file}").replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"])
         except (ValueError, KeyError) as error:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
@@ -259,12 +260,14 @@ class Job:
 
 
 def printable(value):
-    """The same with every string fit to be shown: a kernel's name is the student's."""
+    """The same with every string fit to be shown, as a kernel's name is the student's; and without addresses, which are others
+    in each run, so that a result is the same however often it is made."""
     if isinstance(value, dict):
         return {key: printable(each) for key, each in value.items()}
     if isinstance(value, list):
         return [printable(each) for each in value]
     if isinstance(value, str):
+        value = re.sub(r" at 0x[0-9a-f]+", "", value)
         return "".join(character if character.isprintable() or character == "\n" else "?" for character in value)
     return value
 
