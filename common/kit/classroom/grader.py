@@ -267,7 +267,7 @@ def printable(value):
     if isinstance(value, list):
         return [printable(each) for each in value]
     if isinstance(value, str):
-        value = re.sub(r" at 0x[0-9a-f]+", "", value)
+        value = re.sub(r"0x[0-9a-f]{6,}", "an address", re.sub(r" at 0x[0-9a-f]+", "", value))
         return "".join(character if character.isprintable() or character == "\n" else "?" for character in value)
     return value
 
