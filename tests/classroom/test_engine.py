@@ -50,9 +50,16 @@ class Engine(unittest.TestCase):
         shutil.rmtree(self.into / "results")
         chance = random.Random(1)
         for _ in range(ENDINGS):
-            process = subprocess.Popen([sys.executable, str(support.ROOT / "kit"), "grade", "--class", str(self.into)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [sys.executable, str(support.ROOT / "kit"), "grade", "--class", str(self.into)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             time.sleep(chance.uniform(1, 12))
-            victims = [process.pid, *(pid for pid in engine.processes() if f"{engine.MARK}={self.into.resolve()}".encode() in engine.environment_of(pid))]
+            victims = [
+                process.pid,
+                *(pid for pid in engine.processes() if f"{engine.MARK}={self.into.resolve()}".encode() in engine.environment_of(pid)),
+            ]
             for pid in chance.choice([victims[:1], victims[1:2] or victims, victims]):  # the driver, a worker, everything
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -66,7 +73,9 @@ class Engine(unittest.TestCase):
         said = kit("grade", "--class", str(self.into))
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertEqual(self.grades(), expected)
-        self.assertEqual([pid for pid in engine.processes() if f"{engine.MARK}={self.into.resolve()}".encode() in engine.environment_of(pid)], [])
+        self.assertEqual(
+            [pid for pid in engine.processes() if f"{engine.MARK}={self.into.resolve()}".encode() in engine.environment_of(pid)], []
+        )
         began = time.monotonic()
         self.assertIn(f"{STUDENTS} of them graded before", kit("grade", "--class", str(self.into)).stderr)
         self.assertLess(time.monotonic() - began, 60)

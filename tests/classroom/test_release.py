@@ -21,7 +21,9 @@ def squeezed(text: str) -> str:
 
 def given() -> str:
     """What the stubs themselves hand out: a later lab shows the tree that an earlier one asks for."""
-    return " ".join(squeezed(regions.COMMENTS_AND_STRINGS.sub("", path.read_text())) for path in sorted((support.ROOT / "labs").glob("*/*.c[ul]")))
+    return " ".join(
+        squeezed(regions.COMMENTS_AND_STRINGS.sub("", path.read_text())) for path in sorted((support.ROOT / "labs").glob("*/*.c[ul]"))
+    )
 
 
 def solved_regions() -> dict[str, str]:
@@ -55,7 +57,7 @@ class Release(unittest.TestCase):
         """The tree, the shuffles and the like of an earlier lab stand in later ones, as the course wants it. More would be a slip."""
         everything, handed_out = given(), 0
         for path in sorted((support.ROOT / "solutions").glob("*/*.cu")):
-            for rung, lines in regions.take_apart(path.read_text()).regions:
+            for _rung, lines in regions.take_apart(path.read_text()).regions:
                 code = squeezed(regions.COMMENTS_AND_STRINGS.sub("", "\n".join(lines)))
                 handed_out += len(code) >= SHORTEST and code in everything
         self.assertLessEqual(handed_out, 12)
@@ -78,7 +80,9 @@ class Release(unittest.TestCase):
 
     def test_labs_picks(self):
         held = release.contents(release.chosen_labs(["02", "grid"]))
-        self.assertEqual({name.split("/")[1] for name in held if name.startswith("labs/") and name.count("/") == 2}, {"02_tree", "05_grid_stride"})
+        self.assertEqual(
+            {name.split("/")[1] for name in held if name.startswith("labs/") and name.count("/") == 2}, {"02_tree", "05_grid_stride"}
+        )
         self.assertIn("docs/handouts/00_start.md", held)
         self.assertNotIn("docs/handouts/01_naive_atomic.md", held)
 

@@ -15,7 +15,14 @@ from kit.classroom import config, grader, sandbox, services
 
 LAB = "01_naive_atomic"
 SOLVED = (support.ROOT / "solutions" / LAB / "naive_atomic.cu").read_text()
-ATTACKS = ("reads_memory_of_others", "ends_the_grader", "daemon", "speaks_the_protocol", "inherited_descriptors", "includes_solution_by_path")
+ATTACKS = (
+    "reads_memory_of_others",
+    "ends_the_grader",
+    "daemon",
+    "speaks_the_protocol",
+    "inherited_descriptors",
+    "includes_solution_by_path",
+)
 
 
 class Case(unittest.TestCase):
@@ -27,7 +34,12 @@ class Case(unittest.TestCase):
         self.settings = {"course.toml": (self.folder / "class" / "course.toml").read_bytes()}
 
     def run_script(self, script: bytes, **places: Path) -> subprocess.CompletedProcess:
-        return subprocess.run(["bash", "-c", script.decode()], env=os.environ | {name: str(place) for name, place in places.items()}, text=True, capture_output=True)
+        return subprocess.run(
+            ["bash", "-c", script.decode()],
+            env=os.environ | {name: str(place) for name, place in places.items()},
+            text=True,
+            capture_output=True,
+        )
 
 
 @support.needs_sandbox

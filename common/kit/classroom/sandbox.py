@@ -66,7 +66,7 @@ class Room:
 
 
 def why_not() -> str:
-    """"" where a sandbox works here; else what is wrong."""
+    """ "" where a sandbox works here; else what is wrong."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
     outcome = Sandbox().run(["/bin/true"], Room(), Limits(wall=20))
@@ -105,7 +105,15 @@ class Sandbox:
     def run(self, command: list[str], room: Room, limits: Limits, **options) -> Outcome:
         return self.start(command, room, limits, **options).finish()
 
-    def start(self, command: list[str], room: Room, limits: Limits, stdin=subprocess.DEVNULL, pass_fds: tuple[int, ...] = (), trusted: bool = False) -> "Running":
+    def start(
+        self,
+        command: list[str],
+        room: Room,
+        limits: Limits,
+        stdin=subprocess.DEVNULL,
+        pass_fds: tuple[int, ...] = (),
+        trusted: bool = False,
+    ) -> "Running":
         """`trusted`: the program is the course's; where users are all that there is between programs, it stays this one's."""
         if self.unsafe or self.dropping:
             return self.start_unsafe(command, room, limits, stdin, pass_fds, trusted)
@@ -152,10 +160,25 @@ class Sandbox:
         """What runs in the room before the program does: it becomes nobody, and is given its limits."""
         words = []
         if self.as_root:
-            words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
+            words += [
+                "setpriv",
+                f"--reuid={user}",
+                f"--regid={user}",
+                "--clear-groups",
+                "--no-new-privs",
+                "--inh-caps=-all",
+                "--bounding-set=-all",
+            ]
         # Where a kernel counts processes by user across all namespaces (before 5.14), what runs already counts, too.
         others = 0 if self.as_root else tasks_of(os.getuid())
-        words += ["prlimit", f"--cpu={limits.cpu}:{limits.cpu + 2}", f"--nproc={limits.processes + others}", f"--fsize={limits.file}", "--core=0", "--nofile=256"]
+        words += [
+            "prlimit",
+            f"--cpu={limits.cpu}:{limits.cpu + 2}",
+            f"--nproc={limits.processes + others}",
+            f"--fsize={limits.file}",
+            "--core=0",
+            "--nofile=256",
+        ]
         if limits.address_space:
             words += [f"--as={limits.address_space}"]
         return words
@@ -163,7 +186,11 @@ class Sandbox:
     def start_unsafe(self, command, room: Room, limits: Limits, stdin, pass_fds, trusted: bool) -> "Running":
         """Without walls: only the limits. Paths inside are those outside."""
         places = {inside: path for path, inside in (room.read | room.write).items()}
-        places |= {str(Path(inside).parent): path.parent for inside, path in places.items() if Path(inside).name == path.name and inside.count("/") > 1}
+        places |= {
+            str(Path(inside).parent): path.parent
+            for inside, path in places.items()
+            if Path(inside).name == path.name and inside.count("/") > 1
+        }
         names = sorted(((inside, str(path)) for inside, path in places.items()), key=lambda item: -len(item[0]))
 
         def outside(word: str) -> str:
@@ -270,7 +297,9 @@ class Running:
     def end_what_it_left(self) -> None:
         """All that runs as the user that was made for it."""
         if self.user is not None:
-            subprocess.run(["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "kill", "-9", "-1"], capture_output=True)
+            subprocess.run(
+                ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "kill", "-9", "-1"], capture_output=True
+            )
 
     def finish(self) -> Outcome:
         self.watcher.join()

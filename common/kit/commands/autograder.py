@@ -16,10 +16,22 @@ USUAL_NAMES = {"gradescope": "autograder.zip", "prairielearn": "prairielearn", "
 
 
 def arguments(parser) -> None:
-    parser.add_argument("what", choices=[*USUAL_NAMES, "build", "run"], metavar="KIND", help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission")
+    parser.add_argument(
+        "what",
+        choices=[*USUAL_NAMES, "build", "run"],
+        metavar="KIND",
+        help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission",
+    )
     parser.add_argument("--lab", required=True, metavar="LAB", help="the lab that is graded")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to")
-    parser.add_argument("--class", dest="folder", type=Path, default=Path("class"), metavar="FOLDER", help="the class's folder, whose course.toml counts (class)")
+    parser.add_argument(
+        "--class",
+        dest="folder",
+        type=Path,
+        default=Path("class"),
+        metavar="FOLDER",
+        help="the class's folder, whose course.toml counts (class)",
+    )
     parser.add_argument("--submission", type=Path, metavar="FOLDER", help="run: what was handed in")
     parser.add_argument("--results", type=Path, metavar="FILE", help="run: where the answer goes")
     parser.add_argument("--form", choices=services.FORMS, default="json", help="run: how the answer looks")
