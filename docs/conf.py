@@ -6,6 +6,9 @@ from pathlib import Path
 
 from docutils import nodes
 
+sys.path.insert(0, str(Path(__file__).parent))
+import cards  # noqa: E402
+
 INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
 if INSTRUCTOR.is_dir():
     sys.path.insert(0, str(INSTRUCTOR))
@@ -19,7 +22,7 @@ html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") el
 extensions = ["myst_nb"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "work"]  # work: a student's copies of the handouts
 if not tags.has("instructor"):  # noqa: F821
     exclude_patterns.append("instructor")
 
@@ -41,6 +44,8 @@ instructor/answers
 def add_instructors_pages(app, name: str, source: list[str]) -> None:
     if name == "index" and app.tags.has("instructor"):
         source[0] += INSTRUCTORS_PAGES
+    if name == "index":
+        source[0] = source[0].replace("<!-- cards -->", cards.html())
     if name == "instructor/answers":
         source[0] += solved.sections()
 
@@ -52,7 +57,15 @@ def link_pages(app, doctree, name: str) -> None:
         node.children, node.rawsource = [nodes.Text(linked)], linked
 
 
+def highlight_kernels(app, doctree) -> None:
+    """A cell that begins with %%lab holds C++, whatever language the notebook is in."""
+    for node in doctree.findall(nodes.literal_block):
+        if node.astext().startswith("%%lab"):
+            node["language"] = "c++"
+
+
 def setup(app) -> None:
+    app.connect("doctree-read", highlight_kernels)
     app.connect("source-read", add_instructors_pages)
     app.connect("doctree-resolved", link_pages)
 
@@ -67,7 +80,7 @@ nb_merge_streams = True
 nb_render_markdown_format = "myst"
 
 html_theme = "furo"
-html_static_path = ["static"]
+html_static_path = ["static", "figures/cards"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

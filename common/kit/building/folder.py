@@ -31,15 +31,16 @@ class Build:
     ninja: str
     environment: dict[str, str]  # for Ninja and all that it starts
 
-    def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> None:
-        """Builds these files and what they need, and nothing else; `show` is told how far it has got."""
+    def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> str:
+        """Builds these files and what they need, and nothing else; `show` is told how far it has got. Returns what the
+        compiler warns of in the labs' files that it compiled."""
         if not files:
-            return
+            return ""
         targets = [os.path.relpath(file, self.path) for file in files]
         command = [self.ninja, "-C", str(self.path), *targets]
         with exclusive() if self.path == FOLDER else nullcontext():
             with console.progress("building") as on_terminal:
-                ninja.run(command, self.environment, show or on_terminal)
+                return ninja.run(command, self.environment, show or on_terminal)
 
     def introspect(self, what: str):
         """What `meson introspect --WHAT` prints, read from the file that Meson keeps of it for other programs."""

@@ -22,6 +22,8 @@ for handout in map(Path, sys.argv[2:]):
 DEFAULTS = {
     # A handout opens as a notebook.
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
+    # A compiler's message names a line of the cell.
+    "@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineNumbers": True}},
     # Nothing asks about news in front of the first handout.
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }

@@ -12,7 +12,8 @@ STYLE = """<style>
 .warpfold-profile caption { text-align: left; padding: 0.3em 0; }
 .warpfold-profile th, .warpfold-profile td { padding: 0.05em 0.5em; text-align: right; white-space: nowrap; border: 0; }
 .warpfold-profile th[title] { white-space: normal; vertical-align: bottom; cursor: help; }
-.warpfold-profile td.code { text-align: left; white-space: pre; font-family: monospace; width: 100%; }
+.warpfold-profile td.code { text-align: left; white-space: pre-wrap; overflow-wrap: break-word; font-family: monospace; width: 100%; min-width: 24em;
+  padding-left: 2.5em; text-indent: -2em; }
 .warpfold-profile tr.idle td.code { opacity: 0.65; }
 .warpfold-profile tr.hazard td { text-align: left; white-space: normal; border-left: 4px solid #d6423a; padding-left: 0.8em; }
 </style>"""

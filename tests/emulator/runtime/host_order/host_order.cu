@@ -156,13 +156,22 @@ CASE(rows_waited_for, "clean") {
 }
 CASE(pageable_memory, "pageable-copy: cudaMemcpyAsync in stream 3 copies memory from malloc") {
   Things t;
-  int* pageable = static_cast<int*>(std::malloc(bytes));
-  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // here
+  constexpr std::size_t many = 100000;
+  int* pageable = static_cast<int*>(std::malloc(many));
+  int* large;
+  OK(cudaMalloc(&large, many));
+  OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one)); // here
   OK(cudaStreamSynchronize(t.one));
-  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one));
   OK(cudaStreamSynchronize(t.one));
   sink = pageable[0];
   std::free(pageable);
+}
+CASE(pageable_number, "clean") {
+  Things t;
+  int number = 5;
+  OK(cudaMemcpyAsync(t.a, &number, sizeof number, cudaMemcpyHostToDevice, t.one));
+  OK(cudaStreamSynchronize(t.one));
 }
 CASE(registered_waited_for, "clean") {
   Things t;
@@ -344,6 +353,7 @@ CASE(default_streams_of_two_threads, "race-host: fill.* in the thread's default 
   fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 1); // there
   std::thread([&] {
     fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 2); // here
+    OK(cudaGetLastError());
   }).join();
 }
 
@@ -414,7 +424,7 @@ CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of p
 // ---- host functions, graphs, memory in the order of a stream
 
 static void read_first(void* data) {
-  sink = *static_cast<volatile int*>(data); // here
+  sink = *static_cast<volatile int*>(data);
 }
 CASE(host_function_in_order, "clean") {
   Things t;
@@ -426,7 +436,7 @@ CASE(host_function_in_order, "clean") {
 CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));
+  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here: nvcc keeps no line of read_first itself
   OK(cudaDeviceSynchronize());
 }
 static cudaGraphExec_t captured(Things& t) {
@@ -469,7 +479,7 @@ static void two_nodes(Things& t, bool ordered) {
   OK(cudaGraphAddKernelNode(&second, graph, &first, ordered ? 1 : 0, &node));
   OK(cudaGraphInstantiate(&ready, graph, 0));
   OK(cudaGraphLaunch(ready, t.one)); // here
-  OK(cudaGraphLaunch(ready, t.one));
+  OK(cudaGraphLaunch(ready, t.one)); // here
   OK(cudaStreamSynchronize(t.one));
 }
 CASE(graph_nodes_ordered, "clean") {
