@@ -12,7 +12,7 @@ from pathlib import Path
 import support
 from kit.classroom import regions, release
 
-SHORTEST = 30  # characters without spaces: a shorter region stands in any program
+SHORTEST = 50  # characters without spaces: a shorter region is a line, which a handout may give as a hint
 
 
 def squeezed(text: str) -> str:
