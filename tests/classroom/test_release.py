@@ -12,11 +12,16 @@ from pathlib import Path
 import support
 from kit.classroom import regions, release
 
-SHORTEST = 50  # characters without spaces: a shorter region is a line, which a handout may give as a hint
+SHORTEST = 30  # characters without spaces: a shorter region stands in any program
 
 
 def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
+
+
+def statements(code: str) -> int:
+    """Statements of squeezed code; the head of a loop belongs to what it repeats."""
+    return re.sub(r"for\([^;]*;[^;]*;", "for(", code).count(";")
 
 
 def given() -> str:
@@ -51,6 +56,8 @@ class Release(unittest.TestCase):
             text = squeezed(regions.COMMENTS_AND_STRINGS.sub("", data.decode(errors="replace")))
             whole = squeezed(data.decode(errors="replace"))
             for region, code in solved.items():
+                if name.startswith("docs/handouts/") and statements(code) == 1:
+                    continue  # a region of one line may be a handout's last hint; one of more may not
                 self.assertFalse(code in text or code in whole, f"{name} holds the solution of {region}")
 
     def test_the_stubs_give_away_no_more_than_they_did(self):
