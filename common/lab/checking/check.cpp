@@ -315,8 +315,11 @@ public:
       : rung_(rung), options_(options), progress_(progress) {}
 
   Checked check() {
-    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
-    if (!failures_.empty()) find_reason();
+    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) {
+      check_variant(rung_.variants[i]);
+      if (has_telling_failure()) break; // the other types would say the same
+    }
+    if (!failures_.empty() && !device_lost_) find_reason();
     Checked checked = progress_.so_far();
     checked.device_lost = device_lost_;
     return checked;
@@ -347,7 +350,8 @@ private:
     const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (search_ && given.n > std::max(small, largest_wrong_) && has_telling_failure()) return;
+      if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
+        return;
       check_case(variant, given, check_for(given, prefix));
     }
     if (search_) return;
@@ -391,6 +395,7 @@ private:
   // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
   // that can be worked out by hand. Where nothing explains it, the next ones are tried.
   void find_reason() {
+    search_.emplace(); // with time of its own
     const auto rank = [](const Failure& failure) {
       const Case& given = failure.given;
       return std::tuple(given.offset != 0 || given.block != 256,
@@ -420,8 +425,22 @@ private:
         else
           telling = failures_[i];
       }
+      if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
     }
+  }
+
+  // Where only other numbers of threads than the usual one make it wrong.
+  void add_what_the_block_says(Diagnosis& found) const {
+    const bool only_others = std::all_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.block != usual_block;
+    });
+    if (!only_others) return;
+    if (found.kind.empty()) found.kind = "block-size", found.specific = true;
+    found.text +=
+        fmt::format("{}With {} threads per block it is right: is that number, or another that only fits it, "
+                    "written into the code in place of blockDim.x?",
+                    found.text.empty() ? "" : " ", usual_block);
   }
 
   // Of few elements nothing may be left where of many something is.
@@ -470,6 +489,7 @@ private:
   }
 
   static constexpr std::size_t small = 5000; // it takes no time
+  static constexpr unsigned usual_block = 256;
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
