@@ -23,7 +23,8 @@ const char* warpfold_emulator_report(void);
  *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
- *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
+ *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit
+ *   "recording"   "0": launches are not kept for the report until this is "1" again or all is reset */
 int warpfold_emulator_option(const char* name, const char* value);
 
 /* Stops what runs on the device, and lets nothing start: a launch that was under way fails with a message that says

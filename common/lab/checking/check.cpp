@@ -227,7 +227,11 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 }
 
 std::vector<Case> smallest_first(std::vector<Case> cases) {
-  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.n < b.n; });
+  // Matrices without an element come after small ones: what is wrong with rows shows better where there is
+  // one.
+  const auto size = [](const Case& given) { return given.n == 0 && given.rows != 1 ? 1000 : given.n; };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case& a, const Case& b) { return size(a) < size(b); });
   return cases;
 }
 
@@ -339,10 +343,11 @@ private:
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
-  // Of one array, exact, and small enough to be looked at element by element.
+  static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
+
   bool has_telling_failure() const {
     return std::any_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
-      return failure.given.kind == Kind::exact && failure.given.n >= 256;
+      return failure.given.n >= 256 && is_usual(failure.given);
     });
   }
 
@@ -398,11 +403,19 @@ private:
     search_.emplace(); // with time of its own
     const auto rank = [](const Failure& failure) {
       const Case& given = failure.given;
-      return std::tuple(given.offset != 0 || given.block != 256,
-                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+      return std::tuple(!is_usual(given), std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
     };
     std::stable_sort(failures_.begin(), failures_.end(),
                      [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    // Where that takes too long, few elements are the next best.
+    const auto smallest =
+        std::min_element(failures_.begin() + 1, failures_.end(), [](const Failure& a, const Failure& b) {
+          const auto size = [](const Failure& failure) {
+            return failure.given.n < 31 ? no_size : failure.given.n;
+          };
+          return size(a) < size(b);
+        });
+    if (smallest != failures_.end()) std::iter_swap(failures_.begin() + 1, smallest);
     constexpr std::size_t tries = 4;
     const auto of_nothing = std::find_if(failures_.begin(), failures_.end(), [](const Failure& failure) {
       return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
@@ -417,14 +430,11 @@ private:
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
       Diagnosis found = reason_of(telling);
-      if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
-      if (found.kind == "nothing-counts" && try_more_elements(telling)) {
-        Diagnosis of_more = reason_of(telling);
-        if (of_more.specific)
-          found = std::move(of_more);
-        else
-          telling = failures_[i];
-      }
+      if (is_ambiguous(found, telling.given))
+        look_at(telling, found, telling.given.n, telling.given.block / 2);
+      // Of few elements nothing may be left, or one block's part, where of many there is more to see.
+      if (found.kind == "nothing-added" || found.kind == "only-block-0")
+        look_at(telling, found, prime_near_a_million, telling.given.block);
       if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
     }
@@ -443,21 +453,18 @@ private:
                     found.text.empty() ? "" : " ", usual_block);
   }
 
-  // Of few elements nothing may be left where of many something is.
-  bool try_more_elements(Failure& failure) {
+  // Takes another case in place of this one, if it is wrong, too, and has a reason.
+  void look_at(Failure& failure, Diagnosis& found, std::size_t n, unsigned block) {
     Case given = failure.given;
-    given.n = prime_near_a_million;
-    if (failure.given.n >= given.n || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
-  }
-
-  bool try_case(const Case& given, Failure& failure) {
-    const Failure before = failure;
+    given.n = n, given.block = block;
+    const bool is_same = n == failure.given.n && block == failure.given.block;
+    if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     const std::size_t count = failures_.size();
-    check_case(*before.variant, given, check_for(given, ""));
-    if (failures_.size() == count) return false;
-    failure = failures_.back();
-    return true;
+    check_case(*failure.variant, given, check_for(given, ""));
+    if (failures_.size() == count) return;
+    const Failure other = failures_.back();
+    if (Diagnosis of_other = reason_of(other); of_other.specific)
+      failure = other, found = std::move(of_other);
   }
 
   Diagnosis reason_of(const Failure& failure) {
@@ -473,13 +480,6 @@ private:
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
   }
 
-  bool try_other_block(Failure& failure) {
-    Case given = failure.given;
-    given.block /= 2;
-    if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
-  }
-
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
     const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
@@ -490,6 +490,7 @@ private:
 
   static constexpr std::size_t small = 5000; // it takes no time
   static constexpr unsigned usual_block = 256;
+  static constexpr std::size_t no_size = static_cast<std::size_t>(-1);
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
