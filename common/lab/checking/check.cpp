@@ -230,7 +230,11 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 }
 
 std::vector<Case> smallest_first(std::vector<Case> cases) {
-  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.n < b.n; });
+  // Matrices without an element come after small ones: what is wrong with rows shows better where there is
+  // one.
+  const auto size = [](const Case& given) { return given.n == 0 && given.rows != 1 ? 1000 : given.n; };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case& a, const Case& b) { return size(a) < size(b); });
   return cases;
 }
 
@@ -335,8 +339,11 @@ public:
       : rung_(rung), options_(options), progress_(progress), seed_(options.seed) {}
 
   Checked check() {
-    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
-    if (!failures_.empty()) find_reason();
+    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) {
+      check_variant(rung_.variants[i]);
+      if (has_telling_failure()) break; // the other types would say the same
+    }
+    if (!failures_.empty() && !device_lost_) find_reason();
     Checked checked = progress_.so_far();
     checked.device_lost = device_lost_;
     return checked;
@@ -357,10 +364,11 @@ private:
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
-  // Of one array, exact, and small enough to be looked at element by element.
+  static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
+
   bool has_telling_failure() const {
     return std::any_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
-      return failure.given.kind == Kind::exact && failure.given.n >= 256;
+      return failure.given.n >= 256 && is_usual(failure.given);
     });
   }
 
@@ -368,7 +376,8 @@ private:
     const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (search_ && given.n > std::max(small, largest_wrong_) && has_telling_failure()) return;
+      if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
+        return;
       check_case(variant, given, check_for(given, prefix));
     }
     if (search_) return;
@@ -415,13 +424,22 @@ private:
   // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
   // that can be worked out by hand. Where nothing explains it, the next ones are tried.
   void find_reason() {
+    search_.emplace(); // with time of its own
     const auto rank = [](const Failure& failure) {
       const Case& given = failure.given;
-      return std::tuple(given.offset != 0 || given.block != 256,
-                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+      return std::tuple(!is_usual(given), std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
     };
     std::stable_sort(failures_.begin(), failures_.end(),
                      [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    // Where that takes too long, few elements are the next best.
+    const auto smallest =
+        std::min_element(failures_.begin() + 1, failures_.end(), [](const Failure& a, const Failure& b) {
+          const auto size = [](const Failure& failure) {
+            return failure.given.n < 31 ? no_size : failure.given.n;
+          };
+          return size(a) < size(b);
+        });
+    if (smallest != failures_.end()) std::iter_swap(failures_.begin() + 1, smallest);
     constexpr std::size_t tries = 4;
     const auto of_nothing = std::find_if(failures_.begin(), failures_.end(), [](const Failure& failure) {
       return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
@@ -436,33 +454,41 @@ private:
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
       Diagnosis found = reason_of(telling);
-      if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
-      if (found.kind == "nothing-counts" && try_more_elements(telling)) {
-        Diagnosis of_more = reason_of(telling);
-        if (of_more.specific)
-          found = std::move(of_more);
-        else
-          telling = failures_[i];
-      }
+      if (is_ambiguous(found, telling.given))
+        look_at(telling, found, telling.given.n, telling.given.block / 2);
+      // Of few elements nothing may be left, or one block's part, where of many there is more to see.
+      if (found.kind == "nothing-added" || found.kind == "only-block-0")
+        look_at(telling, found, prime_near_a_million, telling.given.block);
+      if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
     }
   }
 
-  // Of few elements nothing may be left where of many something is.
-  bool try_more_elements(Failure& failure) {
-    Case given = failure.given;
-    given.n = prime_near_a_million;
-    if (failure.given.n >= given.n || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
+  // Where only other numbers of threads than the usual one make it wrong.
+  void add_what_the_block_says(Diagnosis& found) const {
+    const bool only_others = std::all_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.block != usual_block;
+    });
+    if (!only_others) return;
+    if (found.kind.empty()) found.kind = "block-size", found.specific = true;
+    found.text +=
+        fmt::format("{}With {} threads per block it is right: is that number, or another that only fits it, "
+                    "written into the code in place of blockDim.x?",
+                    found.text.empty() ? "" : " ", usual_block);
   }
 
-  bool try_case(const Case& given, Failure& failure) {
-    const Failure before = failure;
+  // Takes another case in place of this one, if it is wrong, too, and has a reason.
+  void look_at(Failure& failure, Diagnosis& found, std::size_t n, unsigned block) {
+    Case given = failure.given;
+    given.n = n, given.block = block;
+    const bool is_same = n == failure.given.n && block == failure.given.block;
+    if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     const std::size_t count = failures_.size();
-    check_case(*before.variant, given, check_for(given, ""));
-    if (failures_.size() == count) return false;
-    failure = failures_.back();
-    return true;
+    check_case(*failure.variant, given, check_for(given, ""));
+    if (failures_.size() == count) return;
+    const Failure other = failures_.back();
+    if (Diagnosis of_other = reason_of(other); of_other.specific)
+      failure = other, found = std::move(of_other);
   }
 
   Diagnosis reason_of(const Failure& failure) {
@@ -478,13 +504,6 @@ private:
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
   }
 
-  bool try_other_block(Failure& failure) {
-    Case given = failure.given;
-    given.block /= 2;
-    if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
-  }
-
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
     const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
@@ -494,6 +513,8 @@ private:
   }
 
   static constexpr std::size_t small = 5000; // it takes no time
+  static constexpr unsigned usual_block = 256;
+  static constexpr std::size_t no_size = static_cast<std::size_t>(-1);
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;

@@ -87,10 +87,13 @@ void close_device_memory() {
 WithoutChecks::WithoutChecks() {
   if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "none");
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "0");
 }
 
 WithoutChecks::~WithoutChecks() {
-  if (on_emulator()) check_all_hazards();
+  if (!on_emulator()) return;
+  check_all_hazards();
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "1");
 }
 
 void limit_steps(std::size_t warp_instructions) {

@@ -171,6 +171,11 @@ bool SearchForReasons::is_over() const {
   return !state().reasons_end || Clock::now() >= *state().reasons_end;
 }
 
+bool SearchForReasons::takes_long() const {
+  std::lock_guard lock(state().mutex);
+  return !state().reasons_end || *state().reasons_end - Clock::now() < for_reasons * 2 / 3;
+}
+
 double seconds_per_run() {
   return state().per_run.count();
 }
