@@ -53,6 +53,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
       if (size) std::memmove(destination, source, size);
       note_written(destination, size);
+      count_copy(destination, source, size);
       return cudaSuccess;
     });
   });
@@ -70,6 +71,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_any_range("the source", source.begin, extent_of(source, extent));
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
       copy_box(destination, source, extent);
+      count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
       return cudaSuccess;
     });
   });

@@ -16,11 +16,13 @@ Json to_json(const Counters& counters) {
 #define COUNTED(key, ...) json[#key] = counters.key;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(key, ...) json[#key] = counters.key();
 #include "counted.def"
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
   return json;
 }
@@ -30,10 +32,18 @@ Json to_json(const machine::Dim3& size) {
 }
 
 // Of a launch, or of all together.
-Json to_json(const Counters& counters, std::uint64_t blocks) {
+Json to_json(const Counters& counters, const LaunchTotals& totals) {
   Json json = to_json(counters);
-  json["blocks"] = blocks;
+  json["blocks"] = totals.blocks;
+  json["bytes_read_by_thread"] = totals.busiest.thread;
+  json["bytes_read_by_warp"] = totals.busiest.warp;
+  json["bytes_read_by_block"] = totals.busiest.block;
+  json["shared_bytes_read_by_thread"] = totals.busiest.thread_in_shared;
   return json;
+}
+
+LaunchTotals totals_of(const machine::LaunchRecord& record) {
+  return {record.blocks, record.busiest};
 }
 
 Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted) {
@@ -47,7 +57,7 @@ Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted)
           {"grid", to_json(record.shape.grid)},
           {"block", to_json(record.shape.block)},
           {"dynamic_shared", record.shape.dynamic_shared},
-          {"counters", to_json(counted.total, record.blocks)},
+          {"counters", to_json(counted.total, totals_of(record))},
           {"lines", std::move(lines)}};
 }
 
@@ -64,7 +74,8 @@ struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
   Counters total; // of all launches
-  std::uint64_t blocks = 0;
+  LaunchTotals totals;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each was seen
 };
@@ -82,7 +93,12 @@ void Recorder::add(const machine::LaunchRecord& record) {
   std::lock_guard lock(state().mutex);
   state().launches.push_back(std::move(json));
   state().total += counted.total;
-  state().blocks += record.blocks;
+  state().totals += totals_of(record);
+}
+
+void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
+  std::lock_guard lock(state().mutex);
+  (to_host ? state().bytes_to_host : state().bytes_to_device) += bytes;
 }
 
 void Recorder::add(Hazard hazard) {
@@ -103,7 +119,8 @@ void Recorder::reset() {
   std::lock_guard lock(state().mutex);
   state().launches = Json::array();
   state().total = {};
-  state().blocks = 0;
+  state().totals = {};
+  state().bytes_to_host = state().bytes_to_device = 0;
   state().hazards.clear();
   state().times.clear();
 }
@@ -132,9 +149,11 @@ std::string Recorder::json() const {
                        {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }
-  return Json{{"launches", state().launches},
-              {"total", to_json(state().total, state().blocks)},
-              {"hazards", std::move(hazards)}}
+  return Json{
+      {"launches", state().launches},
+      {"total", to_json(state().total, state().totals)},
+      {"copies", {{"bytes_to_host", state().bytes_to_host}, {"bytes_to_device", state().bytes_to_device}}},
+      {"hazards", std::move(hazards)}}
       .dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -48,6 +48,8 @@ Recorded record(const std::function<void()>& run) {
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
+  for (const auto& [key, value] : report.at("copies").items())
+    recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
     if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
   return recorded;

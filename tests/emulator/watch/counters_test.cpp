@@ -113,6 +113,7 @@ TEST(Counting, SumsAreOfEveryCounter) {
 #define COUNTED(key, ...) one.key = 1;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(...)
 #include "watch/counted.def"
 #undef COUNTED
@@ -123,6 +124,7 @@ TEST(Counting, SumsAreOfEveryCounter) {
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
 }
 
