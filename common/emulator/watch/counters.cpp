@@ -34,6 +34,7 @@ void charge_memory(Counters& to, std::string_view name, const OperationCounters&
   if (begins(name, "atom") || begins(name, "red")) {
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
+    if (name.ends_with(".f32") || name.ends_with(".f64")) to.float_atomics += did.lanes;
     if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else if (begins(name, "st")) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;

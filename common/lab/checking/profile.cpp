@@ -51,7 +51,8 @@ Recorded record(const std::function<void()>& run) {
   for (const auto& [key, value] : report.at("copies").items())
     recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
+    if (hazard.at("fails_check") || hazard.at("kind") == unset_register)
+      recorded.hazards.push_back(hazard_from(hazard));
   return recorded;
 }
 

@@ -14,6 +14,8 @@ struct Recorded {
   std::vector<Hazard> hazards;
 };
 Recorded record(const std::function<void()>& run);
+// The kind of hazard that explains a wrong result, and is none beside a right one.
+inline constexpr std::string_view unset_register = "unset-register";
 
 // From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
 // makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on

@@ -32,7 +32,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
                       std::uint64_t seed, std::optional<std::size_t> asked_rows) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
-  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());

@@ -1,5 +1,6 @@
 // Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
 #include "checking/check.hpp"
+#include "checking/technique.hpp"
 #include "command_line.hpp"
 #include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
@@ -12,6 +13,7 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace lab::opencl {
 namespace {
@@ -161,6 +163,26 @@ void check_wrong(const Rung& rung, const Options& options, Result& result) {
   result.checks.push_back(check);
 }
 
+// Runs once more with items that count, and holds the rung's promises against that: a check for each.
+std::vector<Check> check_technique(const Rung& rung, const Options& options) {
+  const unsigned group = block_for(rung.what, options);
+  const std::size_t n = std::min<std::size_t>(std::size_t{1} << 18, rung.what.most_elements(group));
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, n, options.seed);
+  const std::vector<float> before = floats_of(input);
+  std::vector<float> after = before;
+  const Stopwatch limit;
+  const Ran ran = run(rung.reduce, after, 0, group, Order::counted);
+  double changed = 0;
+  for (std::size_t i = n / 2; i < n; ++i) changed += after[i] != before[i];
+  Profile profile;
+  profile.n = n, profile.block = group;
+  profile.totals = {{"blocks", double(ran.groups)},
+                    {"uses_by_item", double(*std::max_element(ran.uses.begin(), ran.uses.end()))},
+                    {"uses_by_first_items", std::accumulate(ran.uses.begin(), ran.uses.begin() + 32, 0.0)},
+                    {"changed_in_upper_half", changed}};
+  return hold_promises(rung.what, profile, variant_of(rung));
+}
+
 class Program {
 public:
   Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<lab::Rung> plain)
@@ -202,7 +224,7 @@ private:
     const std::optional<std::string> kernels = read_text(heading_.source);
     if (!kernels) throw Error(fmt::format("cannot read the kernels: {}", heading_.source));
     try {
-      compile(*kernels);
+      can_count_ = compile(*kernels);
     } catch (const BuildError& error) {
       build_log_ = in_terms_of(heading_.source, error.what());
       fmt::print(stderr, "{}\n", build_log_);
@@ -230,6 +252,7 @@ private:
 
   void check(const Rung& rung, Result& result) {
     std::string luck;
+    std::vector<Check> technique;
     const auto has_failed = [](const Check& c) { return !c.ok; };
     try {
       const Guard guard(rung.what.name, options_);
@@ -237,6 +260,8 @@ private:
                                 : check_right(rung, device_, options_, result);
       if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         luck = luck_of(rung, device_, options_);
+      if (can_count_ && luck.empty() && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
+        technique = check_technique(rung, options_);
     } catch (const Error& error) {
       result.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
@@ -252,6 +277,12 @@ private:
       result.checks.push_back(
           {.name = "any order of a work-group's items", .ok = false, .message = luck, .diagnosis = {}});
     }
+    const auto off = std::find_if(technique.begin(), technique.end(), has_failed);
+    if (result.state == State::pass && off != technique.end()) {
+      result.state = State::off_technique;
+      result.reason = off->message;
+    }
+    result.checks.insert(result.checks.end(), technique.begin(), technique.end());
   }
 
   int exit_code() const {
@@ -272,6 +303,7 @@ private:
   std::vector<Result> results_;
   Device device_;
   std::string build_log_;
+  bool can_count_ = false;
 };
 
 } // namespace

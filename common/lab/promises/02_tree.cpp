@@ -147,6 +147,10 @@ std::vector<Rung> tree() {
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "the first pass is to read every element"))
+              .promise(at_most(
+                  Counter::blocks,
+                  [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
+                  "in each pass a block covers two elements per thread"))
               .promise(neighbours_read_neighbours())
               .promise(tree_by_all_threads())
               .promise(at_most(

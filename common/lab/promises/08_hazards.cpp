@@ -43,23 +43,27 @@ std::vector<Rung> hazards() {
   return {Rung("missing_barrier")
               .broken()
               .depth(depth_of_walk)
+              .promise(grid_fits_device())
               .promise(walk_is_spread())
               .promise(neighbours_read_neighbours())
               .promise(reads_each_element_once())
               .promise(no_shuffle())
               .promise(tree_by_all_threads())
               .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
               .promise(one_barrier_per_step())
               .promise(one_atomic_per_block()),
           Rung("divergent_barrier")
               .broken()
               .depth(depth_of_walk)
+              .promise(grid_fits_device())
               .promise(walk_is_spread())
               .promise(neighbours_read_neighbours())
               .promise(reads_each_element_once())
               .promise(no_shuffle())
               .promise(tree_by_all_threads())
               .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
               .promise(one_barrier_per_step())
               .promise(one_atomic_per_block()),
           Rung("unwritten_shared")
@@ -71,12 +75,15 @@ std::vector<Rung> hazards() {
               .promise(neighbours_read_neighbours())
               .promise(no_shuffle())
               .promise(tree_by_all_threads())
+              .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
               .promise(one_barrier_per_step())
               .promise(one_atomic_per_block()),
           Rung("volatile_tail")
               .broken()
               .block_sizes(64, 1024)
               .depth(depth_of_walk)
+              .promise(grid_fits_device())
               .promise(walk_is_spread())
               .promise(neighbours_read_neighbours())
               .promise(reads_each_element_once())
@@ -106,6 +113,7 @@ std::vector<Rung> hazards() {
           Rung("stale_reads")
               .broken()
               .depth(depth_of_walk)
+              .promise(grid_fits_device())
               .promise(walk_is_spread())
               .promise(neighbours_read_neighbours())
               .promise(reads_each_element_once())
@@ -124,6 +132,15 @@ std::vector<Rung> hazards() {
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "every element is to be read"))
+              .promise(no_float_atomics())
+              .promise(at_most(
+                  Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)) + 1; },
+                  "the grid is to fit the device, and one more block may finish"))
+              .promise(one_read_per_warp_sum())
+              .promise(at_least(
+                  Counter::shuffles,
+                  [](const Size& s) { return 5.0 * resident_blocks(s.block) * (s.warps() + 1); },
+                  "five shuffles add up a warp, and five more the warps' sums"))
               .promise(at_most(
                   Counter::launches, [](const Size&) { return 2.0; },
                   "a second launch waits for all blocks of the first"))
@@ -141,6 +158,7 @@ std::vector<Rung> hazards() {
           Rung("wrong_identity")
               .broken()
               .with(Operator::max)
+              .promise(grid_fits_device())
               .promise(walk_is_spread())
               .promise(neighbours_read_neighbours())
               .promise(five_shuffles())

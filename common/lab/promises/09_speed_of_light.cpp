@@ -73,6 +73,7 @@ std::vector<Rung> speed_of_light() {
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 1.5 : 0.0; },
               "a thread is to ask for several vectors before it waits for the first"))
           .promise(neighbours_read_neighbours())
+          .promise(no_float_atomics())
           .promise(at_least(Counter::fences, once_per_block,
                             "a block's sum is to be visible before the block counts itself"))
           .same_bits(),
@@ -93,6 +94,7 @@ std::vector<Rung> speed_of_light() {
             const std::size_t blocks = std::size_t(blocks_of_champion(s)) + 1;
             return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
           }))
+          .promise(no_float_atomics())
           .promise(
               none(Counter::fences, "a sum and the mark that it is there travel in one word, with no fence"))
           .same_bits()

@@ -13,8 +13,6 @@
 
 namespace lab {
 
-enum class Operator { add, min, max, product };
-
 // What a bound may depend on.
 struct Size {
   std::size_t n = 0;                // elements that were reduced
@@ -82,6 +80,10 @@ public:
     return ++variant_count, *this; // one too many is reported by lab::main
   }
   Rung& with(Operator operation) { return op = operation, *this; }
+  // What a variant of it computes.
+  Operator operator_of(const Variant& variant) const {
+    return variant.has_own_operator ? variant.own_operator : op;
+  }
   // Uses what this rung's regions hold: as long as those are to be filled, so is this one.
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }

@@ -87,6 +87,11 @@ inline Promise last_warp_alone_diverges() {
       Counter::divergent_branches, [](const Size& s) { return 8.0 * s.blocks; },
       "only inside the last warp may some lanes work and others not");
 }
+inline Promise no_float_atomics() {
+  return none(
+      Counter::float_atomics,
+      "atomics add floats in whatever order the blocks come, so the last bits differ from run to run");
+}
 inline Promise one_read_per_warp_sum() {
   return at_most(Counter::shared_elements_read_by_thread, one_element,
                  "the lanes of the first warp are to read the warps' sums, one each");
