@@ -8,11 +8,11 @@ from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent / "instructor"))
 
-import solved  # noqa: E402
+import solved
 
 project = "Warpfold"
 author = "the Warpfold authors"
-copyright = author  # noqa: A001 (Sphinx's own name for it)
+copyright = author
 html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") else "")  # noqa: F821 (given by Sphinx)
 
 extensions = ["myst_nb"]

@@ -9,6 +9,7 @@ Such a module has
 
 import argparse
 import importlib
+import importlib.metadata
 import os
 import pkgutil
 import re
@@ -16,7 +17,7 @@ import signal
 import sys
 from types import ModuleType
 
-from . import commands
+from . import commands, console
 from .console import complain
 from .errors import USAGE, KitError
 from .paths import ROOT
@@ -33,26 +34,28 @@ class Parser(argparse.ArgumentParser):
         raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
 
 
-def known_commands() -> dict[str, ModuleType]:
-    """The modules of the folder `commands` by name, in the order of --help."""
-    names = [found.name for found in pkgutil.iter_modules(commands.__path__)]
+def known_commands(only: tuple[str, ...] = ()) -> dict[str, ModuleType]:
+    """The modules of the folder `commands`, or `only` those of it, by name, in the order of --help."""
+    names = only or [found.name for found in pkgutil.iter_modules(commands.__path__)]
     modules = {name: importlib.import_module(f".{name}", commands.__name__) for name in names}
     return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
 
 
 def version() -> str:
-    """The project's, which meson.build states and nothing else does."""
+    """The project's, which meson.build states and nothing else does; the Python package was given it when it was built."""
+    if not (ROOT / "meson.build").exists():
+        return importlib.metadata.version("warpfold")
     return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:
     top = Parser(
-        prog="./kit", description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
-        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program, description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
+        epilog="" if only else EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version, and do nothing else")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
-    for name, module in known_commands().items():
+    for name, module in known_commands(only).items():
         purpose = module.PURPOSE
         command = choices.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         module.arguments(command)
@@ -60,17 +63,19 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:
+    """`only`: the commands of a program that has not all of them."""
+    console.SPEAKER = program.removeprefix("./")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is no error
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        options = parser().parse_args(words or ["--help"])
+        options = parser(program, only).parse_args(words or ["--help"])
         return options.run(options)
     except KitError as error:
         complain(error)
         return error.code
     except KeyboardInterrupt:
-        print("\nkit: stopped", file=sys.stderr)
+        print(f"\n{console.SPEAKER}: stopped", file=sys.stderr)
         return 130
     except PermissionError as error:
         complain(KitError(f"{error.filename}: {os.strerror(error.errno)}"))

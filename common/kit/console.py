@@ -5,6 +5,7 @@ import shutil
 import sys
 from contextlib import contextmanager
 
+SPEAKER = "kit"  # the program's name, before what it says
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
 
 
@@ -27,7 +28,7 @@ def width() -> int:
 
 def say(text: str) -> None:
     """One line of progress."""
-    print(f"kit: {text}", file=sys.stderr, flush=True)
+    print(f"{SPEAKER}: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def progress(doing: str):
 
     def show(done: int, of: int) -> None:
         if sys.stderr.isatty():
-            print(f"\rkit: {doing}, step {done} of {of}\033[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{SPEAKER}: {doing}, step {done} of {of}\033[K", end="", file=sys.stderr, flush=True)
 
     try:
         yield show
@@ -46,6 +47,6 @@ def progress(doing: str):
 
 
 def complain(error) -> None:
-    print(f"{paint('kit: error:', 'red', sys.stderr)} {error}", file=sys.stderr)
+    print(f"{paint(f'{SPEAKER}: error:', 'red', sys.stderr)} {error}", file=sys.stderr)
     if error.advice:
         print(error.advice, file=sys.stderr)

@@ -9,4 +9,5 @@ TOOLKIT = OWN / "toolkit"  # a link to NVIDIA's wheels inside VENV, shaped as a 
 BUILD = OWN / "build"
 LOGS = OWN / "logs"
 REQUIREMENTS = ROOT / "requirements.txt"
+PACKAGED_EMULATOR = ROOT.parent / ".warpfold.mesonpy.libs"  # where pip puts the Python package's; ROOT is the package itself there
 EMULATOR = BUILD / "common" / "emulator" / "runtime"

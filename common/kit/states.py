@@ -1,27 +1,25 @@
-"""The states of a rung: the one list of them on the Python side. The labs' programs print the names (common/lab)."""
+"""The states of a rung, read from the one table of them (common/lab/states.def), which the labs' programs share."""
 
+import re
 from dataclasses import dataclass
+
+from .paths import ROOT
+
+FILE = ROOT / "common" / "lab" / "states.def"
+ROW = re.compile(r'^WARPFOLD_STATE\(\w+, "([^"]+)", "([^"]+)", "([^"]+)", "([^"]+)", "([^"]+)"\)$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class State:
     name: str  # as the labs' programs print it
+    meaning: str
     label: str  # as the ladder shows it
     colour: str  # of console.COLOURS
     kind: str  # "pass", "open" (nothing to judge yet) or "fail"
-    meaning: str
 
 
-# As far from passing as can be first, as the labs' programs have them.
-STATES = [
-    State("todo", "to do", "yellow", "open", "nothing has been filled in yet"),
-    State("wrong", "WRONG", "red", "fail", "the result is wrong, or the kernel failed"),
-    State("hazard", "HAZARD", "red", "fail", "the result is right by luck: the kernel does something that no GPU promises to get right"),
-    State("off-technique", "off technique", "yellow", "fail", "the result is right, but not reached in the way that the rung teaches"),
-    State("slow", "slow", "yellow", "fail", "the result is right, but it takes longer than the rung allows"),
-    State("pass", "right", "green", "pass", "the result is right, and reached in the way that the rung teaches"),
-    State("skip", "skipped", "grey", "open", "not run: this machine lacks something that the rung needs"),
-]
+# As far from passing as can be first.
+STATES = [State(*row) for row in ROW.findall(FILE.read_text())]
 _BY_NAME = {state.name: state for state in STATES}
 
 

@@ -98,6 +98,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
                                           std::span<const Rung> rungs) {
   Options options;
   std::string n, rows, block, device, seed;
+  std::vector<std::string> more;
   CLI::App app{fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab)};
   app.get_formatter()->column_width(28);
   app.add_flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
@@ -114,9 +115,20 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
   app.add_flag("--time", options.time, "Time the rungs (GPU only)");
   app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
+  app.add_flag("--once", options.once,
+               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
   app.add_flag("--json", options.json, "Print JSON, for programs");
   app.add_flag("--tap", options.tap, "Print TAP, for meson test");
   app.add_flag("--solutions", options.solutions, "A TODO is a failure");
+  app.add_option("--more", more,
+                 "Check N elements too, with B threads per block: 5000, 5000:64 (may be repeated)")
+      ->type_name("N[:B]")
+      ->allow_extra_args(false);
+  // What a class's grader says; no student has a use for it.
+  app.add_option("--host", options.host)->group("");
+  app.add_option("--answer", options.answer)->group("");
+  app.add_option("--source", options.source)->group("");
+  app.add_option("--device-code", options.device_code)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -145,6 +157,14 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", seed));
     options.seed = *value;
   }
+  for (const std::string& text : more) {
+    const auto colon = text.find(':');
+    MoreSize& size = options.more.emplace_back();
+    size.n = parse_count("--more", text.substr(0, colon));
+    if (colon != text.npos) size.block = parse_block(text.substr(colon + 1));
+  }
+  if (options.host && (!options.answer || options.source.empty() || options.device_code.empty()))
+    throw UsageError("--host, --answer, --source and --device-code are said together");
   if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");
   if (options.rows) check_rows(options);
   check_against_rungs(options, lab, rungs);

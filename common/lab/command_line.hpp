@@ -12,13 +12,26 @@
 
 namespace lab {
 
+// A size of input, and threads per block, that a rung is tried on beside the usual ones.
+struct MoreSize {
+  std::size_t n = 0;
+  std::optional<unsigned> block;
+};
+
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
+  bool once = false;                  // one run on small numbers, and no check
   std::vector<std::string> rungs;     // empty: all
   std::optional<std::size_t> n, rows; // rows: of the matrix, where a rung sums each row
   std::optional<unsigned> block;
   Choice device = Choice::automatic;
   std::uint64_t seed = 1;
+  std::vector<MoreSize> more;
+
+  // For a class's grader (grading/host_process.hpp), all or none.
+  std::optional<int> host, answer; // descriptors: of the student's process, and of what is told at the end
+  std::string source, device_code; // paths: the student's file, the PTX of its kernels
+  bool grading() const { return host.has_value(); }
 };
 
 // A command line that cannot be carried out; the message says what would do.

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio> // printf, in kernels too
 #include <initializer_list>
 
 namespace lab {
@@ -21,7 +22,11 @@ namespace lab {
 // For kernels and host functions.
 
 // Blocks (or tiles, or rows) of `size` that it takes to cover n elements: n / size, rounded up.
-constexpr std::size_t ceil_div(std::size_t n, std::size_t size) {
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    constexpr std::size_t
+    ceil_div(std::size_t n, std::size_t size) {
   return (n + size - 1) / size;
 }
 

@@ -1,8 +1,10 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
+#include "checking/once.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
+#include "grading/host_process.hpp"
 #include "processes.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
@@ -68,6 +70,9 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
+    // What a kernel prints may not stand between the lines that another program reads.
+    StdoutAside aside(how.json || how.tap || how.once);
+    if (how.once) return run_once_each(how, aside);
     Timings timings(how);
     std::vector<Result> results;
     for (const Rung* rung : chosen_) {
@@ -76,16 +81,28 @@ public:
       results.push_back(std::move(result));
       if (device_lost) break;
     }
-    if (results.size() == chosen_.size()) {
+    // A grader asks for the rest itself, of a new process of the student's.
+    if (results.size() == chosen_.size() || options_.grading()) {
+      aside.end();
       report(results, {});
       return exit_code(results);
     }
     const ChildOutput rest = run_rest_elsewhere(results.size());
+    aside.end();
     report(results, rest.output);
     return std::max(rest.exit_code, exit_code(results));
   }
 
 private:
+  int run_once_each(const Options& how, StdoutAside& aside) const {
+    std::string told;
+    for (const Rung* rung : chosen_)
+      if (!todo_of(*rung)) told += look_once(*rung, how) + "\n";
+    aside.end();
+    fmt::print("{}", told);
+    return 0;
+  }
+
   // Opens the device, and says how the rungs are run on it.
   Options options_on_device() const {
     Options how = options_;
@@ -97,6 +114,7 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
     }
     refuse_what_does_not_fit(how);
@@ -105,9 +123,10 @@ private:
 
   // Only the emulator counts.
   Choice device_wanted() const {
-    if (!options_.profile || options_.device == Choice::emulator) return options_.device;
+    if (!(options_.profile || options_.once) || options_.device == Choice::emulator) return options_.device;
     if (options_.device == Choice::automatic) return Choice::emulator;
-    throw UsageError("--profile counts what the rungs do, which the emulator can: leave out --device=gpu");
+    throw UsageError(
+        "--profile and --once look at what the rungs do, which the emulator can: leave out --device=gpu");
   }
 
   const Region* todo_of(const Rung& rung) const { return next_todo(regions_, rungs_, rung); }
@@ -165,6 +184,10 @@ private:
       findings.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       findings.device_lost = true; // whatever is left of it, the next rung starts in a process of its own
+    } catch (const HostLost& error) {
+      findings.checks.push_back(
+          {.name = "the host function runs", .ok = false, .message = error.what(), .diagnosis = {}});
+      findings.device_lost = true;
     }
     return findings;
   }
@@ -186,7 +209,7 @@ private:
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, how);
-      if (how.profile || how.json) {
+      if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)
                                .profile;
@@ -231,7 +254,13 @@ private:
   // `rest`: the JSON of the rungs that another process ran, or "".
   void report(std::vector<Result> results, const std::string& rest) const {
     if (options_.json) {
-      print_json(heading_, results, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
+      const std::span<const std::string> more =
+          rest.empty() ? std::span<const std::string>() : std::span(&rest, 1);
+      // Kernels print to stdout; a grader's answer goes where nothing of a student's can.
+      std::FILE* const out = options_.answer ? fdopen(*options_.answer, "w") : stdout;
+      if (!out) throw std::runtime_error("--answer: that is no open descriptor");
+      print_json(out, heading_, results, more);
+      std::fflush(out);
     } else if (options_.tap && chosen_.size() == 1) {
       print_tap(results[0], options_.solutions);
     } else if (options_.tap) {
@@ -280,12 +309,17 @@ int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_run
   const std::string lab = lab_of(path);
   bool tap = false;
   try {
-    const std::vector<Rung> rungs = make_rungs(lab);
+    std::vector<Rung> rungs = make_rungs(lab);
     check_rungs(rungs);
     const std::optional<Options> options = parse_command_line(argc, argv, lab, rungs);
     if (!options) return 0;
     tap = options->tap;
-    return Program(*options, {lab, path}, rungs, read_regions(path), argv).run();
+    const std::string student = options->grading() ? find_source(options->source) : path;
+    if (options->grading()) {
+      open_device(options->device, argv); // which may execute this program again
+      use_host_process(rungs, *options);
+    }
+    return Program(*options, {lab, student}, rungs, read_regions(student), argv).run();
   } catch (const NoDevice& missing) {
     if (tap) return print_tap_skip(missing.what()), 0;
     fmt::print(stderr, "{}\n", missing.what());

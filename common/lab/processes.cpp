@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,21 @@ std::vector<std::string> arguments_for(char** argv, std::span<const std::string>
   return arguments;
 }
 
+StdoutAside::StdoutAside(bool wanted) {
+  if (!wanted) return;
+  std::fflush(stdout);
+  real_ = dup(STDOUT_FILENO);
+  if (real_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void StdoutAside::end() {
+  if (real_ < 0) return;
+  std::fflush(stdout);
+  dup2(real_, STDOUT_FILENO);
+  close(real_);
+  real_ = -1;
+}
+
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json) {
   const std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
   std::vector<char*> pointers;
@@ -39,6 +56,7 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
     if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
     execv("/proc/self/exe", pointers.data());
     _exit(127);

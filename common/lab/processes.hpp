@@ -19,4 +19,18 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
 // The arguments that it is given (tests look at them).
 std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json);
 
+// While it lives, or until end(), what is written to stdout goes to stderr; where not `wanted`, nothing
+// happens. Not across an exec.
+class StdoutAside {
+public:
+  explicit StdoutAside(bool wanted);
+  ~StdoutAside() { end(); }
+  StdoutAside(const StdoutAside&) = delete;
+  StdoutAside& operator=(const StdoutAside&) = delete;
+  void end();
+
+private:
+  int real_ = -1;
+};
+
 } // namespace lab

@@ -20,7 +20,7 @@ struct StateRow {
   std::string_view name, sentence;
 };
 inline constexpr StateRow states[] = {
-#define WARPFOLD_STATE(identifier, name, sentence) {State::identifier, name, sentence},
+#define WARPFOLD_STATE(identifier, name, sentence, ...) {State::identifier, name, sentence},
 #include "states.def"
 #undef WARPFOLD_STATE
 };

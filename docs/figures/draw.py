@@ -109,7 +109,48 @@ def banks() -> Drawing:
     return d
 
 
-FIGURES = {"threads": threads, "memory": memory, "sectors": sectors, "banks": banks}
+def launch() -> Drawing:
+    d = Drawing(700, 404, "The life of a launch",
+                "From the program's launch through the layers runtime, fatbin, ptx and machine, of which the middle two work once per kernel. "
+                "From the machine two ways lead on: each operation's counters become counts beside source lines, and each access and "
+                "barrier goes to the checker, which finds hazards. Both end in the report, which lab, kit and notebook read.")  # fmt: skip
+
+    def stage(x: float, y: float, width: float, name: str, colour: str, *words: str) -> None:
+        d.box(x, y, width, 20 + 16 * len(words), colour, 0.3)
+        d.text(x + 8, y + 15, name, bold=True)
+        for at, line in enumerate(words):
+            d.text(x + 8, y + 31 + 16 * at, line)
+
+    def down(x: float, y1: float, y2: float) -> None:
+        d.line(x, y1, x, y2), d.line(x - 4, y2 - 6, x, y2), d.line(x + 4, y2 - 6, x, y2)
+
+    stage(0, 4, 334, "the program, compiled by nvcc", GREY, "kernel<<<grid, block>>>(...): cudaLaunchKernel")
+    down(167, 40, 58)
+    stage(0, 58, 334, "runtime", BLUE, "which kernel? are grid, block and shared memory", "within the limits? which stream's turn is it?")
+    down(167, 110, 214)
+    stage(366, 58, 334, "fatbin", BLUE, "the PTX out of the program")
+    down(533, 94, 112)
+    stage(366, 112, 334, "ptx", BLUE, "text to functions and instructions; where paths", "reconverge; which source line each belongs to")
+    d.line(334, 84, 366, 76)
+    d.text(392, 178, "once per kernel", size=11)
+    d.line(533, 164, 533, 200), d.line(533, 200, 260, 200)
+    down(260, 200, 214)
+    stage(0, 214, 700, "machine", ORANGE,
+          "decoder: each instruction to one operation. Grid: blocks on the cores of the host, in any order.",
+          "Block: its warps in turn, until all have left. Warp: one operation after the other, 32 lanes at a time.")  # fmt: skip
+    down(167, 266, 296)
+    d.text(177, 286, "each operation's counters", size=11)
+    down(533, 266, 296)
+    d.text(543, 286, "each access, barrier, fence", size=11)
+    stage(0, 296, 334, "watch: counters", ORANGE, "added up by source line and by launch")
+    stage(366, 296, 334, "watch: checker", ORANGE, "ordered by a barrier? written before? allowed?")
+    down(167, 332, 354)
+    down(533, 332, 354)
+    stage(0, 354, 700, "the report", GREY, "counts beside lines, hazards with both their lines: for a verdict, ./kit profile, ./kit emulate, a notebook")
+    return d
+
+
+FIGURES = {"launch": launch, "threads": threads, "memory": memory, "sectors": sectors, "banks": banks}
 
 
 def main() -> None:

@@ -4,21 +4,21 @@
 // after log2(n) steps one is left. All additions of a step are independent, so they run at the same time;
 // between two steps every thread of the block must have finished, which is what __syncthreads() waits for.
 // The rungs differ in which thread adds what, and that decides how much of each warp, each memory request and
-// each bank is put to use.
+// each bank is put to use. The block size is always a power of two. A rung may have several regions to fill.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
 // One block, up to two elements per thread, in place in global memory.
 
-// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add the
-// element s places on: s = 1, 2, 4, ... up to the block size. The working threads spread out over ever more
-// warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever further apart: a
-// memory request of a warp touches as many sectors as it has working lanes.
+// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add to
+// their own element the one s further on: s = 1, 2, 4, ... up to the block size. The working threads stay
+// spread over all warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever
+// further apart: a memory request of a warp touches as many sectors as it has working lanes.
 __global__ void in_place_interleaved_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_interleaved
-  // TODO: Write the loop over the strides 1, 2, 4, ... up to the block size. In each step the threads whose
-  // number is a multiple of the stride add to element 2 * threadIdx.x the one that lies a stride further, if
-  // there is one below n; then the whole block waits. (5 lines)
+  // TODO: Write the loop over the strides 1, 2, 4, ... up to and including the block size. In each step the
+  // threads whose number is a multiple of the stride add to element 2 * threadIdx.x the element one stride
+  // further on, if its index is below n; then the whole block waits. (5 lines)
   // END in_place_interleaved
   if (threadIdx.x == 0) *result = n == 0 ? 0 : data[0];
 }
@@ -31,9 +31,9 @@ void in_place_interleaved(float* data, float* result, std::size_t n, unsigned bl
 // are always the first ones, so whole warps fall idle together, and they read neighbouring elements.
 __global__ void in_place_sequential_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_sequential
-  // TODO: Write the loop over the strides block size, block size / 2, ... 1. In each step the threads whose
-  // number is below the stride add to element threadIdx.x the one that lies a stride further, if there is one
-  // below n; then the whole block waits. (5 lines)
+  // TODO: Write the loop over the strides block size, block size / 2, and so on down to 1. In each step the
+  // threads whose number is below the stride add to element threadIdx.x the element one stride further on, if
+  // its index is below n; then the whole block waits. (5 lines)
   // END in_place_sequential
   if (threadIdx.x == 0) *result = n == 0 ? 0 : data[0];
 }
@@ -47,9 +47,10 @@ void in_place_sequential(float* data, float* result, std::size_t n, unsigned blo
 __global__ void one_block_shared_kernel(const float* input, float* result, unsigned n) {
   extern __shared__ float partial[]; // one per thread; the launch says how many
   // BEGIN one_block_shared
-  // TODO: Put into partial[threadIdx.x] the sum of this thread's two elements, threadIdx.x and the one a
-  // block size further; an element at n or beyond counts as 0. Wait, then add up partial[] as in the rung
-  // before, starting with the stride blockDim.x / 2. (8 lines)
+  // TODO: Put into partial[threadIdx.x] the sum of this thread's two elements, number threadIdx.x and the one
+  // a block size further on; an element at n or beyond counts as 0. Wait, then add up partial[] as in the
+  // rung before, starting with the stride blockDim.x / 2; partial[] has an element for every thread, so no
+  // comparison with n is needed there. (8 lines)
   // END one_block_shared
   if (threadIdx.x == 0) *result = partial[0];
 }
@@ -62,7 +63,7 @@ void one_block_shared(const float* input, float* result, std::size_t n, unsigned
 // Many blocks, for any n: each block adds up its own part in shared memory, and its first thread adds the
 // block's sum to the result. That is one atomic for a whole block of elements.
 
-// The element that this thread brings along, 0 beyond the end.
+// This thread's element, or 0 beyond the end.
 __device__ float own_element(const float* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   return i < n ? input[i] : 0;
@@ -75,50 +76,50 @@ __global__ void interleaved_kernel(const float* input, float* result, std::size_
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN interleaved
-  // TODO: Write the loop over the strides 1, 2, 4, ... below the block size. In each step the threads whose
-  // number is a multiple of 2 * stride add to their own partial sum the one a stride further; then the whole
-  // block waits. (5 lines)
+  // TODO: Write the loop over the strides 1, 2, 4, and so on, as long as they are less than the block size.
+  // In each step the threads whose number is a multiple of 2 * stride (here thread t owns element t) add to
+  // their own partial sum the one a stride further on; then the whole block waits. (5 lines)
   // END interleaved
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
 // The same pairs are added, but by the first threads of the block: thread t takes the pair at 2 * stride * t.
-// Whole warps fall idle, which is better; but lanes now reach for places a power of two apart, and those lie
-// in the same few of the 32 banks of shared memory. A warp's request is then served bank conflict by bank
-// conflict.
+// Whole warps fall idle, which is better; but lanes now access elements a power of two apart, and those lie
+// in the same few of the 32 banks of shared memory. A warp's request then takes several passes: bank
+// conflicts.
 __global__ void strided_index_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN strided_index
   // TODO: The same loop over strides, but let thread t add the pair that starts at index 2 * stride * t, if
-  // that index is inside the block; then the whole block waits. (5 lines)
+  // that index is below the block size; then the whole block waits. (5 lines)
   // END strided_index
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// The stride halves, and thread t adds what lies a stride beyond place t: first threads, neighbouring places,
-// no two lanes of a warp in one bank.
+// The stride halves, and thread t adds the element a stride beyond its own: the first threads, neighbouring
+// elements, no two lanes of a warp in one bank.
 __global__ void sequential_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN sequential
-  // TODO: Write the loop over the strides blockDim.x / 2, blockDim.x / 4, ... 1. In each step the threads
-  // whose number is below the stride add to their own partial sum the one a stride further; then the whole
-  // block waits. (5 lines)
+  // TODO: Write the loop over the strides blockDim.x / 2, blockDim.x / 4, and so on down to 1. In each step
+  // the threads whose number is below the stride add to their own partial sum the one a stride further on;
+  // then the whole block waits. (5 lines)
   // END sequential
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// Half of the threads do nothing but load in the rung above. Here every thread adds two elements as it loads
+// In the rung above, half of the threads do nothing but load. Here every thread adds two elements as it loads
 // them, a block size apart so that each warp still reads neighbours: half the blocks do the same work.
 __global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   // BEGIN first_add
   // TODO: A block now covers 2 * blockDim.x elements. Put into partial[threadIdx.x] the sum of this thread's
-  // element in the first half and the one in the second half of the block's part; beyond n counts as 0. (4
-  // lines)
+  // two: the element that has its number in the block's part, and the one a block size further on. An element
+  // at n or beyond counts as 0. (4 lines)
   // END first_add
   __syncthreads();
   // BEGIN first_add
@@ -127,7 +128,7 @@ __global__ void first_add_kernel(const float* input, float* result, std::size_t 
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// Launches one of the kernels above with a block for each `elements_per_block` elements.
+// Launches one of the kernels above with one block per `elements_per_block` elements.
 void sum_blocks(void (*kernel)(const float*, float*, std::size_t), const float* input, float* result,
                 std::size_t n, std::size_t elements_per_block, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
@@ -178,9 +179,10 @@ void run_pass(const float* input, float* block_sums, std::size_t n, unsigned blo
 
 void many_pass(const float* input, float* result, std::size_t n, unsigned block) {
   // BEGIN many_pass
-  // TODO: Get two buffers for block sums from lab::scratch<float>(count): a pass reads one and writes the
-  // other. As long as more elements are left than one block covers, run a pass into a buffer; then its sums
-  // are the elements (`input` and `n`) of the next pass. The last pass, of one block, stands below. (8 lines)
+  // TODO: Get two buffers for block sums from lab::scratch<float>(count), with room for the sums of the first
+  // pass: a pass reads one and writes the other. As long as more elements are left than one block covers
+  // (2 * block), run a pass into a buffer, and let `input` and `n` become its sums and their number: the
+  // elements of the next pass. The last pass, of one block, is the line below the region. (8 lines)
   // END many_pass
   run_pass(input, result, n, block);
 }

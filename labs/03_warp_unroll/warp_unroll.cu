@@ -3,7 +3,7 @@
 // The tree of lab 02 spends much of its time on things other than adding: counting strides, asking which
 // threads still work, and waiting at barriers for a block of which only one warp is left. A warp's 32 lanes
 // need no barrier of the whole block to see each other's values; and where the block size is known when the
-// kernel is compiled, no loop is needed at all.
+// kernel is compiled, no loop is needed at all. Blocks have 64, 128, 256, 512 or 1024 threads here.
 #include "lab.hpp"
 
 // The sum of this thread's two elements; what lies beyond the end counts as 0.
@@ -14,7 +14,8 @@ __device__ float two_elements(const float* input, std::size_t n) {
   return sum;
 }
 
-// Once 64 partial sums are left, one warp adds up the rest, step by step without a loop.
+// Once 64 partial sums are left, the first warp adds them up, step by step without a loop. The other warps do
+// not get here, so a barrier of the whole block would wait for ever.
 //
 // Lanes of one warp may run apart from each other since Volta, so a warp needs a barrier of its own,
 // __syncwarp(), wherever one lane reads what another has written or writes what another is still to read. In
@@ -22,9 +23,10 @@ __device__ float two_elements(const float* input, std::size_t n) {
 // no longer have a partner add up leftovers that nobody uses: cheaper than asking who is left.
 __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
-  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: read the partial sum a stride further into a running
-  // sum of this lane, wait for the warp, store the running sum into the lane's own place, wait for the warp.
-  // No loop is needed; the running sum starts as partial[t]. (about 25 short lines)
+  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum a stride further on to a running
+  // sum of this lane, wait for the warp, store the running sum into the lane's own element, wait for the
+  // warp. The running sum starts as partial[t]. Write the six steps out one after another. (about 25 short
+  // lines)
   // END unroll_last_warp
 }
 
@@ -57,8 +59,9 @@ __global__ void unroll_all_kernel(const float* input, float* result, std::size_t
   partial[t] = two_elements(input, n);
   __syncthreads();
   // BEGIN unroll_all
-  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64: each only where a block of B
-  // threads has it (`if constexpr (B >= 1024)` and so on), each with its barrier. (about 16 lines)
+  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64. A step of stride s needs a
+  // block of at least 2 * s threads: `if constexpr (B >= 1024)` for 512, and so on. Each step has its
+  // barrier. (about 16 lines)
   // END unroll_all
   if (t < 32) sum_last_warp(partial, t);
   if (t == 0) atomicAdd(result, partial[0]);

@@ -14,12 +14,13 @@ __device__ T two_elements(const T* input, std::size_t n) {
   return sum;
 }
 
-// The sum of a warp's 32 values, in lane 0. In each step a lane adds the value of the lane `distance` places
-// up; lanes near the end have no such lane and add something useless, which never reaches lane 0.
+// The sum of a warp's 32 values, in lane 0. In each step a lane adds the value of the lane `distance` above
+// it; the last lanes have no such lane and add something useless, which never reaches lane 0.
 template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
-  // TODO: For the distances 16, 8, 4, 2, 1: add to `value` the value of the lane that many places up, with
+  // TODO: For the distances 16, 8, 4, 2, 1: add to `value` the value of the lane that far above this one,
+  // with
   // __shfl_down_sync and the mask lab::all_lanes. (3 lines)
   // END warp_shuffle
   return value;
@@ -30,8 +31,8 @@ __global__ void warp_shuffle_kernel(const float* input, float* result, std::size
   // BEGIN warp_shuffle
   // TODO: Declare room for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
   // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
-  // let the first warp read one warp's sum per lane (0 in lanes beyond the number of warps) and add those up
-  // by shuffles too. (9 lines)
+  // let lane k of the first warp read the sum of warp k (0 where the block has no warp k) and add those up by
+  // shuffles too. (9 lines)
   // END warp_shuffle
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
@@ -44,7 +45,7 @@ void warp_shuffle(const float* input, float* result, std::size_t n, unsigned blo
 
 // From compute capability 8.0 on the hardware adds up a warp's integers in one instruction,
 // __reduce_add_sync. Older GPUs, and numbers that are not integers, go through shuffles; which of the two a
-// GPU runs is settled when the kernel is compiled for it.
+// GPU runs is settled when the kernel is compiled for it. (The emulator runs the code for 8.0.)
 __device__ int warp_sum(int value) {
 #if __CUDA_ARCH__ >= 800
   // BEGIN warp_reduce

@@ -1,7 +1,7 @@
-// Lab 05: a grid that fits the machine.
+// Lab 05: a grid that fits the GPU.
 //
 // So far the grid grew with n: at 2^29 elements, a million blocks that each load a little, wait a lot and
-// leave. Here the number of threads is settled by the machine instead. Each thread walks over the array with
+// leave. Here the number of threads does not depend on n. Each thread walks over the array with
 // a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
 // combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
 // work, the tree, now happens only once, after each thread's walk.
@@ -40,7 +40,8 @@ __device__ float walk(const float* input, std::size_t n) {
   float sum = 0;
   // BEGIN one_thread_folds
   // TODO: Add up in `sum` the elements i, i + s, i + 2 * s, ... below n, where i is this thread's number in
-  // the whole grid and s the number of threads in the whole grid. Both need 64 bits. (4 lines)
+  // the whole grid and s the number of threads in the whole grid (gridDim.x * blockDim.x; other rungs use
+  // this walk with other grids). Work both out in 64 bits: std::size_t{...} * ... (4 lines)
   // END one_thread_folds
   return sum;
 }
@@ -50,8 +51,8 @@ __global__ void one_thread_folds_kernel(const float* input, float* result, std::
   partial[threadIdx.x] = walk(input, n);
   __syncthreads();
   // BEGIN one_thread_folds
-  // TODO: Let thread 0 alone add up the block's partial sums and add their total to *result with one atomic.
-  // (5 lines)
+  // TODO: In every block, let thread 0 alone add up the block's partial sums and add their total to *result
+  // with one atomic. (5 lines)
   // END one_thread_folds
 }
 
@@ -63,10 +64,10 @@ void one_thread_folds(const float* input, float* result, std::size_t n, unsigned
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// As many blocks as the machine holds at the same time, and a tree in each.
+// As many blocks as the GPU holds at the same time, and a tree in each.
 
-// The block's sum of its threads' values, in thread 0: the tree of lab 02, `sequential`. `partial` has one
-// element per thread.
+// The block's sum of its threads' values: the tree of lab 02, `sequential`. `partial` has one element per
+// thread.
 __device__ float tree_sum(float value, float* partial) {
   const unsigned t = threadIdx.x;
   partial[t] = value;
@@ -83,12 +84,12 @@ __global__ void grid_stride_tree_kernel(const float* input, float* result, std::
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-// Blocks of `block` threads that the machine holds at the same time: more would only queue up.
+// Blocks of `block` threads that the GPU holds at the same time: more would only queue up.
 unsigned fitting_blocks(unsigned block) {
   unsigned blocks = 1;
   // BEGIN grid_stride_tree
-  // TODO: Make `blocks` the number of blocks that the device can hold at once; lab::resident_blocks knows it.
-  // It must not depend on n. (1 line)
+  // TODO: Make `blocks` the number of blocks that the device can hold at once: lab::resident_blocks(block)
+  // knows it. (1 line)
   // END grid_stride_tree
   return blocks;
 }
@@ -113,7 +114,8 @@ void grid_stride_two_kernels(const float* input, float* result, std::size_t n, u
   float* block_sums = lab::scratch<float>(blocks);
   block_sums_kernel<<<blocks, block, shared_bytes>>>(input, block_sums, n);
   // BEGIN grid_stride_two_kernels
-  // TODO: Launch the same kernel once more, with one block, from the block sums to *result. (1 line)
+  // TODO: Launch the same kernel once more, with one block and as much shared memory, from block_sums (of
+  // which there are `blocks`) to result. (1 line)
   // END grid_stride_two_kernels
 }
 
@@ -139,8 +141,8 @@ __device__ float shuffle_sum(float value) {
 
 __global__ void grid_stride_shuffle_kernel(const float* input, float* result, std::size_t n) {
   // BEGIN grid_stride_shuffle
-  // TODO: Let each thread walk over the array, add up the block's sums with shuffle_sum, and let thread 0 add
-  // the block's sum to *result with one atomic. (2 lines)
+  // TODO: Let each thread walk over the array, add up the sums of the block's threads with shuffle_sum, and
+  // let thread 0 of each block add the block's sum to *result with one atomic. (2 lines)
   // END grid_stride_shuffle
 }
 
@@ -152,7 +154,7 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 // -----------------------------------------------------------------------------------------------------------
 // The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
 // them for each thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by
-// the block size, so a warp's loads stay contiguous; several of them are on their way at the same time.
+// the block size, so a warp's loads stay contiguous; several of them are in flight at the same time.
 
 constexpr unsigned coarsening = 2; // try 4 and 8 once it works
 
@@ -160,8 +162,8 @@ __global__ void coarsened_kernel(const float* input, float* result, std::size_t 
   float sum = 0;
   // BEGIN coarsened
   // TODO: Find the first element of this block's tile of 2 * coarsening * blockDim.x elements. Add up in
-  // `sum` this thread's 2 * coarsening elements of it: the one at its own thread number and every block size
-  // further, below n. (5 lines)
+  // `sum` this thread's 2 * coarsening elements of it: the one that has its number within the tile, and then
+  // every blockDim.x-th after that to the end of the tile, as long as the index is below n. (5 lines)
   // END coarsened
   sum = shuffle_sum(sum);
   if (threadIdx.x == 0) atomicAdd(result, sum);

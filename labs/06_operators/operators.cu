@@ -1,9 +1,9 @@
 // Lab 06: any operator, any type.
 //
-// Nothing in a tree knows that it adds. It needs an operator that is associative, so that the order of the
-// brackets does not matter, and an identity: a value that changes nothing. A thread with no element brings
-// the identity along, and the reduction of no elements at all is the identity. So one kernel template serves
-// sum, minimum, maximum and product, for int, unsigned, float and double.
+// Nothing in a tree depends on the fact that it adds. It needs an operator that is associative, so that where
+// the parentheses stand does not matter, and an identity: a value that changes nothing. A thread with no
+// element brings the identity along, and the reduction of no elements at all is the identity. So one kernel
+// template serves sum, minimum, maximum and product, for int, unsigned, float and double.
 //
 // There are no atomics for most of these operators. Each block leaves its own result in memory, and the same
 // kernel reduces the blocks' results in a second launch.
@@ -11,8 +11,9 @@
 
 #include <limits>
 
-// The ends of a type's range: infinities where the type has them. (Beware: numeric_limits<float>::min() is
-// not the least float but the smallest one above 0.)
+// The ends of a type's range: infinities where the type has them. A kernel cannot call the functions of
+// numeric_limits, which are compiled for the CPU; it can use these constants. (And
+// numeric_limits<float>::min() is not the least float but the smallest one above 0.)
 template <class T>
 struct Range {
   using Limits = std::numeric_limits<T>;
@@ -109,14 +110,15 @@ struct BitwiseAnd {
 };
 
 // -----------------------------------------------------------------------------------------------------------
-// The one kernel. Op::combine(a, b) is the operator, Op::template identity<T>() its identity.
+// The one kernel, for all four operators. Op::combine(a, b) is the operator, Op::template identity<T>() its
+// identity: a + or a 0 written here would be right for `add` and wrong for the others.
 
 // What the 32 lanes of a warp hold, combined, in lane 0.
 template <class Op, class T>
 __device__ T reduce_warp(T value) {
   // BEGIN add
-  // TODO: For the distances 16, 8, 4, 2, 1: combine `value` with the value of the lane that many places up.
-  // This is shuffle_sum of lab 04 with Op::combine in place of the addition. (3 lines)
+  // TODO: For the distances 16, 8, 4, 2, 1: combine `value` with the value of the lane that far above this
+  // one. This is shuffle_sum of lab 04 with Op::combine in place of the addition. (3 lines)
   // END add
   return value;
 }
@@ -135,8 +137,8 @@ __global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
   __syncthreads();
   if (warp != 0) return;
   // BEGIN add
-  // TODO: Give each lane one warp's result in `value`. Lanes beyond the number of warps have none: what do
-  // they bring along? (1 line)
+  // TODO: Let `value` of lane k be the result of warp k. Where the block has no warp k, what must it be so
+  // that it changes nothing? (1 line)
   // END add
   value = reduce_warp<Op>(value);
   if (lane == 0) results[blockIdx.x] = value;

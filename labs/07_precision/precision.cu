@@ -18,7 +18,7 @@
 __global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
   // BEGIN sequential_float
-  // TODO: Add up all n elements in `sum`, in order. (1 line)
+  // TODO: Add up all n elements in `sum`, from the first to the last. (1 line)
   // END sequential_float
   *result = sum;
 }
@@ -28,8 +28,9 @@ void sequential_float(const float* input, float* result, std::size_t n, unsigned
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// A tree all the way up: no element goes through more additions than the tree has levels. d = log2 n, rounded
-// up to whole blocks. Partial sums of about the same size meet, so ones add up without any loss.
+// A tree all the way up: no element goes through more additions than the tree has levels, log2(block) in each
+// pass; d is their sum over the passes. Partial sums of about the same size meet, so ones add up without any
+// loss.
 
 __global__ void tree_float_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
@@ -58,16 +59,17 @@ void tree_float(const float* input, float* result, std::size_t n, unsigned block
 // -----------------------------------------------------------------------------------------------------------
 // Two rungs that keep more than 24 digits while they add up. They differ in the accumulator only.
 
-// Kahan's summation: beside the sum, what the last rounding added too much. It is taken off the next element
-// before that is added. Each element is then off by at most 2 u, whatever n is; terms with u * u come on top.
+// Kahan's summation: beside the sum it keeps the excess, by which the last rounding made the sum too large.
+// The next element is reduced by the excess before it is added. Each element is then off by at most 2 u,
+// whatever n is; terms with u * u come on top.
 struct Kahan {
   float sum, excess; // the true sum is about sum - excess
 
   __device__ void add(float x) {
     // BEGIN kahan
-    // TODO: Take `excess` off x: that is what you want to add. Add it to `sum`, but keep the old sum for a
-    // moment: the difference of the two sums is what was added in fact, and what that has too much over what
-    // you wanted is the new excess. (4 lines)
+    // TODO: Subtract `excess` from x: call that `wanted`, which is what you want to add. Add it to `sum`, but
+    // keep the old sum too: new sum - old sum is what was really added, call it `added`. The new excess is
+    // added - wanted, and `sum` becomes the new sum. (4 lines)
     // END kahan
   }
   // Knuth's two-sum: what the addition of two numbers of any size loses, exactly.
@@ -171,7 +173,8 @@ __global__ void fixed_tree_kernel(const float* sums, float* result) {
   __syncthreads();
   // BEGIN fixed_order
   // TODO: The tree of tree_float over chain_sums values. The block may have fewer threads than the stride:
-  // let each thread take every blockDim.x-th of a step's additions. Wait after each step. (4 lines)
+  // let thread t do the additions t, t + blockDim.x, t + 2 * blockDim.x and so on of each step. Wait after
+  // each step. (4 lines)
   // END fixed_order
   if (t == 0) *result = partial[0];
 }

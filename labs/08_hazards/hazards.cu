@@ -1,10 +1,11 @@
 // Lab 08: ten kernels, ten bugs.
 //
-// Nothing is left to write here; there is something to find. Each kernel below holds one mistake of a kind
-// that has been met in real code, between its BEGIN and END lines. Some give a wrong sum. Others give the
-// right one, today, on this machine: the mistake waits for another GPU, another compiler, a busier day. Run
-// the rung, read the verdict and the line that it names, and repair the kernel. The repair is one to five
-// lines each, and the kernel must be as fast as it was meant to be: one atomic per thread is no repair.
+// There is nothing to write here; there is something to find. Each of the ten has one mistake of a kind that
+// has been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that
+// launches it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits
+// for another GPU, another compiler, a busier day. Run the rung, read the verdict and the line that it names,
+// and repair it. A repair takes one to five lines, and the kernel must stay as fast as it was meant to be:
+// one atomic per thread, or one thread that adds up alone, is no repair. Blocks have 64 threads or more.
 #include "lab.hpp"
 
 #include <limits>
@@ -160,7 +161,8 @@ __global__ void stale_reads_kernel(const float* input, float* result, std::size_
 __global__ void across_blocks_kernel(const float* input, float* block_sums, float* result, std::size_t n) {
   const float sum = sum_block(walk(input, n));
   // BEGIN across_blocks
-  // TODO: Find the mistake and repair it. The kernel below may help. (1 line)
+  // TODO: Find the mistake and repair it. One of these lines is right; finish_kernel below can do the work of
+  // the others. (1 line)
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
   __syncthreads();
   if (blockIdx.x == 0) {
@@ -180,7 +182,7 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
   const unsigned blocks = lab::resident_blocks(block);
   float* block_sums = lab::scratch<float>(blocks);
   // BEGIN across_blocks
-  // TODO: If another launch is what it takes, here is the place. (2 lines)
+  // TODO: If another launch is what it takes, it goes behind this one. (2 lines)
   across_blocks_kernel<<<blocks, block>>>(input, block_sums, result, n);
   // END across_blocks
 }
@@ -261,7 +263,7 @@ void index_overflow(const float* input, float* result, std::size_t n, unsigned b
 
 using Kernel = void(const float*, float*, std::size_t);
 
-// A grid that fits the machine and walks over the input; a place in shared memory for each thread.
+// A grid that fits the GPU and walks over the input; an element of shared memory for each thread.
 template <Kernel* kernel>
 void on_grid(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

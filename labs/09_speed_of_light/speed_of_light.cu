@@ -2,12 +2,12 @@
 //
 // A sum reads each element once, so it cannot take less time than reading them does: n elements over the
 // bandwidth of the memory, and before that the time to start a kernel at all. Four rungs go to that limit.
-// Little's law says how: bandwidth times latency is what has to be under way at any moment, some 4 MB on a
+// Little's law says how: bandwidth times latency is what has to be in flight at any moment, some 4 MB on a
 // large GPU, and no thread can ask for more at a time than its loads are wide and its code asks for before it
 // waits.
 //
 //   vectorised   16 bytes per load
-//   one_wave     several loads under way in each thread, and no more blocks than the GPU holds at once
+//   one_wave     several loads in flight in each thread, and no more blocks than the GPU holds at once
 //   last_block   one launch, no addition by atomics: the block that finishes last adds up the others' sums
 //   champion     the same, sooner after the last load, on a grid chosen for n: to be measured against CUB
 //
@@ -112,7 +112,8 @@ __device__ T fold(Vector<T> vector, Operator combine) {
 
 // ---- vectorised ------------------------------------------------------------------------------------------
 
-// A thread a vector: a quarter of the load instructions, and each warp asks for 512 contiguous bytes at once.
+// One thread per vector: a quarter of the load instructions, and each warp asks for 512 contiguous bytes at
+// once.
 __global__ void vectorised_kernel(const float* input, float* result, std::size_t n) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
@@ -133,7 +134,7 @@ void vectorised(const float* input, float* result, std::size_t n, unsigned block
 // ---- one_wave --------------------------------------------------------------------------------------------
 
 // What this thread takes of the vectors. A thread that waits for each load before it asks for the next has 16
-// bytes under way; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
+// bytes in flight; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
 // step, so that the loads of a warp stay contiguous.
 __device__ float strided_sum(const Pieces<float>& pieces) {
   float value = 0.0f;
@@ -158,8 +159,9 @@ __global__ void one_wave_kernel(const float* input, float* result, std::size_t n
 unsigned wave_for(std::size_t n, unsigned block) {
   unsigned blocks = 1;
   // BEGIN one_wave
-  // TODO: Set blocks to the smaller of two: what lab::resident_blocks(block) says, and the blocks that it
-  // takes to give every thread a vector. The ends need a block even where there is no vector. (2 lines)
+  // TODO: Set blocks to the smaller of two: what lab::resident_blocks(block) says, and as many blocks as it
+  // takes to have a thread for every vector (n / 4 of them), but at least 1: head and tail need a block even
+  // where there is no vector. (2 lines)
   // END one_wave
   return blocks;
 }
@@ -183,11 +185,12 @@ __global__ void last_block_kernel(const float* input, float* result, std::size_t
   float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   value = block_reduce(value + strided_sum(pieces), partial, Add());
   // BEGIN last_block
-  // TODO: Leave the block's sum in sums[] and count the block in blocks_done, so that a block that sees
-  // another one counted sees its sum too. The block that finds all others counted adds up sums[] with all its
-  // threads, always in the same order, and writes the result. Take care that all threads of a block agree
-  // whether it is the last, and that block_reduce() gets shared memory that its first call didn't use. (12
-  // lines)
+  // TODO: Let thread 0 leave the block's sum in sums[], then a fence (__threadfence), so that a block that
+  // sees another one counted sees its sum too, and then count the block: atomicInc(&blocks_done, gridDim.x -
+  // 1) gives how many were counted before. The block that finds all others counted adds up sums[] with all
+  // its threads, always in the same order, and writes the result. Take care that all threads of a block agree
+  // whether it is the last, and that block_reduce() gets shared memory that its first call does not use,
+  // since some warps may still be reading that. (12 lines)
   // END last_block
 }
 
@@ -229,8 +232,10 @@ union Halves {
 template <class T>
 __device__ void leave(T value, unsigned long long* words) {
   // BEGIN champion
-  // TODO: Store value in this block's word, or its two halves in two words, each with the mark `present`, so
-  // that a reader who sees the mark sees the value with it. Look at what `volatile` promises. (4 lines)
+  // TODO: Called by thread 0. Store value, or each half of it, in a word of its own with the mark `present`:
+  // the words are sizeof(T) / 4 per block, laid out as you like (your collect() reads them). A reader who
+  // sees the mark must see the value with it, so each word goes by one 8-byte store through a pointer to
+  // volatile, which the compiler neither splits nor leaves out. (4 lines)
   // END champion
 }
 
@@ -240,7 +245,8 @@ __device__ T collect(unsigned collectors, Operator combine, unsigned long long* 
   T total = Operator::template identity<T>();
   // BEGIN champion
   // TODO: Combine the values of all blocks of this launch into total. Wait for each word until it is marked,
-  // and set it back to 0. Read words_under_way<T> words before you wait for the first. (20 lines)
+  // and set it back to 0. Read words_under_way<T> words (one block's value takes sizeof(T) / 4 of them)
+  // before you wait for the first. (20 lines)
   // END champion
   return total;
 }

@@ -5,7 +5,7 @@
 // get_global_size(0) how many items that has. barrier(CLK_GLOBAL_MEM_FENCE) lets the items of one work-group
 // wait for each other and see what they wrote to global memory; CLK_LOCAL_MEM_FENCE is for local memory.
 
-// One work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
+// The first three: one work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
 // those work whose element is a multiple of 2 * stride.
 kernel void modulo_in_place(global float* data, global float* result, ulong n) {
   const ulong at = 2 * get_local_id(0);
@@ -71,7 +71,7 @@ kernel void group_sums(global const float* input, global float* sums, ulong n, l
   barrier(CLK_LOCAL_MEM_FENCE);
   // BEGIN two_stage
   // TODO: Halve the stride from half the group's size to 1: the items below it add what lies a stride further
-  // in `partial`. Wait after each step; local memory is what the group must see. (4 lines)
+  // in `partial`. Wait after each step with CLK_LOCAL_MEM_FENCE, since `partial` is local memory. (4 lines)
   // END two_stage
   if (item == 0) sums[get_group_id(0)] = partial[0];
 }

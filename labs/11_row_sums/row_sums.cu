@@ -29,8 +29,8 @@ void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::siz
   thread_per_row_kernel<<<lab::ceil_div(rows, block), block>>>(matrix, sums, rows, columns);
 }
 
-// One warp per row: in each step its lanes read 32 neighbouring elements, which lie in as few sectors of 32
-// bytes as 128 bytes can.
+// One warp per row: in each step its lanes read 32 neighbouring elements, 128 bytes, which lie in four or
+// five sectors of 32 bytes.
 __global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
   // BEGIN warp_per_row
   // TODO: Find this thread's lane and its warp's row, counted over the whole grid; warps beyond the last row
@@ -48,8 +48,8 @@ void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_
 __global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
   // BEGIN block_per_row
   // TODO: The block's row is blockIdx.x. Let the threads walk over it side by side. Then add up the block as
-  // in lab 04: each warp's sum to shared memory, wait, and the first warp adds those up. Thread 0 stores the
-  // row's sum. (11 lines)
+  // in lab 04: each warp's sum to shared memory, wait, and the first warp adds those up (lane k takes the sum
+  // of warp k, or 0 where the block has no warp k). Thread 0 stores the row's sum. (11 lines)
   // END block_per_row
 }
 

@@ -4,16 +4,16 @@
 // after log2(n) steps one is left. All additions of a step are independent, so they run at the same time;
 // between two steps every thread of the block must have finished, which is what __syncthreads() waits for.
 // The rungs differ in which thread adds what, and that decides how much of each warp, each memory request and
-// each bank is put to use.
+// each bank is put to use. The block size is always a power of two. A rung may have several regions to fill.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
 // One block, up to two elements per thread, in place in global memory.
 
-// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add the
-// element s places on: s = 1, 2, 4, ... up to the block size. The working threads spread out over ever more
-// warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever further apart: a
-// memory request of a warp touches as many sectors as it has working lanes.
+// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add to
+// their own element the one s further on: s = 1, 2, 4, ... up to the block size. The working threads stay
+// spread over all warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever
+// further apart: a memory request of a warp touches as many sectors as it has working lanes.
 __global__ void in_place_interleaved_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_interleaved
   const unsigned i = 2 * threadIdx.x;
@@ -72,7 +72,7 @@ void one_block_shared(const float* input, float* result, std::size_t n, unsigned
 // Many blocks, for any n: each block adds up its own part in shared memory, and its first thread adds the
 // block's sum to the result. That is one atomic for a whole block of elements.
 
-// The element that this thread brings along, 0 beyond the end.
+// This thread's element, or 0 beyond the end.
 __device__ float own_element(const float* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   return i < n ? input[i] : 0;
@@ -95,9 +95,9 @@ __global__ void interleaved_kernel(const float* input, float* result, std::size_
 }
 
 // The same pairs are added, but by the first threads of the block: thread t takes the pair at 2 * stride * t.
-// Whole warps fall idle, which is better; but lanes now reach for places a power of two apart, and those lie
-// in the same few of the 32 banks of shared memory. A warp's request is then served bank conflict by bank
-// conflict.
+// Whole warps fall idle, which is better; but lanes now access elements a power of two apart, and those lie
+// in the same few of the 32 banks of shared memory. A warp's request then takes several passes: bank
+// conflicts.
 __global__ void strided_index_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
@@ -112,8 +112,8 @@ __global__ void strided_index_kernel(const float* input, float* result, std::siz
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// The stride halves, and thread t adds what lies a stride beyond place t: first threads, neighbouring places,
-// no two lanes of a warp in one bank.
+// The stride halves, and thread t adds the element a stride beyond its own: the first threads, neighbouring
+// elements, no two lanes of a warp in one bank.
 __global__ void sequential_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
@@ -128,7 +128,7 @@ __global__ void sequential_kernel(const float* input, float* result, std::size_t
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// Half of the threads do nothing but load in the rung above. Here every thread adds two elements as it loads
+// In the rung above, half of the threads do nothing but load. Here every thread adds two elements as it loads
 // them, a block size apart so that each warp still reads neighbours: half the blocks do the same work.
 __global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
@@ -149,7 +149,7 @@ __global__ void first_add_kernel(const float* input, float* result, std::size_t 
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// Launches one of the kernels above with a block for each `elements_per_block` elements.
+// Launches one of the kernels above with one block per `elements_per_block` elements.
 void sum_blocks(void (*kernel)(const float*, float*, std::size_t), const float* input, float* result,
                 std::size_t n, std::size_t elements_per_block, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

@@ -3,7 +3,7 @@
 // The tree of lab 02 spends much of its time on things other than adding: counting strides, asking which
 // threads still work, and waiting at barriers for a block of which only one warp is left. A warp's 32 lanes
 // need no barrier of the whole block to see each other's values; and where the block size is known when the
-// kernel is compiled, no loop is needed at all.
+// kernel is compiled, no loop is needed at all. Blocks have 64, 128, 256, 512 or 1024 threads here.
 #include "lab.hpp"
 
 // The sum of this thread's two elements; what lies beyond the end counts as 0.
@@ -14,7 +14,8 @@ __device__ float two_elements(const float* input, std::size_t n) {
   return sum;
 }
 
-// Once 64 partial sums are left, one warp adds up the rest, step by step without a loop.
+// Once 64 partial sums are left, the first warp adds them up, step by step without a loop. The other warps do
+// not get here, so a barrier of the whole block would wait for ever.
 //
 // Lanes of one warp may run apart from each other since Volta, so a warp needs a barrier of its own,
 // __syncwarp(), wherever one lane reads what another has written or writes what another is still to read. In

@@ -14,8 +14,8 @@ __device__ T two_elements(const T* input, std::size_t n) {
   return sum;
 }
 
-// The sum of a warp's 32 values, in lane 0. In each step a lane adds the value of the lane `distance` places
-// up; lanes near the end have no such lane and add something useless, which never reaches lane 0.
+// The sum of a warp's 32 values, in lane 0. In each step a lane adds the value of the lane `distance` above
+// it; the last lanes have no such lane and add something useless, which never reaches lane 0.
 template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
@@ -50,7 +50,7 @@ void warp_shuffle(const float* input, float* result, std::size_t n, unsigned blo
 
 // From compute capability 8.0 on the hardware adds up a warp's integers in one instruction,
 // __reduce_add_sync. Older GPUs, and numbers that are not integers, go through shuffles; which of the two a
-// GPU runs is settled when the kernel is compiled for it.
+// GPU runs is settled when the kernel is compiled for it. (The emulator runs the code for 8.0.)
 __device__ int warp_sum(int value) {
 #if __CUDA_ARCH__ >= 800
   // BEGIN warp_reduce

@@ -1,7 +1,7 @@
-// Lab 05: a grid that fits the machine.
+// Lab 05: a grid that fits the GPU.
 //
 // So far the grid grew with n: at 2^29 elements, a million blocks that each load a little, wait a lot and
-// leave. Here the number of threads is settled by the machine instead. Each thread walks over the array with
+// leave. Here the number of threads does not depend on n. Each thread walks over the array with
 // a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
 // combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
 // work, the tree, now happens only once, after each thread's walk.
@@ -71,10 +71,10 @@ void one_thread_folds(const float* input, float* result, std::size_t n, unsigned
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// As many blocks as the machine holds at the same time, and a tree in each.
+// As many blocks as the GPU holds at the same time, and a tree in each.
 
-// The block's sum of its threads' values, in thread 0: the tree of lab 02, `sequential`. `partial` has one
-// element per thread.
+// The block's sum of its threads' values: the tree of lab 02, `sequential`. `partial` has one element per
+// thread.
 __device__ float tree_sum(float value, float* partial) {
   const unsigned t = threadIdx.x;
   partial[t] = value;
@@ -94,7 +94,7 @@ __global__ void grid_stride_tree_kernel(const float* input, float* result, std::
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-// Blocks of `block` threads that the machine holds at the same time: more would only queue up.
+// Blocks of `block` threads that the GPU holds at the same time: more would only queue up.
 unsigned fitting_blocks(unsigned block) {
   unsigned blocks = 1;
   // BEGIN grid_stride_tree
@@ -162,7 +162,7 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 // -----------------------------------------------------------------------------------------------------------
 // The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
 // them for each thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by
-// the block size, so a warp's loads stay contiguous; several of them are on their way at the same time.
+// the block size, so a warp's loads stay contiguous; several of them are in flight at the same time.
 
 constexpr unsigned coarsening = 2; // try 4 and 8 once it works
 

@@ -28,8 +28,9 @@ void sequential_float(const float* input, float* result, std::size_t n, unsigned
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// A tree all the way up: no element goes through more additions than the tree has levels. d = log2 n, rounded
-// up to whole blocks. Partial sums of about the same size meet, so ones add up without any loss.
+// A tree all the way up: no element goes through more additions than the tree has levels, log2(block) in each
+// pass; d is their sum over the passes. Partial sums of about the same size meet, so ones add up without any
+// loss.
 
 __global__ void tree_float_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
@@ -60,8 +61,9 @@ void tree_float(const float* input, float* result, std::size_t n, unsigned block
 // -----------------------------------------------------------------------------------------------------------
 // Two rungs that keep more than 24 digits while they add up. They differ in the accumulator only.
 
-// Kahan's summation: beside the sum, what the last rounding added too much. It is taken off the next element
-// before that is added. Each element is then off by at most 2 u, whatever n is; terms with u * u come on top.
+// Kahan's summation: beside the sum it keeps the excess, by which the last rounding made the sum too large.
+// The next element is reduced by the excess before it is added. Each element is then off by at most 2 u,
+// whatever n is; terms with u * u come on top.
 struct Kahan {
   float sum, excess; // the true sum is about sum - excess
 

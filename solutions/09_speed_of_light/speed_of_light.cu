@@ -2,12 +2,12 @@
 //
 // A sum reads each element once, so it cannot take less time than reading them does: n elements over the
 // bandwidth of the memory, and before that the time to start a kernel at all. Four rungs go to that limit.
-// Little's law says how: bandwidth times latency is what has to be under way at any moment, some 4 MB on a
+// Little's law says how: bandwidth times latency is what has to be in flight at any moment, some 4 MB on a
 // large GPU, and no thread can ask for more at a time than its loads are wide and its code asks for before it
 // waits.
 //
 //   vectorised   16 bytes per load
-//   one_wave     several loads under way in each thread, and no more blocks than the GPU holds at once
+//   one_wave     several loads in flight in each thread, and no more blocks than the GPU holds at once
 //   last_block   one launch, no addition by atomics: the block that finishes last adds up the others' sums
 //   champion     the same, sooner after the last load, on a grid chosen for n: to be measured against CUB
 //
@@ -112,7 +112,8 @@ __device__ T fold(Vector<T> vector, Operator combine) {
 
 // ---- vectorised ------------------------------------------------------------------------------------------
 
-// A thread a vector: a quarter of the load instructions, and each warp asks for 512 contiguous bytes at once.
+// One thread per vector: a quarter of the load instructions, and each warp asks for 512 contiguous bytes at
+// once.
 __global__ void vectorised_kernel(const float* input, float* result, std::size_t n) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
@@ -133,7 +134,7 @@ void vectorised(const float* input, float* result, std::size_t n, unsigned block
 // ---- one_wave --------------------------------------------------------------------------------------------
 
 // What this thread takes of the vectors. A thread that waits for each load before it asks for the next has 16
-// bytes under way; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
+// bytes in flight; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
 // step, so that the loads of a warp stay contiguous.
 __device__ float strided_sum(const Pieces<float>& pieces) {
   float value = 0.0f;

@@ -5,7 +5,7 @@
 // get_global_size(0) how many items that has. barrier(CLK_GLOBAL_MEM_FENCE) lets the items of one work-group
 // wait for each other and see what they wrote to global memory; CLK_LOCAL_MEM_FENCE is for local memory.
 
-// One work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
+// The first three: one work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
 // those work whose element is a multiple of 2 * stride.
 kernel void modulo_in_place(global float* data, global float* result, ulong n) {
   const ulong at = 2 * get_local_id(0);

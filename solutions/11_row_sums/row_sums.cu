@@ -32,8 +32,8 @@ void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::siz
   thread_per_row_kernel<<<lab::ceil_div(rows, block), block>>>(matrix, sums, rows, columns);
 }
 
-// One warp per row: in each step its lanes read 32 neighbouring elements, which lie in as few sectors of 32
-// bytes as 128 bytes can.
+// One warp per row: in each step its lanes read 32 neighbouring elements, 128 bytes, which lie in four or
+// five sectors of 32 bytes.
 __global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
   // BEGIN warp_per_row
   const unsigned lane = threadIdx.x % 32;

@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.counters import CATALOGUE  # noqa: E402
-from kit.profile import nsight  # noqa: E402
+from kit.counters import CATALOGUE
+from kit.profile import nsight
 
 N = 1 << 20
 GRID_FOR = "16x1024"

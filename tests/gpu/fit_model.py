@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.ladder import predict  # noqa: E402
+from kit.ladder import predict
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "results" / "model_h200.json"
 FITTED_TO, HELD_OUT = "cases", "row_sums"

@@ -20,7 +20,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "common"))
 
-from kit.ladder import predict  # noqa: E402
+from kit.ladder import predict
 
 EXPONENTS = [20, 23, 26, 9, 10, 14, 29, 12, 16, 18, 22, 24, 28, 30, 32, 33, 34]
 COUNTED = [20, 23, 26]

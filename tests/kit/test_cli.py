@@ -89,7 +89,8 @@ class CommandLine(CloneCase):
         self.assertFails(self.kit("demo", "--faster"), 2, "--faster")
 
     def test_missing_argument(self):
-        self.assertFails(self.kit("watch"), 2, "LAB")
+        self.assertFails(self.kit("watch", "--rung", "sequential"), 2, "--rung needs a lab")
+        self.assertFails(self.kit("trace"), 2, "LAB")
         self.assertFails(self.kit("emulate"), 2, "program")
 
     def test_numbers_that_make_no_sense(self):

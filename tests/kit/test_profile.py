@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
 
     def race(self) -> dict:
         return {"kind": "race-shared", "file": str(self.file), "line": 13, "other_file": str(self.file), "other_line": 3,
-                "message": "thread 0 reads partial[<1>]", "why": "Any order.", "advice": "Wait first."}  # fmt: skip
+                "message": "thread 0 reads partial[<1>]", "why": "Any order.", "advice": "Wait first.", "fails_check": True}  # fmt: skip
 
     def shown(self, report: dict, columns: int = 120, **environment: str) -> str:
         out = io.StringIO()
@@ -240,10 +240,10 @@ class Page(Case):
 
 
 class Emulate(Case):
-    def conclude(self, report: dict, status: int = 0) -> tuple[int, str, str]:
+    def conclude(self, report: dict, status: int = 0, leaks: bool = False) -> tuple[int, str, str]:
         out, said = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
-            code = emulate.conclude(status, report, SimpleNamespace(profile=True, check=True))
+            code = emulate.conclude(status, report, SimpleNamespace(profile=True, check=True, leaks=leaks))
         return code, out.getvalue(), said.getvalue()
 
     def test_hazards_go_to_stderr_and_decide_the_code(self):
@@ -251,6 +251,17 @@ class Emulate(Case):
         self.assertEqual(code, emulate.HAZARDS_FOUND)
         self.assertIn("race-shared: thread 0 reads partial[<1>]", said)
         self.assertIn("partial[2 * threadIdx.x]", out)
+
+    def test_a_leak_is_told_and_counts_only_when_asked(self):
+        leak = self.report({"kind": "leak", "file": "", "line": 0, "message": "never freed: 4 bytes", "fails_check": False})
+        code, _, said = self.conclude(leak)
+        self.assertEqual(code, 0)
+        self.assertIn("never freed: 4 bytes", said)
+        self.assertEqual(self.conclude(leak, leaks=True)[0], emulate.HAZARDS_FOUND)
+
+    def test_advice_never_counts(self):
+        advice = {"kind": "pageable-copy", "file": "", "line": 0, "message": "waits", "fails_check": False}
+        self.assertEqual(self.conclude(self.report(advice), leaks=True)[0], 0)
 
     def test_a_clean_program_keeps_its_code(self):
         self.assertEqual(self.conclude(self.report())[0], 0)

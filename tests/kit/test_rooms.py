@@ -9,8 +9,10 @@ import support
 KIT = support.ROOT / "common" / "kit"
 # The rooms, each with those below it: a room may import these and no others.
 ROOMS = {
-    "commands": {"building", "course", "emulate", "ladder", "profile", "setup", "trace"},
+    "commands": {"building", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
+    "following": {"building", "course", "ladder"},
     "course": {"setup"},
+    "lint": {"building", "setup"},
     "trace": {"building"},
     "profile": {"building"},
     "ladder": {"building"},

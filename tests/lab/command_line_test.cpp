@@ -12,8 +12,8 @@ const Rung rungs[] = {Rung("small").up_to([](const Size& s) { return 2.0 * s.blo
 Options parse(std::vector<const char*> words, std::span<const Rung> of = rungs) {
   words.insert(words.begin(), "lab");
   words.push_back(nullptr);
-  const auto options = parse_command_line(static_cast<int>(words.size()) - 1,
-                                          const_cast<char**>(words.data()), "02_tree", of);
+  const auto options =
+      parse_command_line(static_cast<int>(words.size()) - 1, const_cast<char**>(words.data()), "02_tree", of);
   return options.value_or(Options{});
 }
 

@@ -93,7 +93,7 @@ class Labs(unittest.TestCase):
                 self.assertNotIn("[]", "".join(main), "a bound belongs into common/lab/promises")
 
     def test_the_states_on_the_reference_page_are_those_of_the_table(self):
-        row = re.compile(r'^WARPFOLD_STATE\(\w+, "([a-z-]+)", "(.*)"\)$', re.MULTILINE)
+        row = re.compile(r'^WARPFOLD_STATE\(\w+, "([a-z-]+)", "([^"]*)"', re.MULTILINE)
         table = row.findall((ROOT / "common/lab/states.def").read_text())
         self.assertEqual(len(table), 7)
         page = (ROOT / "docs/reference/lab.md").read_text()
@@ -112,7 +112,7 @@ class Labs(unittest.TestCase):
 
     def test_a_stubs_region_is_a_todo_with_its_length_and_a_solutions_is_code(self):
         for lab in self.labs:
-            for (rung, stub), (_, solved) in zip(split(source("labs", lab))[1], split(source("solutions", lab))[1]):
+            for (rung, stub), (_, solved) in zip(split(source("labs", lab))[1], split(source("solutions", lab))[1], strict=True):
                 with self.subTest(lab=lab, rung=rung):
                     handed_out = [line for line in stub if is_code(line)]
                     if lab in BROKEN:

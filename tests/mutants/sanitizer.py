@@ -163,10 +163,10 @@ def main() -> int:
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         asked = [[pool.submit(ask_sanitizer, m, tool, options) for tool in TOOLS]
                  + [pool.submit(ask_emulator, m, options)] for m in mutants]
-        answers = {m.name: [job.result() for job in jobs] for m, jobs in zip(mutants, asked)}
+        answers = {m.name: [job.result() for job in jobs] for m, jobs in zip(mutants, asked, strict=True)}
     print(f"{len(mutants)} mutants in {time.monotonic() - start:.0f} s")
     if options.only:
-        for tool, answer in zip([*TOOLS, "emulator"], answers.get(options.only, [])):
+        for tool, answer in zip([*TOOLS, "emulator"], answers.get(options.only, []), strict=False):
             print(f"{tool:<10} {mark(answer):<6} {answer.words}{answer.failed}")
         return 0 if answers else 2
     options.output.parent.mkdir(parents=True, exist_ok=True)

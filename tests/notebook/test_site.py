@@ -48,8 +48,8 @@ def look(site: Path, browser) -> list[str]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page = context.new_page()
         said: list[str] = []
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
         for path in sorted(site.rglob("*.html")):
             said.clear()
             page.goto(path.as_uri())

@@ -18,7 +18,7 @@ enum class Kind : std::uint16_t { ptx = 1, machine_code = 2, link_time_ir = 8 };
 enum class Compression : std::uint8_t { none, lz4, zstd };
 
 struct Image {
-  Kind kind{};
+  Kind kind = Kind::ptx;
   int architecture = 0;    // 75 for compute_75 and sm_75
   char suffix = '\0';      // 'a' or 'f' where code is for one architecture or family only (sm_90a)
   std::uint64_t flags = 0; // as stored

@@ -4,34 +4,47 @@
 #include <fmt/format.h>
 #include <new>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace warpfold::machine {
 
 namespace {
 
-constexpr std::uint64_t page = 4096;
+// 4 KiB on x86-64; on 64-bit Arm 16 or 64 KiB as well.
+std::uint64_t page_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
 constexpr std::uint64_t quarantine_bytes = 64ull << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
+// Rights to memory go by pages: what the host may touch shares none with anything else.
+std::uint64_t alignment_of(MemoryKind kind) {
+  return kind == MemoryKind::device ? AddressSpace::alignment : page;
+}
+
 // What an allocation takes from the range, its guard zone behind it included. The zone is as long as the
 // allocation, up to a limit: an index that is too large by a block or two must not land in the next
 // allocation.
-std::uint64_t footprint(std::uint64_t size) {
+std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
   constexpr std::uint64_t longest_guard = 1 << 20;
   std::uint64_t guard = std::clamp(size, AddressSpace::guard_bytes, longest_guard);
-  return round_up(std::max<std::uint64_t>(size, 1) + guard, AddressSpace::alignment);
+  return round_up(std::max<std::uint64_t>(size, 1) + guard, alignment_of(kind));
 }
 
 // A grid strides over an array in steps of a megabyte or two: with small pages each step misses the host's
 // TLB, which takes two to three times as long as the access. This only asks for huge pages: without them all
 // works.
+constexpr std::uint64_t huge_page = 2 << 20;
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
-  constexpr std::uint64_t huge_page = 2 << 20;
   begin = round_up(begin, huge_page), end = end / huge_page * huge_page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
+bool is_of_host(MemoryKind kind) {
+  return kind == MemoryKind::managed || kind == MemoryKind::pinned || kind == MemoryKind::registered;
 }
 
 } // namespace
@@ -39,12 +52,13 @@ void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
 AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
   // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and
   // holes.
-  reserved_ = round_up(2 * capacity + (1ull << 30), page);
+  reserved_ = round_up(2 * capacity + (1ull << 30), page_bytes());
   void* range =
       mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
   base_ = reinterpret_cast<std::uint64_t>(range);
   top_ = base_ + alignment;
+  bottom_ = base_ + reserved_;
 }
 
 AddressSpace::~AddressSpace() {
@@ -55,24 +69,31 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
   std::lock_guard lock(mutex_);
   bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
   if (size > capacity_ || (counted && used_ + size > capacity_)) throw std::bad_alloc();
-  std::uint64_t needed = footprint(size), begin = 0;
-  if (auto hole = free_by_size_.lower_bound(needed);
-      hole != free_by_size_.end() && hole->first < 2 * needed) {
+  const bool at_the_lower_end = kind == MemoryKind::device;
+  auto& holes = at_the_lower_end ? free_by_size_ : free_of_host_by_size_;
+  std::uint64_t needed = footprint(size, kind), begin = 0;
+  if (auto hole = holes.lower_bound(needed); hole != holes.end() && hole->first < 2 * needed) {
     begin = hole->second;
     std::uint64_t rest = hole->first - needed;
-    free_by_size_.erase(hole);
+    holes.erase(hole);
     allocations_.erase(begin);
-    if (rest >= alignment) free_by_size_.emplace(rest, begin + needed);
+    if (rest >= alignment_of(kind)) holes.emplace(rest, begin + needed);
   } else {
-    while (top_ + needed > base_ + reserved_ && !quarantine_.empty()) give_back_oldest();
-    if (top_ + needed > base_ + reserved_) throw std::bad_alloc();
-    begin = top_;
-    top_ += needed;
+    while (top_ + needed > bottom_ && !quarantine_.empty()) give_back_oldest();
+    if (top_ + needed > bottom_) throw std::bad_alloc();
+    if (at_the_lower_end) {
+      begin = top_;
+      top_ = begin + needed;
+      if (is_guarded_) set_rights(false);
+    } else {
+      begin = bottom_ -= needed;
+    }
   }
   allocations_[begin] = {begin, size, kind, true, std::move(label), begin};
   ask_for_huge_pages(begin, begin + size);
   ++changes_;
   if (counted) used_ += size;
+  if (is_of_host(kind)) ++of_host_;
   return reinterpret_cast<void*>(begin);
 }
 
@@ -84,6 +105,7 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
   if (next != allocations_.begin() && std::prev(next)->second.live && std::prev(next)->second.end() > first)
     return false;
   ++changes_;
+  ++of_host_;
   allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory", first};
   return true;
 }
@@ -94,6 +116,7 @@ bool AddressSpace::release(void* begin) {
   if (found == allocations_.end() || !found->second.live) return false;
   ++changes_;
   Allocation& allocation = found->second;
+  if (is_of_host(allocation.kind)) --of_host_;
   if (allocation.kind == MemoryKind::registered) {
     allocations_.erase(found);
     return true;
@@ -102,6 +125,7 @@ bool AddressSpace::release(void* begin) {
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     used_ -= allocation.size;
   // Whole pages go back to the system at once; the addresses stay unused for a while.
+  const std::uint64_t page = page_bytes();
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
   if (first_page < last_page)
     madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
@@ -131,10 +155,11 @@ AddressSpace::Allocations::const_iterator AddressSpace::holding(std::uint64_t ad
 
 void AddressSpace::give_back_oldest() {
   auto oldest = quarantine_.begin();
-  std::uint64_t begin = oldest->second, size = allocations_[begin].size;
+  const Allocation& freed = allocations_[oldest->second];
   quarantine_.erase(oldest);
-  quarantined_ -= size;
-  free_by_size_.emplace(footprint(size), begin);
+  quarantined_ -= freed.size;
+  auto& holes = freed.kind == MemoryKind::device ? free_by_size_ : free_of_host_by_size_;
+  holes.emplace(footprint(freed.size, freed.kind), freed.begin);
 }
 
 std::optional<Allocation> AddressSpace::find(std::uint64_t address) const {
@@ -165,6 +190,22 @@ std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {
   }
   if (after != allocations_.end() && after->first - address < best_distance) best = after->second;
   return best;
+}
+
+// Whole huge pages, so that none is split where the two ends do not meet.
+void AddressSpace::set_rights(bool readable) {
+  const std::uint64_t end = std::min(round_up(top_, huge_page), bottom_);
+  mprotect(reinterpret_cast<void*>(base_), end - base_, readable ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+void AddressSpace::guard(bool guarded) {
+  std::lock_guard lock(mutex_);
+  if (guarded != is_guarded_) set_rights(!guarded);
+  is_guarded_ = guarded;
+}
+
+bool AddressSpace::is_of_device_alone(std::uint64_t address) const {
+  return address >= base_ && address < top_.load(std::memory_order_relaxed);
 }
 
 std::uint64_t AddressSpace::used() const {

@@ -1,5 +1,7 @@
-// Device memory. It is host memory in one reserved range, so that the host's own instructions can read
-// through a device pointer, and an address alone shows whether it belongs to the device.
+// Device memory. It is host memory in one reserved range, so that copies and kernels reach all of it alike, and
+// an address alone shows whether it belongs to the device. What is the device's alone grows from the lower end,
+// what the host may touch as well (and variables) from the upper one, so that the first can be closed to the
+// host as a whole.
 #pragma once
 
 #include <atomic>
@@ -58,6 +60,12 @@ public:
   nearest(std::uint64_t address) const; // live or freed, the closest one, for reports
   // True for every address that the device could ever hand out, live or not; never for the host's own memory.
   bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
+  // Closes what is the device's alone to every thread of this process, or opens it again.
+  void guard(bool guarded);
+  // Whether the address lies where such memory is handed out. Takes no lock: a signal's handler may ask.
+  bool is_of_device_alone(std::uint64_t address) const;
+  // Live allocations that the host may touch as well, variables apart.
+  std::uint64_t of_host() const { return of_host_.load(std::memory_order_relaxed); }
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t base() const { return base_; }         // the reserved range, registered memory apart
   std::uint64_t reserved() const { return reserved_; } // bytes
@@ -74,14 +82,20 @@ private:
   using Allocations = std::map<std::uint64_t, Allocation>; // by first address
   mutable std::mutex mutex_;
   Allocations allocations_;
-  std::multimap<std::uint64_t, std::uint64_t> free_by_size_; // size of a hole -> its first address
+  // Size of a hole -> its first address.
+  std::multimap<std::uint64_t, std::uint64_t> free_by_size_, free_of_host_by_size_;
   std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
-  std::uint64_t base_ = 0, reserved_ = 0, top_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0,
-                quarantined_ = 0;
+  std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0, quarantined_ = 0;
+  // The end of what is the device's alone, and the beginning of the rest.
+  std::atomic<std::uint64_t> top_ = 0;
+  std::uint64_t bottom_ = 0;
+  bool is_guarded_ = false;
+  std::atomic<std::uint64_t> of_host_ = 0;
   std::atomic<std::uint64_t> changes_ = 0; // allocations and releases so far
   // The live allocation that holds the address, or the end.
   Allocations::const_iterator holding(std::uint64_t address) const;
   void give_back_oldest();
+  void set_rights(bool readable);
 };
 
 } // namespace warpfold::machine

@@ -37,11 +37,13 @@ struct Grid {
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
   const std::atomic<bool>* interrupt = nullptr;
+  std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
   unsigned workers = 1;
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   // Turns in a row, of any block, that did nothing but look again at what others may write.
   std::atomic<std::uint64_t> turns_spun = 0;
+  mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`

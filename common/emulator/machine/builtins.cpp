@@ -2,6 +2,7 @@
 
 #include "access.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <new>
@@ -150,12 +151,20 @@ private:
   int converted_ = 0;
 };
 
+// Counts the text's lines, a piece of one as one, and says whether the launch's limit still allows them.
+bool may_print(const Grid& grid, const std::string& text) {
+  if (grid.print_limit == 0) return true;
+  const auto lines =
+      static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, std::count(text.begin(), text.end(), '\n')));
+  return grid.printed.fetch_add(lines) + lines <= grid.print_limit;
+}
+
 const Operation* print_formatted(Warp& warp, const Operation* op) {
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
     Formatter formatter(warp, op, lane, arguments.get(1, lane));
     std::string text = formatter.format(read_string(warp, op, lane, arguments.get(0, lane)));
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (may_print(warp.worker->grid, text)) std::fwrite(text.data(), 1, text.size(), stdout);
     arguments.set_result(lane, static_cast<u64>(formatter.converted()));
   });
   return op + 1;

@@ -74,8 +74,7 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case ntid:
     return component(shape.block, special.component);
   case nctaid:
-    return component(shape.grid, special.component);
-  case nclusterid:
+  case nclusterid: // a cluster is one block
     return component(shape.grid, special.component);
   case ctaid:
   case clusterid:

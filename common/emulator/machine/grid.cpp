@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <fmt/format.h>
 #include <functional>
 #include <thread>
@@ -208,6 +209,15 @@ void Worker::stop_if_grid_barrier_waits_for_ever(const Block& block) const {
                   grid.block_count(), grid.blocks_done.load()));
 }
 
+static void tell_of_lines_left_out(const Grid& grid) {
+  if (grid.print_limit == 0 || grid.printed <= grid.print_limit) return;
+  const std::uint64_t left_out = grid.printed - grid.print_limit;
+  std::fputs(
+      fmt::format("(printf: {} more line{} of this launch left out)\n", left_out, left_out == 1 ? "" : "s")
+          .c_str(),
+      stdout);
+}
+
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options) {
   static std::atomic<std::uint64_t> grids = 0;
@@ -225,6 +235,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .deadline = options.time_limit.count() ? now + options.time_limit
                                                    : std::chrono::steady_clock::time_point::max(),
             .interrupt = options.interrupt,
+            .print_limit = options.print_limit,
             .workers = workers,
             .id = ++grids,
             .mutex = {},
@@ -255,6 +266,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   else
     pool().run(workers - 1, work);
   spread_heads(code, record.counters);
+  tell_of_lines_left_out(grid);
   record.blocks = grid.blocks_done;
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);

@@ -139,6 +139,7 @@ struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
   std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
+  std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;              // null: count only
   // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;

@@ -10,6 +10,7 @@ class Walk {
 public:
   Walk(const ptx::Module& module, std::uint32_t kernel) : module_(module) {
     add_function(kernel);
+    // By index: a visit makes the list longer. NOLINTNEXTLINE(modernize-loop-convert)
     for (std::size_t i = 0; i < result_.functions.size(); ++i) visit(module_.functions[result_.functions[i]]);
   }
   Reach take() { return std::move(result_); }

@@ -3,8 +3,8 @@
 namespace warpfold::ptx {
 
 std::optional<Name> Names::find(std::string_view name) const {
-  // Nearly every operand is a register of a family. One declared by itself hides it where its scope is the inner
-  // one: nvcc's 128-bit arithmetic declares "%r0, %r1, %r2" in braces inside a function with "%r<38>".
+  // Nearly every operand is a register of a family. One declared by itself hides it where its scope is the
+  // inner one: nvcc's 128-bit arithmetic declares "%r0, %r1, %r2" in braces inside a function with "%r<38>".
   const auto member = find_in_family(name);
   const auto* single = member && !numbered_names_ ? nullptr : names_.find(name);
   if (single && (!member || single->depth > member->depth)) return single->value;

@@ -1,5 +1,6 @@
 // Issuing work: at once, or into the graph that its stream is captured into.
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "stream_table.hpp"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work) {
     }
     if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
   }
-  return work();
+  return ordering::carry_out(handle, type, work);
 }
 
 void refuse_while_capturing(const char* caller) {
@@ -126,6 +127,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
     if (!event.place.capturing()) {
       if (place.capturing() && event.recorded)
         throw Refusal(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
+      if (!place.capturing()) ordering::stream_waits_for_event(stream_handle, event);
       return cudaSuccess;
     }
     if (!place.capturing()) place = {event.place.capture, {}};

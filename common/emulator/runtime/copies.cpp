@@ -1,11 +1,13 @@
 // Copies and fills. Each checks its ranges when it is issued and moves the bytes when its turn comes.
 #include "errors.hpp"
 #include "memory_check.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
 
 #include <cstring>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace warpfold::runtime {
 namespace {
@@ -31,13 +33,24 @@ Box box_of(const cudaPitchedPtr& pointer, const cudaPos& at) {
   return box;
 }
 
-void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
+template <typename Visit>
+void each_row(const Box& destination, const Box& source, const cudaExtent& extent, Visit visit) {
   for (std::size_t z = 0; z < extent.depth; ++z)
-    for (std::size_t y = 0; y < extent.height; ++y) {
-      std::byte* row = destination.begin + z * destination.slice + y * destination.pitch;
-      std::memmove(row, source.begin + z * source.slice + y * source.pitch, extent.width);
-      note_written(row, extent.width);
-    }
+    for (std::size_t y = 0; y < extent.height; ++y)
+      visit(destination.begin + z * destination.slice + y * destination.pitch,
+            source.begin + z * source.slice + y * source.pitch);
+}
+
+void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
+  each_row(destination, source, extent, [&](std::byte* to, const std::byte* from) {
+    std::memmove(to, from, extent.width);
+    note_written(to, extent.width);
+  });
+}
+
+// What each function's name says. The others return when the copy is done, or may return before.
+bool is_asynchronous(std::string_view caller) {
+  return caller.ends_with("Async");
 }
 
 void check_pitch(std::size_t pitch, std::size_t width, bool several_rows) {
@@ -50,7 +63,9 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
                  cudaMemcpyKind kind, cudaStream_t stream) {
   return entry(caller, [&] {
     check_copy(destination, source, size, kind);
+    const bool blocking = !is_asynchronous(caller);
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
+      ordering::copies(destination, source, size, blocking);
       if (size) std::memmove(destination, source, size);
       note_written(destination, size);
       count_copy(destination, source, size);
@@ -69,7 +84,11 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
                kind); // the direction; the two ends have sizes of their own
     check_any_range("the destination", destination.begin, extent_of(destination, extent));
     check_any_range("the source", source.begin, extent_of(source, extent));
+    const bool blocking = !is_asynchronous(caller);
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
+      each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
+        ordering::copies(to, from, extent.width, blocking);
+      });
       copy_box(destination, source, extent);
       count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
       return cudaSuccess;
@@ -134,6 +153,7 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
   return entry(caller, [&] {
     check_pitch(box.pitch, extent.width, extent.height * extent.depth > 1);
     check_device_range("the destination", box.begin, extent_of(box, extent));
+    const bool blocking = !is_asynchronous(caller);
     return submit(stream, cudaGraphNodeTypeMemset, [=] {
       for (std::size_t z = 0; z < extent.depth; ++z)
         for (std::size_t y = 0; y < extent.height; ++y)
@@ -141,6 +161,7 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
             std::byte* row = box.begin + z * box.slice + y * box.pitch;
             std::memset(row, value, extent.width);
             note_written(row, extent.width);
+            ordering::fills(row, extent.width, blocking);
           }
       return cudaSuccess;
     });

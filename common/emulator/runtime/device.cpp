@@ -1,6 +1,7 @@
 // The one device: its number, its properties, its limits, its end.
 #include "device_limits.hpp"
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 #include "stream_table.hpp"
 
@@ -90,6 +91,7 @@ std::atomic<unsigned> device_flags{cudaDeviceMapHost};
 
 void release_everything() {
   using machine::MemoryKind;
+  ordering::host_waits_for_all();
   machine::AddressSpace& memory = Runtime::get().memory;
   std::vector<std::uint64_t> begins;
   for (MemoryKind kind :
@@ -99,6 +101,7 @@ void release_everything() {
   for (std::uint64_t begin : begins) memory.release(reinterpret_cast<void*>(begin));
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
+  for (const auto& [handle, stream] : table.streams) ordering::stream_destroyed(stream->order);
   table.streams.clear();
   table.events.clear();
   table.captures.clear();
@@ -201,6 +204,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 cudaError_t cudaDeviceSynchronize() {
   return entry("cudaDeviceSynchronize", [] {
     refuse_while_capturing("cudaDeviceSynchronize");
+    ordering::host_waits_for_all();
     return cudaSuccess; // streams.hpp says why there is nothing to wait for
   });
 }

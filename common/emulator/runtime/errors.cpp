@@ -28,9 +28,22 @@ const ErrorText* find_text(cudaError_t error) {
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local const char* outermost_call = nullptr;
 std::atomic<cudaError_t> process_error{cudaSuccess};
 
 } // namespace
+
+const char* current_call() {
+  return outermost_call ? outermost_call : "";
+}
+
+Call::Call(const char* function) : outermost_(outermost_call == nullptr) {
+  if (outermost_) outermost_call = function;
+}
+
+Call::~Call() {
+  if (outermost_) outermost_call = nullptr;
+}
 
 void say(const std::string& message) {
   fmt::print(stderr, "warpfold: {}\n", message);

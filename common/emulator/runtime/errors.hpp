@@ -39,10 +39,25 @@ cudaError_t remember(cudaError_t error);
 // Turns the exception that is being handled into an error code, after saying on stderr what went wrong.
 cudaError_t error_from_exception(const char* function) noexcept;
 
+// The function that the program has called, on this thread: the outermost, where one is done by way of another.
+const char* current_call();
+
+class Call {
+public:
+  explicit Call(const char* function);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+private:
+  const bool outermost_;
+};
+
 // The body of an entry point: nothing happens after a sticky error, an exception becomes an error code, and
 // the outcome becomes the thread's last error.
 template <typename Body>
 cudaError_t entry(const char* function, Body&& body) noexcept {
+  const Call call(function);
   try {
     if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return remember(sticky);
     return remember(std::forward<Body>(body)());

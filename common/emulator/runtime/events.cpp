@@ -1,6 +1,7 @@
 // Events. An event is complete as soon as it is recorded (streams.hpp says why); its time is the host's
 // clock.
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -48,7 +49,11 @@ cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_h
   return with_event(caller, handle, [&](StreamTable& table, Event& event) {
     Stream& stream = table.stream(stream_handle);
     event.place = stream.place.capturing() ? stream.place : CapturePlace{};
-    if (!event.place.capturing()) record(event);
+    event.ever_recorded = true;
+    if (!event.place.capturing()) {
+      record(event);
+      ordering::event_recorded(event, stream_handle);
+    }
     return cudaSuccess;
   });
 }
@@ -57,6 +62,7 @@ cudaError_t wait(const char* caller, cudaEvent_t handle) {
   return with_event(caller, handle, [](StreamTable&, Event& event) {
     if (event.place.capture)
       throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
+    ordering::host_waits_for_event(event);
     return cudaSuccess;
   });
 }
@@ -77,7 +83,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t handle) {
-  return with_event("cudaEventDestroy", handle, [&](StreamTable& table, Event&) {
+  return with_event("cudaEventDestroy", handle, [&](StreamTable& table, Event& event) {
+    ordering::event_destroyed(event);
     table.events.erase(handle);
     return cudaSuccess;
   });

@@ -2,6 +2,7 @@
 #include "graph_table.hpp"
 #include "launch.hpp"
 #include "memory_check.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ void fill_rows(const cudaMemsetParams& parameters) {
     auto row = reinterpret_cast<Value*>(static_cast<std::byte*>(parameters.dst) + y * parameters.pitch);
     std::fill(row, row + parameters.width, value);
     note_written(row, parameters.width * sizeof(Value));
+    ordering::fills(row, parameters.width * sizeof(Value), false);
   }
 }
 

@@ -19,6 +19,7 @@ struct ExecutableGraph {
     const GraphNode* node;
     cudaGraphNodeType type;
     Work work;
+    std::vector<std::size_t> after; // the steps that it depends on
   };
   std::vector<Step> steps;
 };

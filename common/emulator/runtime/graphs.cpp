@@ -1,5 +1,6 @@
 // Graphs as wholes: making, copying, instantiating, launching them.
 #include "graph_table.hpp"
+#include "ordering.hpp"
 
 #include <algorithm>
 
@@ -45,15 +46,20 @@ std::vector<const GraphNode*> in_order(const Graph& graph) {
 }
 
 cudaError_t run_steps(const std::vector<ExecutableGraph::Step>& steps) {
-  for (const auto& step : steps)
-    if (step.work)
-      if (cudaError_t error = step.work(); error != cudaSuccess) return error;
-  return cudaSuccess;
+  std::vector<ordering::Step> to_do;
+  for (const auto& step : steps) to_do.push_back({step.type, &step.work, &step.after});
+  return ordering::carry_out(to_do);
 }
 
 std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
   std::vector<ExecutableGraph::Step> steps;
-  for (const GraphNode* node : in_order(graph)) steps.push_back({node, node->type, node->work});
+  std::map<const GraphNode*, std::size_t> place;
+  for (const GraphNode* node : in_order(graph)) {
+    std::vector<std::size_t> after;
+    for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
+    place[node] = steps.size();
+    steps.push_back({node, node->type, node->work, std::move(after)});
+  }
   return steps;
 }
 

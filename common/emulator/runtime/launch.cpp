@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
 #include "streams.hpp"
@@ -188,6 +189,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
+  options.print_limit = runtime.options.print_limit;
   options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex);
   if (runtime.options.interrupted) {
@@ -195,9 +197,13 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
     return cudaErrorLaunchTimeout;
   }
   options.watcher = runtime.watcher();
+  const bool notes_touches = ordering::wants_touches();
+  if (notes_touches) options.watcher = runtime.notes_touches(options.watcher);
+  ordering::is_kernel(readable_name(*launch.entry));
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
   machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
+  if (notes_touches) ordering::touches(runtime.take_touches());
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
   if (runtime.recording) runtime.recorder.add(watch::hazard_from(*record.fault));

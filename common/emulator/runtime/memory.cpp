@@ -1,6 +1,7 @@
 // Allocating, freeing, and asking what a pointer is. Copies are in copies.cpp.
 #include "errors.hpp"
 #include "memory_check.hpp"
+#include "ordering.hpp"
 #include "pools.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
@@ -75,6 +76,7 @@ std::size_t pitch_of(std::size_t width) {
 cudaError_t free_in_order(const char* caller, void* pointer, cudaStream_t stream) {
   return entry(caller, [&] {
     return submit(stream, cudaGraphNodeTypeMemFree, [pointer] {
+      if (const auto allocation = allocation_of(pointer)) ordering::writes(pointer, allocation->size);
       release(pointer, is_device, "cudaMalloc or cudaMallocAsync");
       return cudaSuccess;
     });
@@ -102,7 +104,11 @@ cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t si
     check_stream(stream);
     refuse_while_capturing(caller); // memory nodes of graphs are not supported
     *pointer = allocate(size, MemoryKind::device);
-    return cudaSuccess;
+    // Before that the memory is not there: whoever uses it must come after.
+    return submit(stream, cudaGraphNodeTypeMemAlloc, [begin = *pointer, size] {
+      ordering::writes(begin, size);
+      return cudaSuccess;
+    });
   });
 }
 
@@ -155,6 +161,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) {
 cudaError_t cudaFree(void* pointer) {
   return entry("cudaFree", [&] {
     if (pointer) refuse_while_capturing("cudaFree");
+    if (pointer) ordering::host_waits_for_all();
     release(pointer, is_device, "cudaMalloc");
     return cudaSuccess;
   });
@@ -166,6 +173,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   return entry("cudaFreeHost", [&] {
+    ordering::host_waits_for_all();
     release(pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
     return cudaSuccess;
   });
@@ -181,6 +189,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return entry("cudaHostUnregister", [&] {
+    ordering::host_waits_for_all();
     auto allocation = pointer ? allocation_of(pointer) : std::nullopt;
     if (!allocation || !is_registered(allocation->kind)) return cudaErrorHostMemoryNotRegistered;
     return Runtime::get().memory.release(pointer) ? cudaSuccess : cudaErrorInvalidValue;

@@ -1,10 +1,15 @@
 // With --default-stream per-thread a program calls cudaMemcpy_ptds for cudaMemcpy, and so on: stream 0 then
 // means the thread's own default stream. All work is done as it is issued (streams.hpp), so the two streams
-// differ in nothing that a program can see, and each of these names is a jump to the plain function.
+// differ only in what they wait for (ordering.hpp): each of these names notes that the program is one of those, and
+// jumps to the plain function.
 #if defined(__x86_64__)
+#define NOTE "movb $1, warpfold_default_stream_is_per_thread(%rip)\n\t"
 #define JUMP "jmp "
 #define FAR "@PLT"
 #elif defined(__aarch64__)
+#define NOTE                                                                                                 \
+  "adrp x16, warpfold_default_stream_is_per_thread\n\tmov w17, #1\n\t"                                       \
+  "strb w17, [x16, :lo12:warpfold_default_stream_is_per_thread]\n\t"
 #define JUMP "b "
 #define FAR ""
 #else
@@ -13,5 +18,5 @@
 
 #define PER_THREAD(name, suffix)                                                                             \
   asm(".text\n.globl " #name "_" #suffix "\n.type " #name "_" #suffix ", %function\n" #name "_" #suffix      \
-      ":\n\t" JUMP #name FAR "\n");
+      ":\n\t" NOTE JUMP #name FAR "\n");
 #include "per_thread.def"

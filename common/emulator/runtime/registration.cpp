@@ -40,6 +40,10 @@ ptx::Module parse_all(const std::vector<std::string>& texts) {
 
 void CodeModule::read() {
   if (!texts_.empty()) return;
+  if (ptx_) {
+    texts_.push_back(*ptx_);
+    return;
+  }
   try {
     for (const std::vector<fatbin::Image>& images : fatbin::read_wrapper(wrapper_)) {
       fatbin::Image image = choose_image(images);
@@ -119,11 +123,33 @@ void Registry::add_kernel(CodeModule* module, const void* host_function, const c
   kernel_by_handle_[entry] = entry;
 }
 
+CodeModule* Registry::add_ptx(std::string text) {
+  std::lock_guard lock(mutex_);
+  return modules_.emplace_back(std::make_unique<CodeModule>(std::move(text))).get();
+}
+
+KernelEntry& Registry::kernel_named(CodeModule* module, const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const auto known = std::find_if(kernels_.begin(), kernels_.end(), [&](const auto& entry) {
+    return entry->module == module && entry->name == name;
+  });
+  if (known != kernels_.end()) return kernel(known->get());
+  if (!module->program().kernel(name))
+    throw Refusal(cudaErrorInvalidDeviceFunction, fmt::format("the PTX holds no kernel named {}", name));
+  KernelEntry* entry = kernels_.emplace_back(std::make_unique<KernelEntry>()).get();
+  entry->module = module;
+  entry->name = name;
+  kernel_by_handle_[entry] = entry;
+  return kernel(entry);
+}
+
 void Registry::add_variable(VariableEntry variable) {
   std::lock_guard lock(mutex_);
   VariableEntry* entry = variables_.emplace_back(std::make_unique<VariableEntry>(std::move(variable))).get();
   variable_by_host_[entry->host_variable] = entry;
-  if (entry->managed_slot) entry->module->managed.push_back(entry);
+  if (!entry->managed_slot) return;
+  entry->module->managed.push_back(entry);
+  has_managed_ = true;
 }
 
 void Registry::load_managed(CodeModule* module) {

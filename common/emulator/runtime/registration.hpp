@@ -5,6 +5,7 @@
 #include "cuda_api.hpp"
 #include "machine/machine.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,10 +39,11 @@ struct VariableEntry {
   bool constant = false;
 };
 
-// One registered fat binary, and the program that it becomes.
+// One registered fat binary, or PTX that the program brought along as text, and the program that it becomes.
 class CodeModule {
 public:
   explicit CodeModule(const void* wrapper) : wrapper_(wrapper) {}
+  explicit CodeModule(std::string ptx) : ptx_(std::move(ptx)) {}
   // Parses and places the module at the first call. Throws Refusal, with a message only the first time.
   machine::Program& program();
   // Compute capability of the code that would be chosen, as 75 for 7.5; 0 where there is none.
@@ -55,7 +57,8 @@ private:
   struct Failure {
     cudaError_t code;
   };
-  const void* wrapper_;
+  const void* wrapper_ = nullptr;
+  std::optional<std::string> ptx_; // in place of a wrapper
   std::unique_ptr<machine::Program> program_;
   std::vector<std::unique_ptr<machine::Program>> unloaded_; // launch records may still point at their kernels
   std::optional<Failure> failure_;
@@ -72,6 +75,10 @@ public:
   void remove_module(CodeModule* module); // what it registered is no longer found; its programs stay
   void add_kernel(CodeModule* module, const void* host_function, const char* name);
   void add_variable(VariableEntry variable);
+  // A module of its own out of PTX, which is parsed when a kernel of it is first asked for.
+  CodeModule* add_ptx(std::string text);
+  // A kernel of such a module by its mangled name. Throws Refusal.
+  KernelEntry& kernel_named(CodeModule* module, const std::string& name);
   void load_managed(CodeModule* module); // sets the host's pointers to the module's managed variables
 
   // By host function or by cudaKernel_t; null where there is none.
@@ -81,6 +88,7 @@ public:
   // The device address and size of a registered variable. Throws Refusal (cudaErrorInvalidSymbol).
   machine::PlacedVariable variable(const void* symbol);
   bool is_managed_variable(std::uint64_t address);
+  bool has_managed() const { return has_managed_; }
   // The compute capability of the device: the highest that any registered module was compiled for, 7.5
   // without one.
   int capability();
@@ -93,6 +101,7 @@ private:
   std::vector<std::unique_ptr<VariableEntry>> variables_;
   std::unordered_map<const void*, KernelEntry*> kernel_by_host_, kernel_by_handle_;
   std::unordered_map<const void*, VariableEntry*> variable_by_host_;
+  std::atomic<bool> has_managed_{false};
 };
 
 } // namespace warpfold::runtime

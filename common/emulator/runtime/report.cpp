@@ -1,8 +1,11 @@
 // warpfold_emulator.h, and the report at the end of the process.
 #include "errors.hpp"
+#include "host_faults.hpp"
 #include "launch.hpp"
+#include "ordering.hpp"
 #include "report_file.hpp"
 #include "runtime.hpp"
+#include "stream_table.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -47,9 +50,17 @@ void add_leaks(Runtime& runtime) {
                         fmt::format("never freed: {} bytes in {} ({})", bytes, where, labels)});
 }
 
+void note_events_never_recorded() {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  for (const auto& [handle, event] : table.events) ordering::event_destroyed(*event);
+}
+
 } // namespace
 
 std::string Runtime::report(bool at_exit) {
+  ordering::note_host_accesses();
+  note_events_never_recorded();
   for (const std::string& launch : take_unasked_launches())
     recorder.add({HazardKind::launch, HazardCause::refused_launch, launch + "; the program never asked"});
   if (at_exit && options.check_leaks) add_leaks(*this);
@@ -87,7 +98,10 @@ const char* warpfold_emulator_report(void) {
 }
 
 int warpfold_emulator_option(const char* name, const char* value) {
-  return name && value && set_option(Runtime::get().options, name, value) ? 0 : -1;
+  Runtime& runtime = Runtime::get();
+  if (!name || !value || !set_option(runtime.options, name, value)) return -1;
+  guard_device_memory(runtime.memory, runtime.options.guard_device_memory);
+  return 0;
 }
 
 void warpfold_emulator_interrupt(void) {

@@ -1,5 +1,6 @@
 #include "runtime.hpp"
 
+#include "host_faults.hpp"
 #include "signals.hpp"
 
 #include "errors.hpp"
@@ -63,6 +64,8 @@ void options_from_environment(Options& options) {
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
+      {"WARPFOLD_PRINT_LIMIT", "print-limit", "lines of printf per launch, 0 for all of them"},
+      {"WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on or off"},
       {"WARPFOLD_TIME_LIMIT", "time-limit", "milliseconds per launch, 0 for no limit"},
   };
   for (const auto& [variable, name, expected] : variables)
@@ -75,12 +78,20 @@ void options_from_environment(Options& options) {
 bool set_option(Options& options, const std::string& name, const std::string& value) {
   std::uint64_t number = 0;
   if (name == "checks") return set_checks(options, value);
+  if (name == "guard-device-memory" && (value == "on" || value == "off")) {
+    options.guard_device_memory = value == "on";
+    return true;
+  }
   if (name == "workers" && parse_number(value, number) && number <= 1024) {
     options.workers = static_cast<unsigned>(number);
     return true;
   }
   if (name == "step-limit" && parse_number(value, number)) {
     options.step_limit = number;
+    return true;
+  }
+  if (name == "print-limit" && parse_number(value, number)) {
+    options.print_limit = number;
     return true;
   }
   if (name == "time-limit" && parse_number(value, number) && number <= UINT32_MAX) {
@@ -116,9 +127,17 @@ machine::Watcher* Runtime::watcher() {
   return checker_and_tracer_.get();
 }
 
+machine::Watcher* Runtime::notes_touches(machine::Watcher* next) {
+  std::lock_guard lock(checker_mutex_);
+  if (!touched_) touched_ = std::make_unique<watch::TouchedMemory>(memory);
+  touched_->stand_before(next);
+  return touched_.get();
+}
+
 Runtime::Runtime() : memory(memory_of_this_host()) {
   options_from_environment(options);
   report_before_signals_end_this_process(*this);
+  guard_device_memory(memory, options.guard_device_memory);
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
     report_file.set_path(path);
     recording = true;

@@ -9,6 +9,7 @@
 #include "watch/checker.hpp"
 #include "watch/report.hpp"
 #include "watch/several.hpp"
+#include "watch/touched_memory.hpp"
 #include "watch/tracer.hpp"
 
 #include <atomic>
@@ -19,14 +20,16 @@
 
 namespace warpfold::runtime {
 
-// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT) and
-// warpfold_emulator_option set.
+// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT,
+// WARPFOLD_PRINT_LIMIT, WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option set.
 struct Options {
-  std::atomic<unsigned> workers{0};         // 0: one per core
-  std::atomic<std::uint64_t> step_limit{0}; // 0: the machine's default
-  std::atomic<std::uint64_t> time_limit{0}; // milliseconds per launch; 0: none
-  std::atomic<bool> interrupted{false};     // whatever runs is to stop, and nothing else to start
+  std::atomic<unsigned> workers{0};          // 0: one per core
+  std::atomic<std::uint64_t> step_limit{0};  // 0: the machine's default
+  std::atomic<std::uint64_t> time_limit{0};  // milliseconds per launch; 0: none
+  std::atomic<std::uint64_t> print_limit{0}; // lines of printf per launch; 0: all
+  std::atomic<bool> interrupted{false};      // whatever runs is to stop, and nothing else to start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
+  std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
 };
 
 class Runtime {
@@ -47,6 +50,10 @@ public:
   // What looks on while a kernel runs; null for nothing.
   machine::Watcher* watcher();
 
+  // Stands before another watcher, and notes what a launch touches.
+  machine::Watcher* notes_touches(machine::Watcher* next);
+  std::vector<watch::TouchedRange> take_touches() { return touched_->take(); }
+
   // The report, with what is known only when it is asked for: refused launches whose error the program never
   // looked at and, at the end of the process, memory that was never freed.
   std::string report(bool at_exit);
@@ -56,6 +63,7 @@ private:
   std::mutex checker_mutex_;
   std::unique_ptr<watch::Checker> checker_;
   std::unique_ptr<watch::Several> checker_and_tracer_;
+  std::unique_ptr<watch::TouchedMemory> touched_;
 };
 
 // Sets an option by its name in warpfold_emulator.h. False where the name or the value is not known.

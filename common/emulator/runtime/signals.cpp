@@ -1,5 +1,6 @@
 #include "signals.hpp"
 
+#include "ordering.hpp"
 #include "runtime.hpp"
 
 #include <atomic>
@@ -15,7 +16,7 @@ namespace warpfold::runtime {
 
 namespace {
 
-std::atomic<bool> is_ending = false;
+std::atomic<bool> is_ending = false, someone_waits = false;
 
 // A handler may do next to nothing, so it hands the signal's number to a thread through a pipe.
 int pipe_ends[2] = {-1, -1};
@@ -44,6 +45,7 @@ void wait_for_signal(Runtime& runtime) {
     if (errno != EINTR) return;
   is_ending = true;
   runtime.options.interrupted = true;
+  ordering::note_host_accesses(); // of which one may be the reason
   // A kernel notices within a slice of its blocks; whoever does not is cut off without its last words.
   using namespace std::chrono_literals;
   for (int tries = 0; tries < 200; ++tries) {
@@ -75,6 +77,13 @@ void report_before_signals_end_this_process(Runtime& runtime) {
     any |= sigaction(signal, &action, nullptr) == 0;
   }
   if (any) std::thread(wait_for_signal, std::ref(runtime)).detach();
+  someone_waits = any;
+}
+
+void end_this_process_by(int signal) {
+  if (!someone_waits) end_by(signal);
+  pass_on(signal);
+  for (;;) pause();
 }
 
 void stay_if_a_signal_ends_this_process() {

@@ -2,10 +2,13 @@
 #pragma once
 
 #include "graphs.hpp"
+#include "watch/host_order.hpp"
 
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace warpfold::runtime {
 
@@ -14,6 +17,7 @@ struct Stream {
   int priority = 0;
   unsigned long long id = 0;
   CapturePlace place;
+  unsigned order = 0; // its number in watch::HostOrder; 0: it has none yet
 };
 
 struct Event {
@@ -21,6 +25,12 @@ struct Event {
   bool recorded = false;
   std::chrono::steady_clock::time_point time;
   CapturePlace place;
+
+  // For ordering.hpp.
+  bool ever_recorded = false; // in a capture, too
+  watch::Clock over;          // what is over when it is
+  std::string waited_for;     // the call that waited for it before it was ever recorded
+  std::vector<std::uint64_t> waiters;
 };
 
 // All live streams and events. Lock `mutex` around every use.

@@ -1,4 +1,5 @@
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -62,8 +63,11 @@ cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
 // Everything issued before is done, so there is never anything to wait for, except that a captured stream has
 // nothing to wait for either and the program must be told so.
 cudaError_t wait(const char* caller, cudaStream_t handle) {
-  return with_stream(caller, handle, [](Stream& stream) {
-    if (!stream.place.capturing()) return cudaSuccess;
+  return with_stream(caller, handle, [&](Stream& stream) {
+    if (!stream.place.capturing()) {
+      ordering::host_waits_for_stream(handle);
+      return cudaSuccess;
+    }
     stream.place.capture->invalidated = true;
     throw Refusal(cudaErrorStreamCaptureUnsupported, "the stream is being captured into a graph");
   });
@@ -93,6 +97,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     StreamTable& table = StreamTable::get();
     if (&stream == &table.legacy || &stream == &table.per_thread)
       throw Refusal(cudaErrorInvalidResourceHandle, "a default stream cannot be destroyed");
+    ordering::stream_destroyed(stream.order);
     table.streams.erase(handle);
     return cudaSuccess;
   });

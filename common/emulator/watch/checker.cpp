@@ -4,6 +4,7 @@
 #include "words.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fmt/format.h>
 
@@ -115,7 +116,11 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                     .is_strong = actor.is_strong,
                     .width = static_cast<std::uint8_t>(actor.width),
                     .place = actor.place});
-  if (actor.in_global) records_.at(number) = mine.records[moment];
+  if (actor.in_global) {
+    records_.at(number) = mine.records[moment];
+    // Other workers come to the record by way of a cell, and must not find the cell first.
+    std::atomic_thread_fence(std::memory_order_release);
+  }
   recent = {actor.operation, actor.in_global, moment, number};
   return number;
 }

@@ -11,10 +11,18 @@ void BlockHistories::publish(std::uint64_t block, std::uint32_t fences) {
   // Only this block's worker writes it: no need of an atomic addition.
   history.publications.store(history.publications.load(std::memory_order_relaxed) + 1,
                              std::memory_order_release);
-  if (fences == 0) return;
-  std::lock_guard lock(locks_[block % lock_count]);
-  std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
-  if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
+  if (fences != 0) {
+    std::lock_guard lock(locks_[block % lock_count]);
+    std::uint32_t last = history.releases.empty() ? 0 : history.releases.back().fences;
+    if (fences > last && history.releases.size() < longest) history.releases.push_back({fences, ++clock_});
+  }
+  // The access itself comes next: who sees it must see the time, or would be told of a race that is none.
+  std::atomic_thread_fence(std::memory_order_release);
+}
+
+std::uint32_t BlockHistories::now() const {
+  std::atomic_thread_fence(std::memory_order_acquire); // not before what the block has just read
+  return clock_ + 1;
 }
 
 BlockHistories::Order BlockHistories::order(const AccessRecord& earlier, std::uint32_t acquired) const {

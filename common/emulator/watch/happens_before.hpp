@@ -23,7 +23,7 @@ public:
 
   // The block makes a strong store or an atomic; `fences` of its fences came before.
   void publish(std::uint64_t block, std::uint32_t fences);
-  std::uint32_t now() const { return clock_ + 1; } // later than everything published so far
+  std::uint32_t now() const; // later than everything published so far
 
   enum class Order : std::uint8_t { ordered, unfenced, unordered };
   // Is the access ordered before what another block does now, whose last strong read was at `acquired`? A

@@ -10,7 +10,6 @@
 namespace warpfold::watch {
 
 using machine::AccessKind;
-using machine::warp_lanes;
 
 namespace {
 

@@ -18,7 +18,7 @@ from ..process import output, relative, tail
 from ..setup import system, toolchain
 from ..setup.lock import exclusive
 from ..setup.toolchain import Tools
-from . import ninja
+from . import compile_commands, ninja
 
 DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|urlopen error|Failed to download")
 
@@ -82,6 +82,7 @@ def configured(tools: Tools, tests: bool = False) -> Build:
         if not same_tools or (tests and not known.get("tests")):
             configure(tools, tests, anew=not same_tools)
             record.write_text(json.dumps(wanted | {"tests": tests}))
+        compile_commands.refresh(FOLDER, tools.nvcc)
     return Build(FOLDER, tools.ninja, tools.environ())
 
 

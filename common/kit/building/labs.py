@@ -5,8 +5,10 @@ import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
+from ..child import bound
 from ..errors import PROGRAM, USAGE, KitError
 from .folder import Build
 
@@ -31,12 +33,16 @@ def find(build: Build, solved: bool) -> list[Lab]:
 
 
 def named(labs: list[Lab], name: str) -> Lab:
-    """The lab of that name; its number or any part of its name that is unmistakable will do."""
+    """The lab of that name; its number or any part of its name that is unmistakable will do, and so will its folder or file."""
+    if "/" in name:
+        name = next((part for part in Path(name).parts if any(lab.name == part for lab in labs)), name)
     matches = [lab for lab in labs if lab.name == name] or [lab for lab in labs if name in lab.name]
     if len(matches) == 1:
         return matches[0]
     what = "could be several labs" if matches else "no such lab"
-    raise KitError(f"{name}: {what}", "The labs: " + ", ".join(lab.name for lab in matches or labs), USAGE)
+    similar = [] if matches else get_close_matches(name, [lab.name for lab in labs] + [lab.name[3:] for lab in labs], 2, 0.6)
+    hint = f"Did you mean {' or '.join(similar)}? " if similar else ""
+    raise KitError(f"{name}: {what}", f"{hint}The labs: " + ", ".join(lab.name for lab in matches or labs), USAGE)
 
 
 def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> None:
@@ -46,11 +52,20 @@ def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | No
     build.compile([*(lab.program for lab in labs), *emulator], show)
 
 
-def ask(lab: Lab, *words: str) -> dict:
+def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dict:
     """Runs the lab's program and reads the JSON that it prints; exit code 1 only says that a rung is wrong."""
-    result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True)
+    result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True, env=environment,
+                            preexec_fn=bound())  # fmt: skip
     try:
-        return json.loads(result.stdout)
+        return json.loads(result.stdout) | {"printed": printed(result.stderr)}
     except ValueError:
         said = (result.stderr or result.stdout).strip()
         raise KitError(f"{lab.name} {' '.join(words)} ended with code {result.returncode}\n{said}", code=PROGRAM) from None
+
+
+NOT_THE_KERNELS = ("No usable GPU", "Times are taken on a GPU", "OpenCL device:")  # what the program itself says on stderr
+
+
+def printed(stderr: str) -> list[str]:
+    """What kernels printed: where the program answers in JSON, it stands on its stderr."""
+    return [line for line in stderr.splitlines() if line.strip() and not line.startswith(NOT_THE_KERNELS)]

@@ -1,10 +1,12 @@
 """Running Ninja: how far it has got while it works, and what the compiler said where it failed."""
 
 import re
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from ..child import bound
 from ..errors import BUILD, KitError
 from ..paths import LOGS
 from ..process import relative
@@ -37,7 +39,9 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
     # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: is not found among the lines.
     environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
     talk = []
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as process:
+    # Ninja ends its compilers when it is asked to end, which SIGKILL does not.
+    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
+                          preexec_fn=bound(signal.SIGTERM)) as process:  # fmt: skip
         for line in process.stdout:
             talk.append(line)
             if step := STEP.match(line):

@@ -6,10 +6,12 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TypeVar
 
 from .. import states
+from ..child import bound
 from ..console import say
 from ..errors import PROGRAM, USAGE, KitError
 from ..process import relative
@@ -65,8 +67,19 @@ def arguments(parser) -> None:
 def find(options) -> labs.Lab:
     build = folder.prepare()
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
+    if lab.source.suffix == ".cpp":
+        raise KitError(f"{lab.name} runs on an OpenCL device, where nothing is counted or traced",
+                       f"./kit watch {lab.name} says what is right and what is wrong.", USAGE)  # fmt: skip
     labs.compile(build, [lab])
     return lab
+
+
+def one_filled(lab: labs.Lab, name: str) -> str:
+    """The rung of that name, which must not be a TODO any more."""
+    rung = rungs_of(lab, [name])[0]
+    if rung["state"] == "todo":
+        raise KitError(todo_text(rung), "Fill it first, or look at the solved file: --solutions.")
+    return rung["name"]
 
 
 def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
@@ -75,8 +88,14 @@ def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
     names = [rung["name"] for rung in listed]
     for name in asked:
         if name not in names:
-            raise KitError(f"lab {lab.name} has no rung '{name}'", "Its rungs: " + ", ".join(names), USAGE)
+            raise no_such_rung(lab.name, name, names)
     return [rung for rung in listed if not asked or rung["name"] in asked]
+
+
+def no_such_rung(lab: str, name: str, known: list[str]) -> KitError:
+    similar = get_close_matches(name, known, 3, 0.5) or [each for each in known if name and name in each]
+    hint = f"Did you mean {' or '.join(similar)}? " if similar else ""
+    return KitError(f"lab {lab} has no rung '{name}'", f"{hint}Its rungs: {', '.join(known)}", USAGE)
 
 
 def todo_text(rung: dict) -> str:
@@ -109,7 +128,13 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
 
 
 def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
-    words = ["--json", "--profile", "--device", "emulator", "--rung", rung]
+    answer, found, steps = observed(lab, rung, "--profile", options, traced_block)
+    return Run(lab, rung, answer["rungs"][0], found, steps)
+
+
+def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:
+    """What the program answers, what the emulator reports, and where a block is named, its trace."""
+    words = ["--json", how, "--device", "emulator", "--rung", rung]
     for name in ("n", "rows", "block"):
         if (value := getattr(options, name, None)) is not None:
             words += [f"--{name}", str(value)]
@@ -118,16 +143,15 @@ def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> R
         environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
         if traced_block is not None:
             environment |= {"WARPFOLD_TRACE": str(trace), "WARPFOLD_TRACE_BLOCK": str(traced_block)}
-        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment)
+        finished = subprocess.run([str(lab.program), *words], text=True, capture_output=True, env=environment, preexec_fn=bound())
         if finished.returncode == USAGE:
             raise KitError(finished.stderr.strip(), code=USAGE)
         try:
-            answer = json.loads(finished.stdout)
+            answer = json.loads(finished.stdout) | {"printed": labs.printed(finished.stderr)}
             found = json.loads(report.read_text())
             steps = json.loads(trace.read_text()) if traced_block is not None else None
         except (OSError, ValueError):
             said = (finished.stderr or finished.stdout).strip()
             raise KitError(f"{lab.name} {rung} ended with code {finished.returncode}\n{said}", code=PROGRAM) from None
-    result = answer["rungs"][0]
     found["hazards"] = [hazard for hazard in found["hazards"] if hazard["fails_check"]]
-    return Run(lab, rung, result, found, steps)
+    return answer, found, steps

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 from .. import report
-from ..building import folder
 from ..console import say
-from ..emulate import elf, program
+from ..emulate import elf, program, standin
 from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
@@ -29,23 +28,25 @@ def arguments(parser) -> None:
         "--check", action="store_true",
         help=f"look for races, bad accesses and the like, list them, and exit {HAZARDS_FOUND} where there are any",
     )  # fmt: skip
+    parser.add_argument("--leaks", action="store_true", help="with --check: memory that is never freed counts, too")
     parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
     parser.add_argument("program", help="the program to run")
     parser.add_argument("args", nargs="...", help="its arguments")
 
 
 def run(options) -> int:
+    if options.leaks and not options.check:
+        raise KitError("--leaks says what --check is to count: give both", code=2)
     path = program.find(options.program)
     program.require_emulatable(path)
     if options.report:
         require_writable(options.report, "--report")
-    build = folder.prepare()
-    library = build.emulator()
-    build.compile([library])
+    library = standin.library()
     program.check_version(elf.read(path), library)
     environment = program.emulated(library.parent)
     if options.check:
         environment["WARPFOLD_CHECKS"] = "all"
+        environment.setdefault("WARPFOLD_GUARD_DEVICE_MEMORY", "on")
     command = [str(path), *options.args]
     if not (options.check or options.profile):
         if options.report:
@@ -80,9 +81,14 @@ def conclude(status: int, result: dict, options) -> int:
         sys.stdout.flush()
         with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays what it was
             report.print_hazards(result)
-        if status == 0 and result.get("hazards"):
+        if status == 0 and any(counts(hazard, options.leaks) for hazard in result.get("hazards", [])):
             return HAZARDS_FOUND
     return status
+
+
+def counts(hazard: dict, leaks: bool) -> bool:
+    """Whether a hazard makes the check fail. What is advice alone does not, nor does a leak that nobody asked about."""
+    return hazard["fails_check"] or (leaks and hazard["kind"] == "leak")
 
 
 def print_profile(result: dict) -> None:

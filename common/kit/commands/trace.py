@@ -1,18 +1,21 @@
 """`kit trace LAB --rung R`: one block, barrier by barrier, as a page, a picture, text or JSON."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 from .. import options as shared
 from ..building import rungs
-from ..console import paint, say
+from ..console import paint, say, width
 from ..errors import USAGE, KitError
 from ..process import relative, require_writable
-from ..trace import drawing, page, record, words
+from ..trace import drawing, page, record, small, words
 
 PURPOSE = "follow one block through memory, step by step, on a page, in a picture or as text"
 ORDER = 60
 
+MOST_FAILING = 2  # steps: others often follow from the first
+WIDEST = 1000  # columns of text
 MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
 
 
@@ -23,16 +26,18 @@ def arguments(parser) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
     parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, and no page")
     parser.add_argument("--text", action="store_true", help="print the steps as text, and write no page")
+    parser.add_argument("--failing", action="store_true",
+                        help="print the steps in which threads race; where none does, the whole run on a few numbers")  # fmt: skip
     shared.json(parser)
 
 
 def run(options) -> int:
     require_sensible(options)
     lab = rungs.find(options)
-    rung = rungs.rungs_of(lab, [options.rung])[0]
-    if rung["state"] == "todo":
-        raise KitError(rungs.todo_text(rung), "Fill it first, or look at the solved file: --solutions.")
-    traced = record.record(lab, rung["name"], options)
+    rung = rungs.one_filled(lab, options.rung)
+    if options.failing:
+        return show_failing(lab, rung, options)
+    traced = record.record(lab, rung, options)
     steps = record.steps_of(traced, options.block_index)
     if options.json:
         print(json.dumps(to_json(traced, steps), indent=1))
@@ -56,13 +61,33 @@ def require_sensible(options) -> None:
             raise KitError(f"--svg {options.svg[0]}: give the number of a step, from 1", code=USAGE)
 
 
-def show(traced: rungs.Run, steps: list) -> None:
-    print(f"{paint(traced.rung, 'bold')}: {traced.verdict[0]}")
+def show_failing(lab, rung: str, options) -> int:
+    asked = Namespace(**vars(options))
+    traced = record.record(lab, rung, options)
+    try:
+        steps = record.steps_of(traced, options.block_index)
+    except KitError:
+        steps = []
+    racing = [step for step in steps if step.races]
+    if racing:
+        show(traced, steps, racing[:MOST_FAILING])
+    else:
+        asked.n, asked.block = asked.n or str(small.USUAL_N), asked.block
+        small.show(small.run(lab, rung, asked), min(width(), WIDEST))
+    return 0
+
+
+def show(traced: rungs.Run, steps: list, chosen: list | None = None) -> None:
+    """All steps, or those chosen among them."""
+    wide = min(width(), WIDEST)
+    print("\n".join(words.filled(f"{paint(traced.rung, 'bold')}: {traced.verdict[0]}", wide, "  ", "")))
     for index, step in enumerate(steps, 1):
-        print(f"\nStep {index} of {len(steps)}, {step.launch}. {words.summary(step)}")
+        if chosen is not None and step not in chosen:
+            continue
+        print("\n" + "\n".join(words.filled(f"Step {index} of {len(steps)}, {step.launch}. {words.summary(step)}", wide, "  ", "")))
         for sentence in [*words.sentences(step), words.ending(step)]:
             if sentence:
-                print(f"  {sentence}")
+                print("\n".join(words.filled(sentence, wide, "    ", "  ")))
 
 
 def write_still(traced: rungs.Run, steps: list, number: str, file: str) -> None:

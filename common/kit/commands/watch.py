@@ -1,62 +1,41 @@
-"""`kit watch LAB`: checks the lab again whenever its file is saved."""
+"""`kit watch [LAB]`: checks a lab again whenever its file is saved, or follows the student from TODO to TODO."""
 
-import subprocess
-import time
+import signal
+import sys
 
 from .. import options as shared
-from ..building import folder, labs
-from ..building.folder import Build
-from ..console import paint, say
-from ..errors import KitError
-from ..process import relative
+from ..building import folder, labs, rungs
+from ..errors import USAGE, KitError
+from ..following import course
+from ..following.keys import Keys
+from ..following.session import Session
 
-PURPOSE = "check a lab again whenever its file is saved"
+PURPOSE = "check a lab again whenever its file is saved; without a lab, follow you to the next TODO"
 ORDER = 40
-
-POLL_SECONDS = 0.2  # polling one file costs nothing and works on every file system, network ones too
 
 
 def arguments(parser) -> None:
-    parser.add_argument("lab", metavar="LAB", help="the lab, as 04_shuffle or shuffle")
+    parser.add_argument("lab", nargs="?", metavar="LAB", help="the lab, as 04_shuffle, shuffle or labs/04_shuffle/ (all, one TODO after the other)")
     shared.rungs(parser)
     parser.add_argument("--times", type=int, metavar="N", help="stop after N checks")
 
 
 def run(options) -> int:
     if options.times is not None and options.times < 1:
-        raise KitError(f"--times {options.times}: at least 1 is needed", code=2)
+        raise KitError(f"--times {options.times}: at least 1 is needed", code=USAGE)
+    if options.rung and not options.lab:
+        raise KitError("--rung needs a lab", f"./kit watch LAB --rung {options.rung[0]}", USAGE)
     build = folder.prepare()
-    lab = labs.named(labs.find(build, solved=False), options.lab)
-    words = [word for rung in options.rung for word in ("--rung", rung)]
-    checks, status = 0, 0
-    while options.times is None or checks < options.times:
-        saved = stamp(lab)
-        status = check(build, lab, words)
-        checks += 1
-        if options.times is not None and checks >= options.times:
-            break
-        say(f"waiting for {relative(lab.source)} to be saved; Ctrl-C ends")
-        while stamp(lab) == saved:
-            time.sleep(POLL_SECONDS)
-    return status
-
-
-def stamp(lab: labs.Lab):
-    """Editors replace a file rather than write to it, so for a moment there may be none."""
-    try:
-        status = lab.source.stat()
-        return status.st_mtime_ns, status.st_size
-    except FileNotFoundError:
-        return None
-
-
-def check(build: Build, lab: labs.Lab, words: list[str]) -> int:
-    started = time.monotonic()
-    try:
-        labs.compile(build, [lab])
-    except KitError as error:
-        print(paint(str(error), "red"), flush=True)
-        return error.code
-    status = subprocess.run([str(lab.program), *words]).returncode
-    print(paint(f"{time.strftime('%H:%M:%S')}  {time.monotonic() - started:.1f} s", "grey"), flush=True)
-    return status
+    found = labs.find(build, solved=False)
+    every, chosen = course.rungs(build, found), None
+    if options.lab:
+        lab = labs.named(found, options.lab)
+        of_lab = [rung for rung in every if rung.lab == lab]
+        for name in options.rung:
+            if name not in [rung.name for rung in of_lab]:
+                raise rungs.no_such_rung(lab.name, name, [rung.name for rung in of_lab])
+        chosen = [rung for rung in of_lab if not options.rung or rung.name in options.rung]
+    for number in (signal.SIGTERM, signal.SIGHUP):  # an end that puts the terminal right and ends what runs
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
+    with Keys() as keys:
+        return Session(build, every, chosen, options.rung, keys).run(options.times)

@@ -188,7 +188,7 @@ def add_instruction(line: dict, sass: str, cell) -> None:
         line["divergent_branches"] += cell("Divergent Branches")
     elif family == "SHFL":
         line["shuffles"] += executed
-    elif name.startswith("BAR.SYNC") or name.startswith("BAR.RED"):
+    elif name.startswith(("BAR.SYNC", "BAR.RED")):
         line["barriers"] += executed  # warps; made blocks where the launch is known
     elif family in ("RED", "REDG", "ATOM", "ATOMG"):
         line["atomic_requests"] += cell("L1 Tag Requests Global")

@@ -29,6 +29,10 @@ def steps_of(traced: rungs.Run, block_index: int) -> list[steps.Step]:
     launches = traced.trace["launches"]
     if traced.n is None:
         launches = first_run(launches)  # of a wrong rung, the checks: the first one is enough to see it
+    return steps_of_launches(launches, traced.report["hazards"], block_index)
+
+
+def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: int) -> list[steps.Step]:
     blocks = max((launch["grid"][0] * launch["grid"][1] * launch["grid"][2] for launch in launches), default=0)
     if block_index >= blocks:
         raise KitError(f"--block-index {block_index}: the launch has {blocks} block{'s' if blocks != 1 else ''}, counted from 0", code=USAGE)
@@ -36,7 +40,7 @@ def steps_of(traced: rungs.Run, block_index: int) -> list[steps.Step]:
     found = []
     for index, launch in enumerate(launches, 1):
         launch["kernel"] = names.get(launch["kernel"], launch["kernel"])
-        of_launch = steps.steps_of(launch, traced.report["hazards"])
+        of_launch = steps.steps_of(launch, hazards)
         for step in of_launch:
             step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
         found += of_launch

@@ -1,5 +1,7 @@
 """A step in words: for screen readers, for the title of a still, and beside the picture."""
 
+import textwrap
+
 from ..report import source_line
 from .steps import LANES, Request, Step
 
@@ -100,3 +102,9 @@ def summary(step: Step) -> str:
 
 def ending(step: Step) -> str:
     return f"Then all wait at the barrier in line {step.barrier_line}." if step.barrier_line else ""
+
+
+def filled(text: str, wide: int, indent: str, first: str | None = None) -> list[str]:
+    """Lines of at most that many columns, words kept whole; lines after the first are indented."""
+    return textwrap.wrap(text, wide, initial_indent=indent if first is None else first, subsequent_indent=indent,
+                         break_long_words=False, break_on_hyphens=False) or [""]  # fmt: skip

@@ -67,6 +67,12 @@ void limit_steps(std::size_t warp_instructions) {
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
 }
 
+void limit_printing() {
+  constexpr const char* lines = "64";
+  if (std::getenv("WARPFOLD_PRINT_LIMIT")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("print-limit", lines);
+}
+
 void protect_input(const void* begin, std::size_t bytes) {
   if (on_emulator()) look_up<decltype(warpfold_emulator_input)>("warpfold_emulator_input")(begin, bytes);
 }

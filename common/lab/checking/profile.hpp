@@ -25,6 +25,9 @@ void check_all_hazards();
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
+// From now on, a launch prints so many lines of printf and no more: a kernel of a million threads would print
+// as many. The same holds for this one.
+void limit_printing();
 
 // From now on, kernels may not write to these bytes of device memory; 0 bytes: to none. Nothing where this is
 // no emulator.

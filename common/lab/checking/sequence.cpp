@@ -238,7 +238,8 @@ Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   if (last - first < 2 * period) return reduce_part(input, first, last);
   // A head up to a period's start, whole periods, a tail.
   const std::size_t head = ceil_div(first, period) * period, tail = last / period * period;
-  const double times = static_cast<double>((tail - head) / period);
+  const std::size_t periods = (tail - head) / period;
+  const double times = static_cast<double>(periods);
   const Reference before = reduce_part(input, first, head), after = reduce_part(input, tail, last);
   const Reference whole = reduce_part(input, 0, period);
   const double middle = power(input.op, whole.value, times);

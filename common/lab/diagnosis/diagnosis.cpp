@@ -23,7 +23,6 @@ std::optional<std::size_t> block_alone(const Observation& observation, std::size
 
 Diagnosis one_block_alone(const Symptom& symptom) {
   for (const unsigned each : {1u, 2u, 4u}) {
-    std::string blocks;
     for (const Observation& observation : symptom.observations) {
       const auto found = block_alone(observation, std::size_t{each} * symptom.given.block);
       if (!found) break;

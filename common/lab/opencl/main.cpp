@@ -205,7 +205,7 @@ public:
         }
       }
     }
-    if (options_.json) print_json(heading_, results_, {});
+    if (options_.json) print_json(stdout, heading_, results_, {});
     if (options_.tap && results_.size() == 1) print_tap(results_[0], options_.solutions);
     if (options_.tap && results_.size() != 1)
       print_tap(std::span<const Result>(results_), options_.solutions);

@@ -16,6 +16,7 @@ std::vector<Rung> grid_stride() {
   return {
       Rung("thread_sums")
           .same_bits()
+          .finishes_on_host([](const Size& s) { return double(s.block); })
           .depth([](const Size& s) { return double(ceil_div(s.n, s.block) + s.block); })
           .promise(equal(Counter::blocks, one, "one block walks over the whole array"))
           .promise(none(Counter::atomic_operations, "the CPU adds up the threads' sums"))

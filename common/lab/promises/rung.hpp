@@ -111,6 +111,9 @@ public:
   Rung& broken() { return to_repair = true, *this; }
   // Promises hold on devices of this compute capability (80 for 8.0) and above only.
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
+  // The host function reads so many elements back and finishes with them. A class is graded without giving
+  // the host functions of other rungs anything of the device's memory.
+  Rung& finishes_on_host(Formula elements) { return most_read_back = elements, *this; }
   // On a GPU: at least this share of the read bandwidth that the same run measures, for 2^28 elements.
   Rung& reaches(double share_of_bandwidth) { return least_bandwidth = share_of_bandwidth, *this; }
   // In OpenCL, where the host function's signature does not tell: the input may be overwritten.
@@ -135,7 +138,8 @@ public:
   const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
-  Formula error_depth = nullptr; // null: n - 1
+  Formula error_depth = nullptr;    // null: n - 1
+  Formula most_read_back = nullptr; // null: nothing
   Promise promises[max_promises];
   int promise_count = 0;
   bool deterministic = false, any_block = false, stalling = false, to_repair = false;

@@ -2,8 +2,11 @@
 
 #include "checking/run.hpp"
 #include "device.hpp"
+#include "reporting/terminal.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
@@ -19,8 +22,15 @@ bool is_failure(State state, bool todo_fails) {
 
 namespace {
 
+// As a reader would type it from where they are; a file of somewhere else keeps its whole path.
+std::string as_typed(const std::string& file) {
+  std::error_code unknown;
+  const std::string near = std::filesystem::proximate(file, unknown).string();
+  return unknown || near.empty() || near.starts_with("..") ? file : near;
+}
+
 std::string place_of(const Result& result) {
-  return result.line > 0 ? fmt::format("{}:{}", result.file, result.line) : "";
+  return result.line > 0 ? fmt::format("{}:{}", as_typed(result.file), result.line) : "";
 }
 
 std::string count_text(double value) {
@@ -68,6 +78,24 @@ void print_lines(std::string_view before, std::string_view text) {
   }
 }
 
+// The same for a reader: what is too long for the terminal goes on below, under the text and not under a
+// heading such as "  why:  ".
+void print_wrapped(std::string_view before, std::string_view text) {
+  const unsigned width = terminal_width();
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool headed =
+        indent > 0 && line.size() > indent + 6 && line.substr(indent + 3, 3).find(": ") != line.npos;
+    std::string first(before), rest(before);
+    first.append(line.substr(0, indent)), rest.append(headed ? indent + 6 : indent + 2, ' ');
+    line.remove_prefix(indent);
+    fmt::print("{}\n", wrapped(line, width, first, indent == 0 ? std::string(before) : rest));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+}
+
 void print_comment(std::string_view text) {
   print_lines("#   ", text);
 }
@@ -79,7 +107,7 @@ std::string quoted(const std::string& file, int line) {
   for (int i = 0; i < line && std::getline(source, text); ++i) {
   }
   const auto begin = source ? text.find_first_not_of(" \t") : text.npos;
-  return fmt::format("{}:{}:{}", file, line, begin == text.npos ? "" : " " + text.substr(begin));
+  return fmt::format("{}:{}:{}", as_typed(file), line, begin == text.npos ? "" : " " + text.substr(begin));
 }
 
 // What happened, and both lines.
@@ -107,7 +135,7 @@ void print_hazards(std::span<const Hazard> hazards) {
   for (const Hazard& hazard : hazards) {
     if (++of_kind[hazard.kind] > most_of_a_kind) continue;
     const std::string explanation = explanation_of(hazard);
-    print_lines("    ", event_of(hazard) + (explained.insert(explanation).second ? explanation : ""));
+    print_wrapped("    ", event_of(hazard) + (explained.insert(explanation).second ? explanation : ""));
   }
   for (const auto& [kind, count] : of_kind) {
     if (count > most_of_a_kind) fmt::print("    {}: and {} more\n", kind, count - most_of_a_kind);
@@ -117,12 +145,16 @@ void print_hazards(std::span<const Hazard> hazards) {
 } // namespace
 
 void print_text(const Result& result, const Options& options) {
-  fmt::print("{:<14} {}{}\n", name_of(result.state), result.rung,
-             result.state == State::pass ? "" : fmt::format(": {}", result.reason));
+  // The heading's escape codes take no columns, so the rest is wrapped as if the state stood there plainly.
+  const std::string plain = fmt::format("{:<14} ", name_of(result.state));
+  const std::string text =
+      result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
+  fmt::print("{}{}\n", painted(result.state, 14),
+             wrapped(text, terminal_width(), plain, "    ").substr(plain.size() - 1));
   if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
     fmt::print("    at {}\n", place);
   }
-  if (!result.diagnosis.text.empty()) fmt::print("    {}\n", result.diagnosis.text);
+  if (!result.diagnosis.text.empty()) print_wrapped("    ", result.diagnosis.text);
   print_hazards(result.hazards);
   if (result.profile && options.profile) print_profile(*result.profile);
   if (result.timing) print_timing(*result.timing);

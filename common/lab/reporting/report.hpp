@@ -5,6 +5,7 @@
 #include "result.hpp"
 #include "source/regions.hpp"
 
+#include <cstdio>
 #include <span>
 
 namespace lab {
@@ -30,7 +31,8 @@ void print_tap_skip(std::string_view reason);
 
 // {"lab", "source", "device", "rungs": [...]}; `more` are JSON texts of the same shape whose rungs are
 // appended.
-void print_json(const Heading& heading, std::span<const Result> results, std::span<const std::string> more);
+void print_json(std::FILE* out, const Heading& heading, std::span<const Result> results,
+                std::span<const std::string> more);
 
 // Rungs out of such a JSON text: name, state, reason, place, checks.
 std::vector<Result> results_from_json(std::string_view text);

@@ -116,7 +116,8 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
   fmt::print("{}\n", out.dump(2));
 }
 
-void print_json(const Heading& heading, std::span<const Result> results, std::span<const std::string> more) {
+void print_json(std::FILE* file, const Heading& heading, std::span<const Result> results,
+                std::span<const std::string> more) {
   const Device& used = device();
   ordered_json out{{"lab", heading.lab}, {"source", heading.source}};
   if (!used.name.empty()) {
@@ -132,7 +133,7 @@ void print_json(const Heading& heading, std::span<const Result> results, std::sp
     const auto rest = ordered_json::parse(text);
     for (const auto& rung : rest.at("rungs")) out["rungs"].push_back(rung);
   }
-  fmt::print("{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  fmt::print(file, "{}\n", out.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 std::vector<Result> results_from_json(std::string_view text) {

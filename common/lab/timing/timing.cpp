@@ -46,7 +46,7 @@ void wait() {
 }
 
 double quantile(const std::vector<double>& sorted, double part) {
-  return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+  return sorted[static_cast<std::size_t>(std::llround(part * static_cast<double>(sorted.size() - 1)))];
 }
 
 struct Spread {

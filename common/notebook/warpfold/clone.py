@@ -1,21 +1,30 @@
-"""The clone that this package lies in: its build folder, and the labs' programs built there."""
+"""The clone of the course: its build folder, and the labs' programs built there."""
 
 import os
 import re
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from .home import ROOT, is_clone
 from .progress import Progress
 from .verdict import BuildFailed, LabError
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "common"))
+# isort: split
+# From the folder that home.py has put on the path.
+from kit.building import labs as kit_labs
+from kit.building import ninja
+from kit.building.folder import Build, prepare
+from kit.errors import KitError
 
-from kit.building import labs as kit_labs  # noqa: E402
-from kit.building import ninja  # noqa: E402
-from kit.building.folder import Build, prepare  # noqa: E402
-from kit.errors import KitError  # noqa: E402
+NO_CLONE = (
+    "This is a lab of the course, and there is no clone of the course here. Clone the repository, and start the notebook in it. "
+    "Kernels of your own go into a cell that begins with %%cuda."
+)
+
+
+def require_clone() -> None:
+    if not is_clone(ROOT):
+        raise LabError(NO_CLONE)
 
 
 def compiler_messages(said: str) -> str:
@@ -31,6 +40,7 @@ def folder(progress: Progress) -> Build:
     while on a fresh clone."""
     global _folder
     if _folder is None:
+        require_clone()
         named = os.environ.get("WARPFOLD_BUILD")
         if named:
             _folder = Build(Path(named).absolute(), os.environ.get("NINJA", "ninja"), dict(os.environ))

@@ -17,6 +17,7 @@ def solved_by_default() -> bool:
 
 
 def tree(solved: bool | None = None) -> Path:
+    clone.require_clone()
     return clone.ROOT / ("solutions" if (solved_by_default() if solved is None else solved) else "labs")
 
 

@@ -1,9 +1,9 @@
-"""The cell magic %%lab: the cell goes into the student's file, and the file is built and checked."""
+"""The cell magics: %%lab puts the cell into the student's file, which is built and checked; %%cuda is in programs.py."""
 
 from IPython.core.magic import register_cell_magic
 from IPython.display import display
 
-from . import labs, regions
+from . import labs, programs, regions
 from .verdict import LabError
 
 USAGE = "%%lab RUNG, or %%lab RUNG PART where the rung has several regions: %%lab warp_shuffle 2"
@@ -11,6 +11,7 @@ USAGE = "%%lab RUNG, or %%lab RUNG PART where the rung has several regions: %%la
 
 def register(shell) -> None:
     register_cell_magic("lab")(fill)
+    register_cell_magic("cuda")(programs.run_cell)
 
 
 def fill(line: str, cell: str) -> None:

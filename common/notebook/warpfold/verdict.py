@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from .home import ROOT
 from .theme import themed
 
-ROOT = Path(__file__).resolve().parents[3]
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
 MOST_OF_A_KIND = 3  # hazards shown: others often follow from the first

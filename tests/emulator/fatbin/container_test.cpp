@@ -14,7 +14,7 @@ using namespace warpfold;
 class Case : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Case, IsUnderstoodAsExpected) {
-  const std::filesystem::path input = GetParam();
+  const std::filesystem::path& input = GetParam();
   const std::filesystem::path expected = std::filesystem::path(input).replace_extension(".txt");
   EXPECT_EQ(inputs::read_file(expected), fatbin::dump_or_error(inputs::read_file(input)));
 }

@@ -69,10 +69,13 @@ def main() -> int:
     folder = options.keep or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     said = {}
+    def try_out(program: Program) -> str:
+        return compile_program(program, folder) or run(folder / program.name(), libraries[0], options.rounds)
+
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for program, built in zip(programs, pool.map(lambda each: compile_program(each, folder), programs)):
-            said[program.name()] = built or run(folder / program.name(), libraries[0], options.rounds)
-            print(f"{program.name()}: {'wrong' if said[program.name()] else 'right'}", flush=True)
+        for program, wrong in zip(programs, pool.map(try_out, programs)):
+            said[program.name()] = wrong
+            print(f"{program.name()}: {'wrong' if wrong else 'right'}", flush=True)
     return report(said)
 
 

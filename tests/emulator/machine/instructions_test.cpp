@@ -30,7 +30,7 @@ std::vector<std::filesystem::path> case_files() {
 
 class Memory {
 public:
-  Memory(machine::AddressSpace& space, std::size_t bytes, int fill) : space_(space), bytes_(bytes) {
+  Memory(machine::AddressSpace& space, std::size_t bytes, int fill) : space_(space) {
     at_ = static_cast<unsigned char*>(space.allocate(bytes, machine::MemoryKind::device, "a test's memory"));
     std::memset(at_, fill, bytes);
   }
@@ -45,7 +45,6 @@ public:
 private:
   machine::AddressSpace& space_;
   unsigned char* at_ = nullptr;
-  std::size_t bytes_;
 };
 
 machine::AddressSpace& address_space() {

@@ -1,4 +1,4 @@
-"""What the emulator takes beside the program's own memory: at most 64 MiB, and with checks 2 bytes a byte more."""
+"""What the emulator takes beside the program's own memory: at most 64 MiB, and with checks 2 bytes more per byte."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ class Memory(unittest.TestCase):
         for pattern, most in {"rows": 0.5, "phases": 1, "every_other": 2, "handed_on": 2}.items():
             with self.subTest(pattern):
                 added = peak(pattern, WARPFOLD_CHECKS="all") - peak(pattern)
-                print(f"{pattern}: {added / DATA:.2f} bytes a byte")
+                print(f"{pattern}: {added / DATA:.2f} bytes per byte")
                 self.assertLess(added / DATA, most)
 
 

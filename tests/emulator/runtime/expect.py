@@ -23,7 +23,7 @@ def hide_addresses(text: str) -> str:
 
 def main() -> int:
     expected, command = Path(sys.argv[1]), sys.argv[2:]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
     wrong = differences(expected.read_text(), result.stdout, "standard output")
     messages = expected.with_suffix(".expect.stderr")
     if messages.exists():

@@ -19,7 +19,7 @@ cuda.cudaMemGetInfo(None, None)
 def run(program: str = USE_DEVICE, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+        env=os.environ | variables, text=True, capture_output=True, timeout=60,
     )
 
 
@@ -73,7 +73,7 @@ cuda.cudaFree(pointer)
         emulator = ctypes.CDLL(os.environ["WARPFOLD_EMULATOR"])
         self.assertEqual(emulator.warpfold_emulator_interface(), 1)
         option = emulator.warpfold_emulator_option
-        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"checks", b"none")]:
+        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"print-limit", b"7"), (b"print-limit", b"0"), (b"checks", b"none")]:
             self.assertEqual(option(name, value), 0, (name, value))
         for name, value in [(b"workers", b"x"), (b"workers", b""), (b"colour", b"red"), (b"checks", b"al"), (None, b"1")]:
             self.assertEqual(option(name, value), -1, (name, value))

@@ -71,7 +71,7 @@ def run_case(data: bytes, wrapper_magic: int, name: str) -> None:
 def outcome(data: bytes, wrapper_magic: int = 0x466243B1, name: str = "set") -> tuple[list[str], list[str]]:
     result = subprocess.run(
         [sys.executable, __file__, "--case", data.hex(), str(wrapper_magic), name],
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+        text=True, capture_output=True, timeout=60,
     )
     if result.returncode != 0:
         raise AssertionError(f"exit status {result.returncode}\n{result.stderr}")

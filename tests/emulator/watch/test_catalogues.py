@@ -80,7 +80,7 @@ class Counters(unittest.TestCase):
 
     def test_ratios_are_of_counters(self):
         counted = {texts[0] for macro, texts, _ in self.rows if macro == "COUNTED"}
-        for macro, texts, row in self.rows:
+        for macro, _, row in self.rows:
             if macro == "RATIO":
                 formula = row.rpartition('", ')[2].removesuffix(")")
                 self.assertEqual(formula.count(","), 1, row)

@@ -100,14 +100,14 @@ inline u32 gather_bits(const std::uint8_t* bytes) {
 #endif
 }
 
-// A bit a lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as
+// A bit per lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as
 // float).
 template <Compare Which, typename T, typename S>
 inline u32 compare_bits(const S* a, const S* b) {
 #ifdef __AVX512F__
   if constexpr (std::is_same_v<S, T> && sizeof(T) >= 4) return compare_vectors<Which, T>(a, b);
 #endif
-  // A byte a lane first, which vectorises; then a bit of each byte.
+  // A byte per lane first, which vectorises; then a bit of each byte.
   alignas(32) std::uint8_t holds[warp_lanes];
 #pragma GCC ivdep
   for (unsigned lane = 0; lane < warp_lanes; ++lane)

@@ -1,18 +1,30 @@
 // 16-bit floating-point values as they lie in registers.
 #pragma once
 
+#include "machine/soft_half.hpp"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace warpfold::machine {
 
+// How the compiler calls a number of 16 bits. GCC 12 knows _Float16 on x86-64, though not in C++ on 64-bit
+// Arm; GCC 11 on neither; __fp16 is there on every Arm. All round once, to nearest even.
+#if defined(__aarch64__)
+using HostHalf = __fp16;
+#elif defined(__FLT16_MANT_DIG__)
+using HostHalf = _Float16;
+#else
+using HostHalf = SoftHalf;
+#endif
+
 struct Half {
-  _Float16 value;
+  HostHalf value;
   Half() = default;
-  explicit Half(double x) : value(static_cast<_Float16>(x)) {} // one rounding, to nearest even
+  explicit Half(double x) : value(static_cast<HostHalf>(x)) {}
   explicit operator float() const { return static_cast<float>(value); }
-  explicit operator double() const { return static_cast<double>(value); }
+  explicit operator double() const { return static_cast<double>(static_cast<float>(value)); }
 };
 
 // The upper half of a float.

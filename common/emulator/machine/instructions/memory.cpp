@@ -268,7 +268,7 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
   each_active(warp, [&](unsigned lane) {
     alignas(16) std::byte elements[widest_vector] = {};
-    copy_whole(elements, places.of(lane, op->e), op->e);
+    load_whole(elements, places.of(lane, op->e), op->e);
     for (unsigned i = 0; i < count; ++i)
       warp.row<R>(rows[i])[lane] = widened<R>(read<T>(elements + i * sizeof(T)));
   });
@@ -289,7 +289,7 @@ const Operation* store_vector(Warp& warp, const Operation* op) {
       const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
       std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
     }
-    copy_whole(places.of(lane, op->e), elements, op->e);
+    store_whole(places.of(lane, op->e), elements, op->e);
   });
   return op + 1;
 }
@@ -302,7 +302,7 @@ const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A function's parameters and results lie in its frame, `e` bytes a lane.
+// A function's parameters and results lie in its frame, `e` bytes per lane.
 template <typename T, typename R>
 const Operation* load_slot(Warp& warp, const Operation* op) {
   const std::byte* from = warp.frame + op->a + op->immediate;

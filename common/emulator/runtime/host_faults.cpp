@@ -1,0 +1,223 @@
+#include "host_faults.hpp"
+
+#include "runtime.hpp"
+#include "signals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <execinfo.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+namespace warpfold::runtime {
+namespace {
+
+// What the handlers read is in arrays of fixed length: they may neither allocate nor wait for the thread that they
+// have interrupted.
+struct Closed {
+  BusyRange range;
+  std::atomic<bool> open{false}; // a fault has been noted: the host may go on
+};
+constexpr std::size_t most_closed = 1024, most_faults = 64;
+std::array<Closed, most_closed> closed;
+std::atomic<std::size_t> closed_count{0};
+std::array<HostFault, most_faults> faults;
+std::atomic<std::size_t> fault_count{0};
+
+std::recursive_mutex& mutex = *new std::recursive_mutex; // of whoever opens and closes; programs use this at exit, too
+int users_of_device_memory = 0;
+std::atomic<bool> guarded{false};
+
+struct sigaction before_segv {}, before_trap {};
+
+// Entries whose pages are open for the one instruction that the thread is about to do. In the thread's static block,
+// which exists without anybody's asking: a handler must not allocate.
+constexpr std::size_t most_stepping = 4;
+struct Step {
+  std::size_t count = 0;
+  std::size_t entries[most_stepping];
+  std::uint64_t last_fault = 0;
+  unsigned same_fault = 0;
+};
+__attribute__((tls_model("initial-exec"))) thread_local Step step;
+
+void set_rights(const BusyRange& range, int rights) {
+  mprotect(reinterpret_cast<void*>(range.first_page), range.pages_end - range.first_page, rights);
+}
+void close(const BusyRange& range) {
+  set_rights(range, range.written ? PROT_NONE : PROT_READ);
+}
+
+bool is_write(const ucontext_t& context) {
+#if defined(__x86_64__)
+  return context.uc_mcontext.gregs[REG_ERR] & 2;
+#else
+  static_cast<void>(context);
+  return false; // not known: what is told of is then a read
+#endif
+}
+
+void note(std::uint64_t address, bool write, bool of_device) {
+  const std::size_t index = fault_count.fetch_add(1);
+  if (index >= most_faults) return;
+  HostFault& fault = faults[index];
+  fault.address = address;
+  fault.is_write = write;
+  fault.of_device = of_device;
+  fault.frame_count = backtrace(fault.frames, HostFault::most_frames);
+}
+
+// Hands a signal that is none of ours to whoever had it before.
+void pass_to(const struct sigaction& before, int signal, siginfo_t* info, void* context) {
+  if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler == SIG_IGN) return;
+  if (before.sa_handler != SIG_DFL) return before.sa_handler(signal);
+  sigaction(signal, &before, nullptr); // the instruction is tried again, and ends the process
+}
+
+void on_device_memory(std::uint64_t address, bool write) {
+  Runtime& runtime = Runtime::get();
+  note(address, write, true);
+  const bool checks = runtime.options.check_races || runtime.options.check_initialisation;
+  if (!checks) end_this_process_by(SIGSEGV);
+  runtime.memory.guard(false);
+}
+
+// The instruction may go on where it hits nothing that is in use, and the pages are closed again behind it.
+bool step_over(std::size_t entry, ucontext_t& context) {
+#if defined(__x86_64__)
+  constexpr greg_t trap_flag = 0x100;
+  if (step.count == most_stepping) return false;
+  step.entries[step.count++] = entry;
+  context.uc_mcontext.gregs[REG_EFL] |= trap_flag;
+  return true;
+#else
+  static_cast<void>(entry), static_cast<void>(context);
+  return false;
+#endif
+}
+
+bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
+  const bool write = is_write(context);
+  const std::size_t count = closed_count;
+  std::size_t found = count;
+  bool hit = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const BusyRange& range = closed[i].range;
+    if (address < range.first_page || address >= range.pages_end || closed[i].open) continue;
+    if (address >= range.begin && address < range.end && (write || range.written)) {
+      if (!hit) note(address, write, false);
+      hit = true;
+      closed[i].open = true;
+    }
+    found = i;
+    set_rights(range, PROT_READ | PROT_WRITE);
+  }
+  if (found == count) return false;
+  if (hit) return true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const BusyRange& range = closed[i].range;
+    if (address >= range.first_page && address < range.pages_end && !closed[i].open && !step_over(i, context))
+      closed[i].open = true;
+  }
+  return true;
+}
+
+void on_segv(int signal, siginfo_t* info, void* context) {
+  const auto address = reinterpret_cast<std::uint64_t>(info->si_addr);
+  Runtime& runtime = Runtime::get();
+  if (info->si_code == SEGV_ACCERR) {
+    if (guarded && runtime.memory.is_of_device_alone(address))
+      return on_device_memory(address, is_write(*static_cast<ucontext_t*>(context)));
+    if (on_busy_memory(address, *static_cast<ucontext_t*>(context))) return;
+    // Another thread may have opened it a moment ago.
+    constexpr unsigned patience = 100;
+    step.same_fault = address == step.last_fault ? step.same_fault + 1 : 0;
+    step.last_fault = address;
+    if (runtime.memory.reserves(address) && step.same_fault < patience) return;
+  }
+  pass_to(before_segv, signal, info, context);
+}
+
+#if defined(__x86_64__)
+void on_trap(int signal, siginfo_t* info, void* context) {
+  if (step.count == 0) return pass_to(before_trap, signal, info, context);
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~greg_t{0x100};
+  const std::size_t count = closed_count;
+  for (std::size_t i = 0; i < step.count; ++i)
+    if (step.entries[i] < count && !closed[step.entries[i]].open) close(closed[step.entries[i]].range);
+  step.count = 0;
+}
+#endif
+
+void install() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    void* none[1];
+    backtrace(none, 1); // loads what it needs, which a handler could not
+    struct sigaction action {};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = on_segv;
+    sigaction(SIGSEGV, &action, &before_segv);
+#if defined(__x86_64__)
+    action.sa_sigaction = on_trap;
+    sigaction(SIGTRAP, &action, &before_trap);
+#endif
+  });
+}
+
+} // namespace
+
+void close_to_host(std::vector<BusyRange> ranges) {
+  std::lock_guard lock(mutex);
+  const std::size_t before = closed_count;
+  if (before == 0 && ranges.empty()) return;
+  closed_count = 0;
+  for (std::size_t i = 0; i < before; ++i) set_rights(closed[i].range, PROT_READ | PROT_WRITE);
+  if (ranges.empty()) return;
+  install();
+  if (ranges.size() > most_closed) ranges.resize(most_closed);
+  // Of two that share a page the one that closes it wholly comes last.
+  std::stable_partition(ranges.begin(), ranges.end(), [](const BusyRange& range) { return !range.written; });
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    closed[i].range = ranges[i];
+    closed[i].open = false;
+  }
+  closed_count = ranges.size();
+  for (const BusyRange& range : ranges) close(range);
+}
+
+std::vector<HostFault> take_host_faults() {
+  if (fault_count.load(std::memory_order_relaxed) == 0) return {};
+  std::lock_guard lock(mutex);
+  const std::size_t count = std::min(fault_count.load(), most_faults);
+  std::vector<HostFault> taken(faults.begin(), faults.begin() + static_cast<std::ptrdiff_t>(count));
+  fault_count = 0;
+  return taken;
+}
+
+void guard_device_memory(machine::AddressSpace& memory, bool wanted) {
+  std::lock_guard lock(mutex);
+  if (wanted == guarded) return;
+  if (wanted) install();
+  guarded = wanted;
+  memory.guard(wanted && users_of_device_memory == 0);
+}
+
+DeviceMemoryInUse::DeviceMemoryInUse(bool used) : used_(used && guarded) {
+  if (!used_) return;
+  std::lock_guard lock(mutex);
+  if (users_of_device_memory++ == 0) Runtime::get().memory.guard(false);
+}
+
+DeviceMemoryInUse::~DeviceMemoryInUse() {
+  if (!used_) return;
+  std::lock_guard lock(mutex);
+  if (--users_of_device_memory == 0 && guarded) Runtime::get().memory.guard(true);
+}
+
+} // namespace warpfold::runtime

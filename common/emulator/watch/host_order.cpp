@@ -1,0 +1,178 @@
+#include "host_order.hpp"
+
+#include <algorithm>
+
+namespace warpfold::watch {
+
+namespace {
+
+// Removed streams whose numbers are kept apart. An older number is used again, and then counts on: work of the old
+// stream that nobody has waited for is then taken for ordered before the new one's.
+constexpr std::size_t kept_apart = 64;
+
+// A program that never waits for anything has no end of pending work. The oldest is forgotten.
+constexpr std::size_t longest_pending = 4096;
+
+void join(Clock& into, const Clock& from) {
+  if (into.size() < from.size()) into.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+void set(Clock& clock, std::uint32_t actor, std::uint32_t number) {
+  if (clock.size() <= actor) clock.resize(actor + 1);
+  clock[actor] = number;
+}
+
+bool is_write(Touch touch) {
+  return touch == Touch::write || touch == Touch::strong_write;
+}
+bool is_strong(Touch touch) {
+  return touch == Touch::strong_read || touch == Touch::strong_write;
+}
+bool conflict(const TouchedRange& a, const TouchedRange& b) {
+  return a.begin < b.end && b.begin < a.end && (is_write(a.touch) || is_write(b.touch)) &&
+         !(is_strong(a.touch) && is_strong(b.touch));
+}
+
+// Kernels touch many ranges, so both lists are sorted by their beginnings.
+template <typename Found>
+void find_conflict(const Operation& earlier, const Operation& later, Found found) {
+  for (const TouchedRange& mine : later.touched)
+    for (const TouchedRange& other : earlier.touched) {
+      if (other.begin >= mine.end) break;
+      if (conflict(other, mine)) return found(other, mine);
+    }
+}
+
+} // namespace
+
+HostOrder::HostOrder() {
+  add_actor(); // the host
+  add_stream(true);
+}
+
+std::uint32_t HostOrder::add_actor() {
+  clocks_.emplace_back();
+  counts_.push_back(0);
+  states_.emplace_back();
+  return static_cast<std::uint32_t>(counts_.size() - 1);
+}
+
+HostOrder::Stream HostOrder::add_stream(bool blocking) {
+  Stream stream = 0;
+  if (removed_.size() > kept_apart) {
+    stream = removed_.front();
+    removed_.pop_front();
+  } else {
+    stream = add_actor();
+  }
+  State& state = states_[stream];
+  state.is_stream = state.live = true;
+  state.blocking = blocking;
+  return stream;
+}
+
+void HostOrder::remove_stream(Stream stream) {
+  states_[stream].live = false;
+  watch::join(removed_all_, clocks_[stream]);
+  if (states_[stream].blocking) watch::join(removed_blocking_, clocks_[stream]);
+  removed_.push_back(stream);
+}
+
+void HostOrder::prepare(Stream stream) {
+  Clock& mine = clocks_[stream];
+  watch::join(mine, clocks_[host]);
+  if (!states_[stream].blocking) return;
+  if (stream != legacy) return watch::join(mine, clocks_[legacy]);
+  watch::join(mine, removed_blocking_);
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (i != legacy && states_[i].is_stream && states_[i].live && states_[i].blocking)
+      watch::join(mine, clocks_[i]);
+}
+
+Operation HostOrder::issue(Stream stream) {
+  prepare(stream);
+  states_[stream].branches_used = 0;
+  Operation operation;
+  operation.actor = stream;
+  operation.number = ++counts_[stream];
+  set(clocks_[stream], stream, operation.number);
+  operation.view = clocks_[stream];
+  return operation;
+}
+
+Operation HostOrder::issue_node(Stream stream, const std::vector<const Operation*>& before, bool chained) {
+  Operation operation;
+  for (const Operation* each : before) watch::join(operation.view, each->view);
+  if (chained) {
+    operation.actor = before.front()->actor;
+  } else {
+    std::size_t& used = states_[stream].branches_used;
+    if (used == states_[stream].branches.size()) {
+      const std::uint32_t added = add_actor();
+      states_[stream].branches.push_back(added);
+    }
+    operation.actor = states_[stream].branches[states_[stream].branches_used++];
+  }
+  operation.number = ++counts_[operation.actor];
+  set(operation.view, operation.actor, operation.number);
+  return operation;
+}
+
+void HostOrder::join(Stream stream, const Operation& node) {
+  watch::join(clocks_[stream], node.view);
+}
+
+void HostOrder::finish(Operation operation, const Report& report) {
+  if (operation.touched.empty()) return;
+  std::sort(operation.touched.begin(), operation.touched.end(),
+            [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
+  for (const Operation& earlier : pending_)
+    if (!over(earlier, operation.view))
+      find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
+        report(earlier, other, operation, mine);
+      });
+  // One that does the same again, later in the same stream, stands for both.
+  constexpr std::size_t looked_back = 16;
+  std::size_t looked = 0;
+  for (auto each = pending_.rbegin(); each != pending_.rend() && looked < looked_back; ++each, ++looked)
+    if (each->actor == operation.actor && each->touched == operation.touched) {
+      pending_.erase(std::next(each).base());
+      break;
+    }
+  pending_.push_back(std::move(operation));
+  if (pending_.size() > longest_pending) pending_.pop_front();
+}
+
+Clock HostOrder::record(Stream stream) {
+  prepare(stream);
+  return clocks_[stream];
+}
+
+void HostOrder::stream_waits(Stream stream, const Clock& clock) {
+  prepare(stream);
+  watch::join(clocks_[stream], clock);
+}
+
+void HostOrder::host_waits(Stream stream) {
+  prepare(stream);
+  host_waits(clocks_[stream]);
+}
+
+void HostOrder::host_waits(const Clock& clock) {
+  watch::join(clocks_[host], clock);
+  forget_what_is_over();
+}
+
+void HostOrder::host_waits_for_all() {
+  watch::join(clocks_[host], removed_all_);
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].is_stream && states_[i].live) watch::join(clocks_[host], clocks_[i]);
+  forget_what_is_over();
+}
+
+void HostOrder::forget_what_is_over() {
+  std::erase_if(pending_, [&](const Operation& operation) { return over(operation, clocks_[host]); });
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,111 @@
+// What orders the work of streams and of the host, and which work touches the same bytes with nothing to order it
+// (CUDA Programming Guide, "Asynchronous Concurrent Execution").
+//
+// Vector clocks: each stream counts its operations, and each stream and the host know how many of every other
+// stream's operations are over before whatever they do next. The host's threads count as one: how they wait for each
+// other (join, mutexes) is not seen here, and a guess would report races that are none.
+//
+// Not safe to call from several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace warpfold::watch {
+
+// What an operation does to a range of bytes. Strong accesses (volatile, atomics) race with plain ones only.
+enum class Touch : std::uint8_t { read, write, strong_read, strong_write };
+
+struct TouchedRange {
+  std::uint64_t begin = 0, end = 0;
+  Touch touch{};
+  bool of_host = false; // the host's own loads and stores may reach it
+  bool operator==(const TouchedRange&) const = default;
+};
+
+// By actor: how many of its operations are over.
+using Clock = std::vector<std::uint32_t>;
+
+struct Operation {
+  std::string name;                  // "cudaMemcpyAsync", "scale(float*, int)"
+  std::string where;                 // "stream 3"
+  std::vector<std::uint64_t> frames; // return addresses of the call that issued it, innermost first
+  bool is_kernel = false;
+
+  std::uint32_t actor = 0, number = 0;
+  Clock view; // what is over before it begins, itself included
+  std::vector<TouchedRange> touched;
+};
+
+class HostOrder {
+public:
+  using Stream = std::uint32_t;
+  static constexpr Stream legacy = 1; // the default stream that waits for all blocking ones
+
+  HostOrder();
+  Stream add_stream(bool blocking);
+  void remove_stream(Stream stream); // what was issued to it may still run
+
+  // An operation that the host issues now.
+  Operation issue(Stream stream);
+  // It is known what it touched. Calls report(earlier, range of it, operation, range of it) for each earlier one that
+  // touches the same bytes with nothing between the two; at most once for each pair of operations.
+  using Report =
+      std::function<void(const Operation&, const TouchedRange&, const Operation&, const TouchedRange&)>;
+  void finish(Operation operation, const Report& report);
+
+  // A graph's node: what it waits for is in `before`, ends of nodes that it depends on, or of the launch as a whole.
+  // `chained`: it goes on where the first of them ended, which no other node has done.
+  Operation issue_node(Stream stream, const std::vector<const Operation*>& before, bool chained);
+  // The launch is over when all of its nodes are.
+  void join(Stream stream, const Operation& node);
+
+  // cudaEventRecord: what is over when the event is.
+  Clock record(Stream stream);
+  // cudaStreamWaitEvent.
+  void stream_waits(Stream stream, const Clock& clock);
+  // The host waits for a stream, an event, an operation, or everything.
+  void host_waits(Stream stream);
+  void host_waits(const Clock& clock);
+  void host_waits_for_all();
+
+  // Calls visit(operation, range) for each range of the host's that may still be in use, as the one that has `view`
+  // knows; the host's own if it is null.
+  template <typename Visit>
+  void each_in_flight(const Clock* view, Visit visit) const {
+    const Clock& seen = view ? *view : clocks_[host];
+    for (const Operation& operation : pending_)
+      if (!over(operation, seen))
+        for (const TouchedRange& range : operation.touched)
+          if (range.of_host) visit(operation, range);
+  }
+  std::size_t pending() const { return pending_.size(); }
+
+private:
+  static constexpr std::uint32_t host = 0;
+  static bool over(const Operation& operation, const Clock& view) {
+    return operation.actor < view.size() && view[operation.actor] >= operation.number;
+  }
+  std::uint32_t add_actor();
+  void prepare(Stream stream); // what the host and the default streams' rules put before whatever comes next
+  void forget_what_is_over();
+
+  struct State {
+    bool is_stream = false, blocking = false, live = false;
+    std::vector<std::uint32_t> branches; // actors for nodes of graphs that run beside each other
+    std::size_t branches_used = 0;       // by the launch under way
+  };
+  std::vector<Clock> clocks_;         // by actor
+  std::vector<std::uint32_t> counts_; // by actor: operations so far
+  std::vector<State> states_;
+  std::deque<std::uint32_t> removed_; // actors that may be used again
+  Clock removed_blocking_, removed_all_; // what was issued to streams that are gone
+  std::deque<Operation> pending_; // not known by the host to be over, oldest first
+};
+
+} // namespace warpfold::watch

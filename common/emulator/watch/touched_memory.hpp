@@ -1,0 +1,66 @@
+// Which bytes of global memory a launch reads and writes. A watcher that stands before another one and hands it all
+// that happens.
+#pragma once
+
+#include "host_order.hpp"
+#include "lazy_array.hpp"
+#include "machine/address_space.hpp"
+#include "machine/watcher.hpp"
+
+#include <mutex>
+#include <vector>
+
+namespace warpfold::watch {
+
+class TouchedMemory final : public machine::Watcher {
+public:
+  explicit TouchedMemory(const machine::AddressSpace& memory);
+  void stand_before(machine::Watcher* next) { next_ = next; }
+  // What was touched since the last call, in the order of the addresses; TouchedRange::of_host is left to others.
+  std::vector<TouchedRange> take();
+
+  void launch_begin(const machine::Grid& grid) override { next_->launch_begin(grid); }
+  void launch_end(const machine::Grid& grid) override { next_->launch_end(grid); }
+  void block_begin(const machine::Block& block) override { next_->block_begin(block); }
+  void block_end(const machine::Block& block) override { next_->block_end(block); }
+  void access(const machine::Access& access) override;
+  bool row(const machine::RowAccess& access) override;
+  void bad_access(const machine::Warp& warp, const machine::Operation& operation,
+                  const machine::Fault& fault) override {
+    next_->bad_access(warp, operation, fault);
+  }
+  void fence(const machine::Warp& warp, const machine::Operation& operation,
+             machine::MemoryScope scope) override {
+    next_->fence(warp, operation, scope);
+  }
+  void barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
+               bool whole_block) override {
+    next_->barrier(block, operation, barrier, whole_block);
+  }
+  void warp_barrier(const machine::Warp& warp, const machine::Operation& operation,
+                    std::uint32_t members) override {
+    next_->warp_barrier(warp, operation, members);
+  }
+  void notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
+              std::uint32_t lanes, const machine::Operation* other) override {
+    next_->notice(warp, operation, what, lanes, other);
+  }
+
+private:
+  static constexpr unsigned touches = 4;
+  using Bits = LazyArray<std::uint64_t>;
+  void note(std::uint64_t begin, std::uint64_t size, Touch touch);
+  void enter_page(std::uint64_t page);
+  void take_page(std::uint64_t page, unsigned touch, std::vector<TouchedRange>& ranges);
+
+  const machine::AddressSpace& memory_;
+  std::uint64_t base_, reserved_;
+  LazyArray<std::uint8_t> seen_; // by page: it is in `pages_`
+  Bits bytes_[touches];          // by Touch, a bit for each byte
+  machine::Watcher* next_ = nullptr;
+  std::mutex mutex_; // of what follows
+  std::vector<std::uint64_t> pages_;
+  std::vector<TouchedRange> elsewhere_; // registered memory, outside of the device's range
+};
+
+} // namespace warpfold::watch

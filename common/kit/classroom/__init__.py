@@ -1,0 +1,1 @@
+"""A class: what is handed out, collected, graded and handed back. Here is everything but the commands themselves."""

@@ -1,0 +1,136 @@
+"""course.toml: which labs count, for how much, until when. docs/instructor/grading.md says what may stand in it."""
+
+import hashlib
+import os
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..errors import USAGE, KitError
+from .. import states
+from .grader import Hidden
+
+DEFAULT = """# What counts in this class. docs/instructor/grading.md says all that may stand here.
+title = "Parallel reduction"
+labs = []  # all that can be graded; or ["02_tree", "05_grid_stride"]
+
+[points]  # for each rung of a lab; or a table: [points.02_tree] with many_pass = 3, default = 1
+default = 1
+
+[credit]  # which part of a rung's points a state brings
+pass = 1.0
+hazard = 0.5
+off-technique = 0.5
+
+# [due]
+# 02_tree = 2026-11-30T23:59:00+01:00
+
+# [extensions]  # days, for all labs; or a table: alice = { 02_tree = 2 }
+# alice = 2
+
+# [late]
+# per_day = 0.1   # part of the points that each day begun takes
+# most_days = 5   # after so many days nothing is left
+# grace_minutes = 10
+
+# [hidden]  # tried beside the public sizes; made up once (secret.txt) where it is not said
+# seed = 4711
+# sizes = ["12345", "777:64"]  # N, or N:B with B threads per block
+
+# [engine]
+# kind = "slurm"  # else "local": a pool on this machine
+# workers = 4     # at the same time, on each node
+# nodes = 2       # of Slurm
+# partition = "main"
+# walltime = "01:00:00"
+# shared = "/home/teacher/class-work"  # a folder that all nodes see
+"""
+KEYS = {"title", "labs", "points", "credit", "due", "extensions", "late", "hidden", "engine"}
+
+
+def toml(path: Path) -> dict:
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        import tomli as tomllib  # Python 3.10
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise KitError(f"{path}: {error}", code=USAGE) from error
+
+
+@dataclass
+class Course:
+    title: str = "Parallel reduction"
+    labs: list[str] = field(default_factory=list)
+    points: dict = field(default_factory=lambda: {"default": 1})
+    credit: dict[str, float] = field(default_factory=lambda: {"pass": 1.0, "hazard": 0.5, "off-technique": 0.5})
+    due: dict[str, datetime] = field(default_factory=dict)
+    extensions: dict = field(default_factory=dict)
+    late: dict = field(default_factory=dict)
+    hidden: dict = field(default_factory=dict)
+    engine: dict = field(default_factory=dict)
+
+    def points_of(self, lab: str, rung: str) -> float:
+        of_lab = self.points.get(lab, self.points.get("default", 1))
+        if isinstance(of_lab, dict):
+            return float(of_lab.get(rung, of_lab.get("default", self.points.get("default", 1))))
+        return float(of_lab)
+
+    def credit_for(self, state: str) -> float:
+        return float(self.credit.get(state, 0.0))
+
+    def days_late(self, student: str, lab: str, when: float | None) -> int:
+        """Days begun after the due date, with this student's extension."""
+        due = self.due.get(lab)
+        if due is None or not when:
+            return 0
+        extension = self.extensions.get(student, 0)
+        days = extension.get(lab, 0) if isinstance(extension, dict) else extension
+        limit = due + timedelta(days=float(days), minutes=float(self.late.get("grace_minutes", 0)))
+        over = when - limit.timestamp()
+        return 0 if over <= 0 else int(over // 86400) + 1
+
+    def late_factor(self, days: int) -> float:
+        if days == 0:
+            return 1.0
+        if days > int(self.late.get("most_days", 10_000)):
+            return 0.0
+        return max(0.0, 1.0 - float(self.late.get("per_day", 0.0)) * days)
+
+
+def load(into: Path) -> Course:
+    """The class's course.toml, which is written with what is usual where there is none."""
+    path = into / "course.toml"
+    if not path.exists():
+        into.mkdir(parents=True, exist_ok=True)
+        path.write_text(DEFAULT)
+    table = toml(path)
+    if unknown := set(table) - KEYS:
+        raise KitError(f"{path}: nobody knows what {', '.join(sorted(unknown))} is", f"What may stand there: {', '.join(sorted(KEYS))}.", USAGE)
+    for state in table.get("credit", {}):
+        if state not in {each.name for each in states.STATES}:
+            raise KitError(f"{path}: credit for {state}: there is no such state", "The states: " + ", ".join(each.name for each in states.STATES), USAGE)
+    for lab, due in table.get("due", {}).items():
+        if not isinstance(due, datetime):
+            raise KitError(f"{path}: due.{lab}: write a date with its time: 2026-11-30T23:59:00+01:00", code=USAGE)
+    return Course(**table)
+
+
+def hidden(into: Path, course: Course) -> Hidden:
+    """What course.toml says, or what was made up when this class was first graded."""
+    if course.hidden:
+        return Hidden(int(course.hidden.get("seed", 1)), tuple(map(str, course.hidden.get("sizes", []))))
+    path = into / "secret.txt"
+    if not path.exists():
+        into.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(secrets.token_hex(16) + "\n")
+        new.replace(path)
+    numbers = hashlib.sha256(path.read_bytes().strip()).digest()
+    take = lambda index, most: int.from_bytes(numbers[4 * index : 4 * index + 4], "big") % most  # noqa: E731
+    block = 32 << take(0, 6)
+    sizes = (str(2 + take(1, 250)), f"{1025 + take(2, 60_000)}", f"{100_000 + take(3, 300_000)}", f"{300 + take(4, 20_000)}:{block}")
+    return Hidden(1 + take(5, 1 << 31), sizes)

@@ -1,0 +1,61 @@
+"""The folder of a class: course.toml, roster.csv, overrides.csv, submissions/, results/, feedback/."""
+
+import fcntl
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import KitError
+from ..paths import ROOT
+from . import config, roster, version
+from .handin import Stub
+
+
+@dataclass
+class Class:
+    folder: Path
+    config: config.Course
+    roster: roster.Roster
+
+
+def argument(parser) -> None:
+    parser.add_argument("--class", dest="folder", type=Path, default=Path("class"), metavar="FOLDER", help="the class's folder (class)")
+
+
+def open(folder: Path, new_roster: Path | None = None) -> Class:  # noqa: A001
+    folder = folder.resolve()
+    if folder == ROOT or (folder / "meson.build").exists():
+        raise KitError(f"--class {folder}: a class's folder holds nothing of the course")
+    course = config.load(folder)
+    kept = folder / "roster.csv"
+    if new_roster is not None:
+        roster.read(new_roster)  # complains where it is none
+        if new_roster.resolve() != kept:
+            shutil.copyfile(new_roster, kept)
+    known = roster.read(kept) if kept.exists() else roster.Roster([])
+    return Class(folder, course, known)
+
+
+def stubs() -> list[Stub]:
+    """The labs that can be graded, as they are handed out."""
+    found = [Stub(path.parent.name, path.name, path.read_text()) for path in sorted((ROOT / "labs").glob("*/*.cu"))]
+    return [stub for stub in found if re.match(r"\d\d_", stub.name)]
+
+
+def labs_of(course: Class, asked: list[str]) -> list[version.Lab]:
+    return version.prepare(asked or course.config.labs or None)
+
+
+@contextmanager
+def locked(course: Class):
+    """One grader at a time in a class's folder. The lock goes with the process that holds it."""
+    with (course.folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise KitError(f"{course.folder} is being graded by another process", "Wait for it, or end it; nothing is lost.") from None
+        os.set_inheritable(file.fileno(), False)
+        yield

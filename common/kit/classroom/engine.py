@@ -1,0 +1,165 @@
+"""Spreading the work: Parsl, with a pool on this machine or with Slurm. It carries pieces to workers and nothing back but
+that they are done; the truth is in the result files."""
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+
+from ..console import say
+from ..errors import USAGE, KitError
+from ..paths import ROOT
+from ..setup import environment
+from .work import Piece, grade
+
+MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its class folder
+
+
+def run(pieces: list[Piece], into: Path, settings: dict) -> int:
+    """Grades all of these; returns how many could not be."""
+    if not pieces:
+        return 0
+    if settings.get("kind", "local") == "here":
+        return sum(not grade(piece) for piece in Progress(pieces))
+    return with_parsl(pieces, into, settings)
+
+
+def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
+    end_what_was_left(into)
+    programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
+    os.environ |= {MARK: str(into.resolve()), "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}", "PYTHONPATH": str(ROOT / "common")}
+    import parsl
+
+    scratch = into / "work" / "parsl"
+    shutil.rmtree(scratch, ignore_errors=True)
+    loaded = None
+    try:
+        loaded = parsl.load(configuration(settings, scratch, len(pieces)))
+        remote = parsl.python_app(grade)
+        return follow({remote(piece): piece for piece in pieces}, pieces)
+    finally:
+        if loaded:
+            parsl.dfk().cleanup()
+            parsl.clear()
+        end_what_was_left(into)
+
+
+def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
+    failed = 0
+    progress = Progress(pieces)
+    while waiting:
+        done, _ = wait(waiting, timeout=5, return_when=FIRST_COMPLETED)
+        for future in done:
+            piece = waiting.pop(future)
+            if future.exception() is not None:
+                say(f"{piece.lab.name} {piece.source.parent.parent.name}: the worker was lost: {future.exception()}")
+            well = future.exception() is None and future.result()
+            failed += not well
+            progress.add(piece)
+        progress.show()
+    progress.end()
+    return failed
+
+
+def configuration(settings: dict, scratch: Path, pieces: int):
+    from parsl.config import Config
+    from parsl.executors import HighThroughputExecutor
+    from parsl.providers import LocalProvider, SlurmProvider
+
+    kind = settings.get("kind", "local")
+    workers = int(settings.get("workers", 0)) or os.cpu_count() or 1
+    worker_init = f"export PATH={shlex.quote(os.environ['PATH'])} PYTHONPATH={shlex.quote(str(ROOT / 'common'))} {MARK}={shlex.quote(os.environ[MARK])}"
+    if kind == "local":
+        provider = LocalProvider(init_blocks=1, max_blocks=1, worker_init=worker_init)
+        address = "127.0.0.1"
+    elif kind == "slurm":
+        nodes = int(settings.get("nodes", 1))
+        provider = SlurmProvider(
+            settings.get("partition"), account=settings.get("account"), nodes_per_block=1, init_blocks=nodes, max_blocks=nodes, min_blocks=0,
+            cores_per_node=workers, walltime=str(settings.get("walltime", "01:00:00")), worker_init=worker_init, exclusive=False,
+            scheduler_options=str(settings.get("options", "")),
+        )  # fmt: skip
+        address = settings.get("address")
+    else:
+        raise KitError(f"[engine] kind = {kind}: the kinds are local and slurm", code=USAGE)
+    executor = HighThroughputExecutor(
+        label="graders", provider=provider, address=address, loopback_address="127.0.0.1", max_workers_per_node=min(workers, pieces) if kind == "local" else workers,
+        worker_logdir_root=str(scratch), heartbeat_period=5, heartbeat_threshold=30, encrypted=kind != "local",
+    )  # fmt: skip
+    return Config(executors=[executor], run_dir=str(scratch), retries=2, strategy="simple", usage_tracking=0, initialize_logging=False)
+
+
+def end_what_was_left(into: Path) -> None:
+    """A driver that was killed leaves its interchange and workers behind. They are known by their environment."""
+    mark = f"{MARK}={into.resolve()}".encode()
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        left = [pid for pid in processes() if mark in environment_of(pid)]
+        for pid in left:
+            try:
+                os.kill(pid, sent)
+            except (ProcessLookupError, PermissionError):
+                pass
+        until = time.monotonic() + 3
+        while any(mark in environment_of(pid) for pid in left) and time.monotonic() < until:
+            time.sleep(0.05)
+
+
+def processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+
+
+def environment_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def in_own_environment() -> None:
+    """Parsl lives in the kit's own environment: this command runs there."""
+    environment.install("class", "the engine that spreads the grading")
+    if Path(sys.prefix).resolve() == environment.VENV.resolve():
+        return
+    sys.stdout.flush()
+    os.execve(environment.python(), [environment.python(), str(ROOT / "kit"), *sys.argv[1:]], os.environ | {"PYTHONPATH": str(ROOT / "common")})
+
+
+class Progress:
+    """One line: what is done, how much of it passes, how long it will take. Iterating shows it along the way."""
+
+    def __init__(self, pieces: list[Piece]):
+        self.pieces, self.began = pieces, time.monotonic()
+        self.done = self.passed = self.rungs = 0
+
+    def __iter__(self):
+        for piece in self.pieces:
+            self.show()
+            yield piece
+            self.add(piece)
+        self.end()
+
+    def add(self, piece: Piece) -> None:
+        self.done += 1
+        states = [rung["state"] for rung in (piece.result or {"rungs": []})["rungs"]]
+        self.rungs += len(states)
+        self.passed += states.count("pass")
+
+    def line(self) -> str:
+        spent = time.monotonic() - self.began
+        to_go = f", {spent / self.done * (len(self.pieces) - self.done):.0f} s to go" if self.done else ""
+        return f"graded {self.done} of {len(self.pieces)}, {self.passed} of {self.rungs} rungs pass{to_go}"
+
+    def show(self) -> None:
+        if sys.stderr.isatty():
+            print(f"\rkit: {self.line()}\033[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        say(f"graded {self.done} in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")
+
+

@@ -1,0 +1,269 @@
+"""One submission to one lab: compiled and run in the sandbox, judged by a process that none of it runs in.
+
+1. The submission's regions, in the pristine file, are compiled in the sandbox: to PTX, and to a program whose CUDA
+   runtime does nothing but ask (common/recorder).
+2. That program runs in a sandbox. The trusted program, which is the solution's, runs in another; a socket is all that
+   there is between them. It makes the inputs, has the host functions ask for launches, carries them out with the PTX
+   on the emulator, and judges (common/lab/grading).
+3. Its answer comes through a pipe of its own. What any other process prints is shown at most."""
+
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from . import version
+from .regions import NotALab, Spliced, splice
+from .sandbox import MIB, Limits, Outcome, Room, Sandbox
+
+COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
+HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
+JUDGING = Limits(cpu=60, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
+LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is tried beside the public sizes."""
+
+    seed: int
+    sizes: tuple[str, ...]  # as --more takes them: N or N:B
+
+
+class NotGraded(Exception):
+    """Something failed that is not the student's doing; the message says what."""
+
+
+def key_of(lab: version.Lab, spliced: str, hidden: Hidden, unsafe: bool) -> str:
+    """Names a result by all that goes into it."""
+    settings = json.dumps([asdict(hidden), unsafe, [asdict(limits) for limits in (COMPILING, HOSTING, JUDGING)]], sort_keys=True)
+    return version.digest(lab.name.encode(), lab.fingerprint.encode(), spliced.encode(), settings.encode())
+
+
+def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
+    return splice(lab.pristine.read_text(), submitted)
+
+
+def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) -> dict:
+    """The result, ready to be written. Never throws for what a submission holds."""
+    result: dict = {"format": version.FORMAT, "lab": lab.name, "graded": True, "why": "", "unsafe": sandbox.unsafe, "rungs": [], "flags": [], "cpu_seconds": 0.0}
+    try:
+        spliced = spliced_with(lab, submitted)
+        result["flags"] = spliced.flags
+        if spliced.untouched >= set(lab.rungs):
+            result["rungs"] = [untouched(rung) for rung in lab.rungs]
+            return result
+        with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
+            job = Job(lab, spliced, hidden, sandbox, Path(folder))
+            result["rungs"] = [job.final(rung) for rung in job.rungs()]
+            result["cpu_seconds"] = round(job.cpu, 2)
+            result["flags"] = spliced.flags + job.flags
+    except NotALab as error:
+        result |= {"graded": False, "why": f"the file cannot be taken apart: {error}"}
+    except NotGraded as error:
+        result |= {"graded": False, "why": str(error), "rungs": []}
+    return result
+
+
+def untouched(rung: str) -> dict:
+    return {"name": rung, "state": "todo", "reason": "as it was handed out", "checks": [], "hazards": []}
+
+
+def wrong(rung: str, reason: str) -> dict:
+    return {"name": rung, "state": "wrong", "reason": reason, "checks": [], "hazards": []}
+
+
+class Job:
+    def __init__(self, lab: version.Lab, spliced: Spliced, hidden: Hidden, sandbox: Sandbox, folder: Path):
+        self.lab, self.spliced, self.hidden, self.sandbox, self.folder = lab, spliced, hidden, sandbox, folder
+        self.cpu = 0.0
+        self.flags: list[str] = []
+        folder.chmod(0o711)  # whoever runs in the sandbox may get through, not look around
+        self.source = folder / lab.file
+        self.source.write_text(spliced.text)
+        self.inside = f"/labs/{lab.name}/{lab.file}"
+
+    def final(self, rung: dict) -> dict:
+        """As it stands in the result: what nobody touched is to do, be it empty or broken as handed out."""
+        if rung["name"] in self.spliced.untouched and rung["state"] not in ("pass", "todo"):
+            return untouched(rung["name"])
+        return rung
+
+    def rungs(self) -> list[dict]:
+        problem = self.compile()
+        if problem:
+            return [wrong(rung, problem) for rung in self.lab.rungs]
+        results: dict[str, dict] = {}
+        alone = False  # after a run without an answer, one rung at a time
+        while remaining := [rung for rung in self.lab.rungs if rung not in results]:
+            asked = remaining[:1] if alone else remaining
+            answered, reason = self.judge(asked)
+            for rung in answered:
+                results[rung["name"]] = rung
+            if answered:
+                continue
+            if alone or len(asked) == 1:
+                results[asked[0]] = wrong(asked[0], reason)
+            alone = True
+        return [results[rung] for rung in self.lab.rungs]
+
+    # ---- compiling
+
+    def compile(self) -> str:
+        """"", or what the student is told of a file that does not compile."""
+        out = self.folder / "out"
+        out.mkdir()
+        toolkit = self.lab.nvcc.parent.parent
+        room = Room(
+            read={self.source: self.inside, self.lab.header: "/include/lab.hpp", self.lab.recorder: "/recorder", **outside_system(toolkit)},
+            write={out: "/out"},
+            environment={"PATH": f"{self.lab.nvcc.parent}:/usr/bin:/bin"},
+            folder="/out",
+        )
+        nvcc = [str(self.lab.nvcc), *self.lab.arguments, "-I/include", "-c", self.inside, "-o", "/out/student.o", "--keep", "--keep-dir", "/out"]
+        compiled = self.run(nvcc, room, COMPILING)
+        if compiled.code != 0 or compiled.ended:
+            return self.why_not_compiled(compiled)
+        linked = self.run(["c++", "-o", "/out/student", "/out/student.o", "/recorder/liblab_recorder.a"], room, COMPILING)
+        if linked.code != 0 or linked.ended:
+            return self.why_not_linked(linked)
+        self.keep(out / f"{Path(self.lab.file).stem}.ptx", self.folder / "kernels.ptx", LARGEST_PTX)
+        self.keep(out / "student", self.folder / "student", LARGEST_PROGRAM)
+        (self.folder / "student").chmod(0o755)
+        shutil.rmtree(out, ignore_errors=True)
+        return ""
+
+    def run(self, command: list[str], room: Room, limits: Limits) -> Outcome:
+        outcome = self.sandbox.run(command, room, limits)
+        self.cpu += outcome.cpu
+        if not outcome.started:
+            raise NotGraded(f"the sandbox could not be made: {outcome.said.strip()[:500]}")
+        return outcome
+
+    def why_not_compiled(self, outcome: Outcome) -> str:
+        if outcome.ended == "time":
+            raise NotGraded(f"the compiler was not done after {COMPILING.wall:.0f} s: is this machine busy with other things?")
+        if outcome.ended:
+            return f"does not compile: the compiler was ended, it took too much {resource_name(outcome.ended)}"
+        said = self.readable(outcome.said)
+        errors = [line for line in said.splitlines() if "error" in line.lower()]
+        if not errors:
+            raise NotGraded(f"the compiler ended with code {outcome.code} and named no error\n{said[-1000:]}")
+        return f"does not compile: {errors[0][:400]}"
+
+    def why_not_linked(self, outcome: Outcome) -> str:
+        missing = sorted({line.partition("undefined reference to `")[2].rstrip("'") for line in outcome.said.splitlines() if "undefined reference to `" in line})
+        runtime = [name for name in missing if name.startswith(("cuda", "__cuda", "cu"))]
+        if runtime:
+            raise NotGraded(f"the host code calls {', '.join(runtime)[:300]}, which the class's grader cannot carry out: look at it by hand")
+        if outcome.ended == "time" or not outcome.said:
+            raise NotGraded(f"the linker ended with code {outcome.code}")
+        return f"does not link: {self.readable(outcome.said).strip().splitlines()[-1][:400]}"
+
+    def readable(self, text: str) -> str:
+        """What a compiler said, with the paths that the student knows, and nothing that acts on a terminal."""
+        text = text.replace(str(self.source), self.inside).replace("/labs/", "labs/")
+        return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
+
+    @staticmethod
+    def keep(found: Path, kept: Path, largest: int) -> None:
+        """Takes a file out of a folder that the sandbox could write to: no link, no pipe, not too large."""
+        try:
+            handle = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise NotGraded(f"the compiler left no {found.name}: {error.strerror}") from error
+        with open(handle, "rb") as file:
+            about = os.fstat(handle)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
+                raise NotGraded(f"{found.name} is no file of up to {largest} bytes")
+            kept.write_bytes(file.read(largest + 1))
+
+    # ---- judging
+
+    def judge(self, rungs: list[str]) -> tuple[list[dict], str]:
+        """What the trusted program says of these rungs, or of the first of them; or nothing, and what to say of the first."""
+        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        answer_read, answer_write = os.pipe()
+        host_room = Room(read={self.folder / "student": "/student/program"})
+        trusted_room = Room(
+            read={
+                self.lab.program: "/course/program",
+                self.lab.emulator: "/emulator",
+                self.folder / "kernels.ptx": "/course/kernels.ptx",
+                self.source: self.inside,
+                **{folder: str(folder) for folder in self.lab.libraries},
+            },
+            environment={"LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]), "WARPFOLD_EMULATOR_DIR": "/emulator", "WARPFOLD_WORKERS": "1"},
+        )
+        command = ["/course/program", "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
+        command += ["--device-code=/course/kernels.ptx", f"--seed={self.hidden.seed}"]
+        command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs]
+        try:
+            host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)
+            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write,))
+        finally:
+            theirs.close()
+            ours.close()
+            os.close(answer_write)
+        with open(answer_read, "rb") as pipe:
+            text = pipe.read(LARGEST_ANSWER + 1)
+        judged = trusted.finish()
+        host.end("over")  # nothing of it outlives the verdict
+        hosted = host.finish()
+        self.cpu += judged.cpu + hosted.cpu
+        if not judged.started or not hosted.started:
+            raise NotGraded(f"the sandbox could not be made: {(judged.said if not judged.started else hosted.said).strip()[:500]}")
+        if judged.code in (0, 1, 77) and not judged.ended and text:
+            return self.read_answer(text, rungs), ""
+        return [], self.why_no_answer(judged, hosted)
+
+    def read_answer(self, text: bytes, asked: list[str]) -> list[dict]:
+        try:
+            rungs = printable(json.loads(text.decode().replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"])
+        except (ValueError, KeyError) as error:
+            raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
+        if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
+            raise NotGraded("the trusted program answers for other rungs than it was asked for")
+        return rungs
+
+    def why_no_answer(self, judged: Outcome, hosted: Outcome) -> str:
+        if judged.ended in ("cpu", "memory"):
+            return f"the kernels were ended: they took too much {resource_name(judged.ended)}"
+        if judged.ended == "output":
+            return "the kernels print without end"
+        if judged.ended == "time":
+            raise NotGraded(f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?")
+        if hosted.ended in ("cpu", "memory", "output"):
+            return f"the host code was ended: it took too much {resource_name(hosted.ended)}"
+        if judged.code == 1 and "host function does not end" in judged.said:
+            return "the program does not start: something before main() does not end"
+        if judged.code == 1 and "host function ended the program" in judged.said:
+            return "the program ends before it has run a host function"
+        if judged.code == 1 and "in the sandbox" in judged.said:
+            return "the program does not do what a lab's program does"
+        raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
+
+
+def printable(value):
+    """The same with every string fit to be shown: a kernel's name is the student's."""
+    if isinstance(value, dict):
+        return {key: printable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [printable(each) for each in value]
+    if isinstance(value, str):
+        return "".join(character if character.isprintable() or character == "\n" else "?" for character in value)
+    return value
+
+
+def resource_name(ended: str) -> str:
+    return {"cpu": "of the processor's time", "memory": "memory", "output": "room for what it prints", "time": "time"}[ended]
+
+
+def outside_system(folder: Path) -> dict[Path, str]:
+    """A toolkit that the system's folders do not hold, where it lies."""
+    return {} if str(folder).startswith("/usr/") else {folder: str(folder)}

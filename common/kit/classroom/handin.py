@@ -1,0 +1,101 @@
+"""From a handed-in file to the text of a lab: which lab it is, and a handout's `%%lab` cells put into the pristine file."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from .regions import NotALab, clean, take_apart
+
+CELL = re.compile(r"^(`{3,}|~{3,}|:{3,})\{code-cell\}[^\n]*\n(.*?)^\1[ \t]*$", re.M | re.S)
+MAGIC = re.compile(r"^%%lab[ \t]+(\w+)(?:[ \t]+(\d+))?[ \t]*$")
+OPTIONS = re.compile(r"\A(?::[^\n]*\n|---\n.*?\n---\n)+", re.S)
+
+
+@dataclass(frozen=True)
+class Stub:
+    """A lab as it was handed out."""
+
+    name: str  # 02_tree
+    file: str  # tree.cu
+    text: str
+
+    @property
+    def keys(self) -> set[tuple[str, int]]:
+        return set(take_apart(self.text).keys())
+
+
+def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
+    """The lab that a file is of, going by its regions, else by its name; None where it is of none."""
+    name = PurePosixPath(path).name
+    if name.lower().endswith((".md", ".ipynb")):
+        rungs = {rung for rung, _, _ in cells(name, data)}
+        matches = [(len(rungs & {rung for rung, _ in stub.keys}), stub) for stub in stubs]
+    elif name.lower().endswith(".cu"):
+        try:
+            keys = set(take_apart(clean(data)).keys())
+        except NotALab:
+            keys = set()
+        matches = [(len(keys & stub.keys), stub) for stub in stubs]
+        if not keys:  # markers that are damaged: by name, so that somebody hears of it
+            matches = [(1, stub) for stub in stubs if is_named(name, stub.file)]
+    else:
+        return None
+    best = max(matches, key=lambda match: match[0], default=(0, None))
+    return best[1] if best[0] else None
+
+
+def is_named(name: str, file: str) -> bool:
+    """tree.cu, and what browsers and Canvas make of a second one: "tree (1).cu", "tree-1.cu"."""
+    stem, _, ending = file.rpartition(".")
+    return re.search(rf"(^|[_ -]){re.escape(stem)}([ _-]?\(?\d+\)?)?\.{ending}$", name, re.I) is not None
+
+
+def as_source(path: str, data: bytes, stub: Stub) -> str:
+    """The lab's file as handed in, or as the cells of a handout make it. Throws NotALab."""
+    if path.lower().endswith((".md", ".ipynb")):
+        return filled(stub, cells(path, data))
+    return clean(data)
+
+
+def cells(path: str, data: bytes) -> list[tuple[str, int, str]]:
+    """The `%%lab` cells of a handout: rung, which of its regions (from 0), code."""
+    try:
+        bodies = notebook_cells(data) if path.lower().endswith(".ipynb") else [OPTIONS.sub("", found[2]) for found in CELL.finditer(clean(data))]
+    except (NotALab, ValueError, RecursionError):
+        return []
+    found = []
+    for body in bodies:
+        first, _, code = body.lstrip("\n").partition("\n")
+        if magic := MAGIC.match(first):
+            found.append((magic[1], int(magic[2] or 1) - 1, code))
+    return found
+
+
+def notebook_cells(data: bytes) -> list[str]:
+    notebook = json.loads(clean_notebook(data))
+    listed = notebook.get("cells", []) if isinstance(notebook, dict) else []
+    sources = [cell.get("source", "") for cell in listed if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    texts = ["".join(map(str, source)) if isinstance(source, list) else str(source) for source in sources]
+    return [text.replace("\r\n", "\n") for text in texts]
+
+
+def clean_notebook(data: bytes) -> str:
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def filled(stub: Stub, given: list[tuple[str, int, str]]) -> str:
+    """The stub with these cells in its regions; of several for one region the last that holds code, as when they are run."""
+    parts = take_apart(stub.text)
+    code = {(rung, part): body for rung, part, body in given if has_code(body)}
+    lines = list(parts.outside[0])
+    for index, (key, (_, region)) in enumerate(zip(parts.keys(), parts.regions)):
+        body = code.get(key)
+        if body is not None and re.search(r"^[ \t]*// (BEGIN|END) ", body, re.M):
+            raise NotALab(f"the cell of {key[0]} holds a BEGIN or END marker")
+        lines += (region if body is None else body.rstrip("\n").split("\n")) + parts.outside[index + 1]
+    return "\n".join(lines)
+
+
+def has_code(body: str) -> bool:
+    return bool(re.sub(r"//[^\n]*|/\*.*?\*/", "", body, flags=re.S).strip())

@@ -1,0 +1,51 @@
+"""Which result is whose: class/index.json, written by `kit grade`, read by whatever comes after."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import KitError
+from . import results
+
+
+@dataclass(frozen=True)
+class Found:
+    """As much of a piece of work as marks take."""
+
+    into: Path
+    lab: str
+    key: str
+
+    @property
+    def result(self) -> dict | None:
+        return results.read(results.place(self.into, self.lab, self.key))
+
+
+def hash_of(source: Path) -> str:
+    return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def update(into: Path, index: dict) -> None:
+    try:
+        before = json.loads((into / "index.json").read_text())
+    except (OSError, ValueError):
+        before = {"labs": {}, "keys": {}}
+    merged = {"format": results.FORMAT, "labs": before["labs"] | index["labs"], "keys": before["keys"] | index["keys"]}
+    merged["labs"] = dict(sorted(merged["labs"].items()))
+    results.write(into / "index.json", merged)
+
+
+def read(into: Path) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, str], Found]]:
+    """The labs with their rungs, and by student and lab what was graded."""
+    try:
+        index = json.loads((into / "index.json").read_text())
+    except (OSError, ValueError):
+        raise KitError(f"{into}: nothing has been graded there yet", "./kit grade comes first.") from None
+    pieces = {}
+    for name, (key, file, text) in index["keys"].items():
+        student, _, lab = name.rpartition("/")
+        source = into / "submissions" / student / lab / file
+        if source.is_file():  # what was handed in since is not graded yet
+            pieces[student, lab] = Found(into, lab, key if hash_of(source) == text else "not-graded-yet")
+    return {lab: tuple(rungs) for lab, rungs in index["labs"].items()}, pieces

@@ -1,0 +1,143 @@
+"""From results to marks: points by rung and state, what is taken off for being late, and what the instructor decides by hand."""
+
+import csv
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import USAGE, KitError
+from . import results
+from .config import Course
+from .roster import Student
+from .work import Piece
+
+COLUMNS = ["student", "lab", "rung", "points", "comment"]
+
+
+@dataclass
+class RungMark:
+    name: str
+    state: str
+    reason: str
+    points: float
+    most: float
+    by_hand: bool = False
+    detail: dict = field(default_factory=dict)  # the rung as the result has it
+
+
+@dataclass
+class Mark:
+    """Of one student for one lab."""
+
+    student: Student
+    lab: str
+    most: float
+    points: float | None  # None: not graded, and `why` says why; or nothing was handed in and nothing is due
+    state: str  # "graded", "not graded", "missing"
+    why: str = ""
+    rungs: list[RungMark] = field(default_factory=list)
+    days_late: int = 0
+    factor: float = 1.0
+    machine: float | None = None  # what it would be without overrides
+    comments: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    unsafe: bool = False
+
+    @property
+    def note(self) -> str:
+        """In a line, for a column of comments."""
+        parts = [self.why] if self.why else []
+        parts += [f"{rung.name}: {rung.state}" for rung in self.rungs if rung.state != "pass"]
+        parts += [f"{self.days_late} day(s) late, times {self.factor:g}"] if self.days_late else []
+        return "; ".join([*self.comments, *parts, *(["graded without a sandbox"] if self.unsafe else [])])
+
+
+@dataclass(frozen=True)
+class Override:
+    points: float | None
+    comment: str
+
+
+def overrides(into: Path) -> dict[tuple[str, str, str], Override]:
+    """By student, lab and rung ("": the whole lab). The file is the instructor's; it is only ever read, or made empty."""
+    path = into / "overrides.csv"
+    if not path.exists():
+        into.mkdir(parents=True, exist_ok=True)
+        path.write_text(",".join(COLUMNS) + "\n")
+        return {}
+    found = {}
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames is None or not set(COLUMNS[:2]) <= set(reader.fieldnames):
+            raise KitError(f"{path}: its first line names the columns", f"{','.join(COLUMNS)}", USAGE)
+        for number, row in enumerate(reader, 2):
+            text = (row.get("points") or "").strip()
+            try:
+                points = float(text) if text else None
+            except ValueError:
+                raise KitError(f"{path}, line {number}: {text} is no number of points", code=USAGE) from None
+            key = ((row.get("student") or "").strip(), (row.get("lab") or "").strip(), (row.get("rung") or "").strip())
+            found[key] = Override(points, (row.get("comment") or "").strip())
+    return found
+
+
+def all_marks(into: Path, course: Course, students: list[Student], labs: dict[str, tuple[str, ...]], pieces: dict[tuple[str, str], Piece]) -> list[Mark]:
+    """For each student and lab, in that order. `labs`: their rungs."""
+    by_hand = overrides(into)
+    known = {student.id for student in students}
+    for student, lab, rung in by_hand:
+        if student not in known or lab not in labs or (rung and rung not in labs[lab]):
+            raise KitError(f"overrides.csv: there is no {student} {lab} {rung}".rstrip(), code=USAGE)
+    return [mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand) for student in students for lab, rungs in labs.items()]
+
+
+def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[str, ...], piece: Piece | None, by_hand: dict) -> Mark:
+    most = sum(course.points_of(lab, rung) for rung in rungs)
+    if piece is None:
+        made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in")
+    elif (result := piece.result) is None:
+        failure = results.read(results.failure_place(into, lab, piece.key))
+        made = Mark(student, lab, most, None, "not graded", failure["why"] if failure else "not graded yet: ./kit grade", flags=(failure or {}).get("flags", []))
+    else:
+        made = graded(into, course, student, lab, most, result)
+    made.machine = made.points
+    return with_overrides(made, by_hand)
+
+
+def graded(into: Path, course: Course, student: Student, lab: str, most: float, result: dict) -> Mark:
+    made = Mark(student, lab, most, None, "graded", flags=result["flags"], unsafe=result["unsafe"])
+    for rung in result["rungs"]:
+        worth = course.points_of(lab, rung["name"])
+        made.rungs.append(RungMark(rung["name"], rung["state"], rung["reason"], worth * course.credit_for(rung["state"]), worth, detail=rung))
+    when = about(into, student.id, lab).get("time")
+    made.days_late = course.days_late(student.id, lab, when)
+    made.factor = course.late_factor(made.days_late)
+    made.points = rounded(made.factor * sum(rung.points for rung in made.rungs))
+    return made
+
+
+def with_overrides(made: Mark, by_hand: dict[tuple[str, str, str], Override]) -> Mark:
+    for rung in made.rungs:
+        if override := by_hand.get((made.student.id, made.lab, rung.name)):
+            if override.points is not None:
+                rung.points, rung.by_hand = override.points, True
+                made.points = rounded(made.factor * sum(each.points for each in made.rungs))
+            if override.comment:
+                made.comments.append(f"{rung.name}: {override.comment}")
+    if override := by_hand.get((made.student.id, made.lab, "")):
+        if override.points is not None:
+            made.points = override.points
+        if override.comment:
+            made.comments.append(override.comment)
+    return made
+
+
+def about(into: Path, student: str, lab: str) -> dict:
+    try:
+        return json.loads((into / "submissions" / student / lab / "about.json").read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def rounded(points: float) -> float:
+    return round(points + 1e-9, 2)

@@ -1,0 +1,196 @@
+"""What goes back: a page for each student, and one for the instructor. Each is one file that loads nothing, works offline, and
+runs no script; every text in it is escaped."""
+
+import re
+from collections import Counter
+from html import escape
+from pathlib import Path
+
+from .. import states
+from .config import Course
+from .grader import spliced_with
+from .marks import Mark, RungMark
+from .regions import COMMENTS_AND_STRINGS, NotALab, take_apart
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1c2024; background: #fff; margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
+h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid #d5d9dd } h3 { font-size: 1rem; margin: 1.4rem 0 .2rem }
+table { border-collapse: collapse; margin: .6rem 0 } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top } th { color: #5a646e; font-weight: 500 }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f6f8; padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4 }
+pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem }
+.pass { background: #d5f0dc } .hazard, .wrong { background: #fbd9d5 } .off-technique, .slow { background: #fdeecb } .todo, .skip { background: #e7eaed } .none { background: #fff; color: #98a1aa }
+.note { color: #5a646e } .scroll { overflow-x: auto } .cell { text-align: center; min-width: 1.6rem } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
+@media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c } .pass { background: #1d4a2b } .hazard, .wrong { background: #6a2620 }
+ .off-technique, .slow { background: #5b4716 } .todo, .skip { background: #31373d } .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
+"""
+
+
+def page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    )
+
+
+def points(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
+
+
+def badge(state: str) -> str:
+    return f'<span class="state {escape(state)}">{escape(state)}</span>'
+
+
+# ---- a student's page
+
+
+def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
+    """`sources`: by lab, the file as it was compiled."""
+    student = marks[0].student
+    parts = [f"<h1>{escape(course.title)}</h1><p>{escape(student.name)} ({escape(student.id)})</p>"]
+    rows = "".join(f'<tr><td><a href="#{escape(mark.lab)}">{escape(mark.lab)}</a></td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>' for mark in marks)
+    parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
+    parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.state != "missing"]
+    parts.append('<h2>The states</h2><table>' + "".join(f"<tr><td>{badge(each.name)}</td><td>{escape(each.meaning)}</td></tr>" for each in states.STATES) + "</table>")
+    return page(f"{course.title}: {student.name}", "\n".join(parts))
+
+
+def lab_section(mark: Mark, source: list[str]) -> str:
+    parts = [f'<h2 id="{escape(mark.lab)}">{escape(mark.lab)}: {points(mark.points)} of {points(mark.most)}</h2>']
+    if mark.days_late:
+        parts.append(f'<p class="note">{mark.days_late} day(s) late: the points times {mark.factor:g}.</p>')
+    if mark.unsafe:
+        parts.append('<p class="note">Graded without a sandbox.</p>')
+    parts += [f"<p>{escape(comment)}</p>" for comment in mark.comments]
+    if mark.state == "not graded":
+        parts.append(f"<p>Not graded: {escape(mark.why)}</p>")
+    elif mark.rungs:
+        rows = "".join(f'<tr><td>{escape(rung.name)}</td><td>{badge(rung.state)}</td><td class="n">{points(rung.points)}{" (by hand)" if rung.by_hand else ""}</td><td class="n">{points(rung.most)}</td></tr>' for rung in mark.rungs)
+        parts.append(f'<table><tr><th>rung</th><th>state</th><th class="n">points</th><th class="n">of</th></tr>{rows}</table>')
+        parts += [rung_section(rung, source) for rung in mark.rungs if rung.state not in ("pass", "todo")]
+    return "\n".join(parts)
+
+
+def rung_section(rung: RungMark, source: list[str]) -> str:
+    parts = [f"<h3>{escape(rung.name)} {badge(rung.state)}</h3>", f"<p>{escape(rung.reason)}</p>"]
+    if text := rung.detail.get("diagnosis", {}).get("text"):
+        parts.append(f"<p>{escape(text)}</p>")
+    told = set()
+    for hazard in rung.detail.get("hazards", []):
+        if (hazard["kind"], hazard["line"]) in told or len(told) == 4:
+            continue
+        told.add((hazard["kind"], hazard["line"]))
+        parts.append(hazard_section(hazard, source))
+    return "\n".join(parts)
+
+
+def hazard_section(hazard: dict, source: list[str]) -> str:
+    parts = [f"<p><b>{escape(hazard['kind'])}</b>: {escape(hazard['message'])}</p>"]
+    lines = [hazard[key] for key, file in (("line", "file"), ("other_line", "other_file")) if hazard.get(key) and Path(hazard.get(file, "")).suffix == ".cu"]
+    parts += [excerpt(source, line) for line in dict.fromkeys(lines)]
+    if hazard.get("why"):
+        parts.append(f"<p>Why: {escape(hazard['why'])}<br>Try: {escape(hazard.get('advice', ''))}</p>")
+    if hazard.get("read"):
+        parts.append(f'<p class="note">Read: {escape(hazard["read"])}</p>')
+    return "\n".join(parts)
+
+
+def excerpt(source: list[str], line: int, around: int = 3) -> str:
+    if not 1 <= line <= len(source):
+        return ""
+    shown = []
+    for number in range(max(1, line - around), min(len(source), line + around) + 1):
+        text = escape(f"{number:4}  {source[number - 1]}")
+        shown.append(f"<mark>{text}</mark>" if number == line else text)
+    return "<pre>" + "\n".join(shown) + "</pre>"
+
+
+# ---- the instructor's page
+
+
+def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str]) -> str:
+    parts = [f"<h1>{escape(course.title)}</h1>", f"<p class=note>{len({mark.student.id for mark in marks})} students</p>"]
+    for lab in dict.fromkeys(mark.lab for mark in marks):
+        of = [mark for mark in marks if mark.lab == lab]
+        parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]
+    parts += [alike(texts), listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]), listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"])]
+    by_hand = [(mark, f"{points(mark.machine)} by the machine, {points(mark.points)} by hand: {'; '.join(mark.comments)}") for mark in marks if mark.machine != mark.points or mark.comments]
+    parts.append(listing("Decided by hand", by_hand))
+    return page(f"{course.title}: the class", "\n".join(parts))
+
+
+def grid(marks: list[Mark]) -> str:
+    """Students by rungs."""
+    rungs = next(([rung.name for rung in mark.rungs] for mark in marks if mark.rungs), [])
+    head = "".join(f'<th class="names">{escape(name)}</th>' for name in rungs)
+    rows = []
+    for mark in marks:
+        of = {rung.name: rung for rung in mark.rungs}
+        cells = "".join(f'<td class="cell {escape(of[name].state)}" title="{escape(of[name].state + ": " + of[name].reason)}">{points(of[name].points)}</td>' if name in of else '<td class="cell none">·</td>' for name in rungs)
+        note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
+        link = f'<a href="feedback/{escape(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
+        rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')
+    return f'<div class="scroll"><table><tr><th>student</th>{head}<th class="n">points</th><th></th></tr>{"".join(rows)}</table></div>'
+
+
+def mistakes(marks: list[Mark]) -> str:
+    """What went wrong most often, so that the next lecture can take it up."""
+    counted: Counter[str] = Counter()
+    for mark in marks:
+        made = set()
+        for rung in mark.rungs:
+            made |= {f"{rung.name}: {kind}" for kind in kinds(rung)}
+        counted.update(made)
+    if not counted:
+        return ""
+    rows = "".join(f'<tr><td class="n">{count}</td><td>{escape(what)}</td></tr>' for what, count in counted.most_common(12))
+    return f'<h3>Mistakes most made</h3><table><tr><th class="n">students</th><th>rung and mistake</th></tr>{rows}</table>'
+
+
+def kinds(rung: RungMark) -> set[str]:
+    if rung.state in ("pass", "todo", "skip"):
+        return set()
+    found = {hazard["kind"] for hazard in rung.detail.get("hazards", [])}
+    if kind := rung.detail.get("diagnosis", {}).get("kind"):
+        found.add(kind)
+    if rung.reason.startswith("does not compile"):
+        found.add("does not compile")
+    if rung.state == "off-technique":
+        found.add("off technique: " + re.sub(r"[\d.,]+", "#", rung.reason)[:120])
+    return found or {rung.state}
+
+
+def listing(title: str, lines: list[tuple[Mark, str]]) -> str:
+    if not lines:
+        return ""
+    rows = "".join(f"<tr><td>{escape(mark.student.id)}</td><td>{escape(mark.lab)}</td><td>{escape(text)}</td></tr>" for mark, text in lines)
+    return f"<h2>{escape(title)}</h2><table>{rows}</table>"
+
+
+def alike(texts: dict[tuple[str, str], str]) -> str:
+    """Regions that are the same but for comments and spaces, where they are long enough not to be so by chance."""
+    shared: dict[tuple[str, str], set[str]] = {}
+    for (student, lab), text in texts.items():
+        try:
+            parts = take_apart(text)
+        except NotALab:
+            continue
+        rungs: dict[str, str] = {}
+        for rung, lines in parts.regions:
+            rungs[rung] = rungs.get(rung, "") + re.sub(r"\s+", "", COMMENTS_AND_STRINGS.sub("", "\n".join(lines)))
+        for rung, code in rungs.items():
+            if len(code) >= 160:
+                shared.setdefault((f"{lab} {rung}", code), set()).add(student)
+    groups = sorted((where, sorted(students)) for (where, _), students in shared.items() if len(students) > 1)
+    if not groups:
+        return ""
+    rows = "".join(f"<tr><td>{escape(where)}</td><td>{escape(', '.join(students))}</td></tr>" for where, students in groups)
+    return f'<h2>Looks alike</h2><p class="note">The same code but for comments and spaces. Short code is often the same by chance, and solutions of a lecture are.</p><table>{rows}</table>'
+
+
+def compiled_source(lab, text: str) -> str:
+    """The file whose lines a verdict speaks of."""
+    try:
+        return spliced_with(lab, text).text
+    except NotALab:
+        return text

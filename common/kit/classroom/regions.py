@@ -1,0 +1,135 @@
+"""The regions of a lab's file between `// BEGIN rung` and `// END rung`: taken out of a submission, put into the pristine
+file. Nothing else of a submission is ever compiled."""
+
+import difflib
+import re
+from dataclasses import dataclass, field
+
+MARKER = re.compile(r"^[ \t]*// (BEGIN|END) (\S+)[ \t]*$")
+LARGEST = 512 * 1024  # bytes of a submitted file
+
+
+class NotALab(ValueError):
+    """The text cannot be taken apart; the message says why."""
+
+
+@dataclass
+class Parts:
+    """A file, taken apart: outside[0], region[0], outside[1], region[1], ... outside[n]. Marker lines belong outside."""
+
+    outside: list[list[str]] = field(default_factory=lambda: [[]])
+    regions: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def keys(self) -> list[tuple[str, int]]:
+        """Each region's rung, and which of that rung's regions it is."""
+        seen: dict[str, int] = {}
+        keys = []
+        for rung, _ in self.regions:
+            keys.append((rung, seen.get(rung, 0)))
+            seen[rung] = seen.get(rung, 0) + 1
+        return keys
+
+
+def clean(data: bytes) -> str:
+    """The text of a submitted file, with the ends of lines as they should be."""
+    if len(data) > LARGEST:
+        raise NotALab(f"larger than {LARGEST // 1024} KiB")
+    if b"\0" in data:
+        raise NotALab("not a text file")
+    text = data.decode("utf-8-sig", errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def take_apart(text: str) -> Parts:
+    parts = Parts()
+    open_rung, first = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        marker = MARKER.match(line)
+        if marker and marker[1] == "BEGIN":
+            if open_rung:
+                raise NotALab(f'line {number}: "BEGIN {marker[2]}" inside the region of {open_rung}, which starts at line {first}')
+            open_rung, first = marker[2], number
+            parts.outside[-1].append(line)
+            parts.regions.append((open_rung, []))
+        elif marker:
+            if marker[2] != open_rung:
+                raise NotALab(f'line {number}: "END {marker[2]}" without the line "// BEGIN {marker[2]}" before it')
+            open_rung = ""
+            parts.outside.append([line])
+        elif open_rung:
+            parts.regions[-1][1].append(line)
+        else:
+            parts.outside[-1].append(line)
+    if open_rung:
+        raise NotALab(f"the region of {open_rung}, which starts at line {first}, has no end")
+    return parts
+
+
+@dataclass
+class Spliced:
+    text: str
+    flags: list[str]  # what an instructor may want to know of
+    untouched: set[str]  # rungs all of whose regions are as they were handed out
+
+
+def splice(pristine: str, submitted: str) -> Spliced:
+    """The pristine file with the submission's regions. Throws NotALab."""
+    ours, theirs = take_apart(pristine), take_apart(submitted)
+    given = dict(zip(theirs.keys(), (lines for _, lines in theirs.regions)))
+    flags = []
+    lines: list[str] = list(ours.outside[0])
+    touched: set[str] = set()
+    for index, (key, (rung, stub)) in enumerate(zip(ours.keys(), ours.regions)):
+        region = given.pop(key, None)
+        if region is None:
+            flags.append(f"the markers of {rung} (region {key[1] + 1}) are gone: the region counts as it was handed out")
+            region = stub
+        if normal(region) != normal(stub):
+            touched.add(rung)
+            flags += suspicions(rung, region)
+        lines += region + ours.outside[index + 1]
+    flags += [f"a region that the lab does not have: {rung} ({number + 1})" for rung, number in given]
+    flags += edits_elsewhere(ours, theirs)
+    return Spliced("\n".join(lines), flags, {rung for rung, _ in ours.regions} - touched)
+
+
+def normal(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def edits_elsewhere(ours: Parts, theirs: Parts) -> list[str]:
+    """Lines outside the regions that differ. They are shown, and not run."""
+    mine = normal([line for part in ours.outside for line in part])
+    other = normal([line for part in theirs.outside for line in part])
+    changed = [line for line in difflib.unified_diff(mine, other, n=0, lineterm="") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    most = 20
+    flags = [f"outside the regions, not run: {line[:200]}" for line in changed[:most]]
+    return flags + ([f"outside the regions, not run: and {len(changed) - most} more lines"] if len(changed) > most else [])
+
+
+COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+SUSPICIOUS = [
+    (r"^[ \t]*#[ \t]*(include|embed|define|undef|pragma[ \t]+push_macro)\b", "a preprocessor directive"),
+    (r"\basm\b|\b__asm", "inline assembly"),
+    (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that acts outside the region"),
+    (r"\b(system|popen|fork|execv\w*|ptrace|dlopen|dlsym|mmap|mprotect|syscall|_exit|getenv|setenv|socket)[ \t]*\(", "a call of the operating system"),
+    (r"/proc/|LD_PRELOAD|WARPFOLD_", "a name that a kernel has no use for"),
+    (r"\b(cub|thrust)::", "a library's reduction"),
+]
+
+
+def suspicions(rung: str, region: list[str]) -> list[str]:
+    """What is unusual in a region. It decides nothing: an instructor may look there first."""
+    text = "\n".join(region)
+    bare = COMMENTS_AND_STRINGS.sub(" ", text)
+    found = [f"{rung}: {what}" for pattern, what in SUSPICIOUS if re.search(pattern, text, re.M)]
+    depth = 0
+    for character in bare:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if depth < 0:
+            break
+    if depth != 0:
+        found.append(f"{rung}: the region's braces do not match, so it reaches outside")
+    if "/*" in bare or re.search(r"\\\n?$", text):
+        found.append(f"{rung}: a comment or a line that goes on outside the region")
+    return found

@@ -1,0 +1,138 @@
+"""The students' edition: the course without what would spoil it, the same bytes each time.
+
+It holds no solutions, answers, instructor's pages, mutants or tests of the kit's own code, and no history. A file RELEASE.json
+lists all that it holds with hashes. tests/classroom searches every file of it for the text of any solved region."""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+from ..errors import USAGE, KitError
+from ..paths import ROOT
+
+# What is left out, by the beginning of its path.
+LEFT_OUT = (
+    "solutions/", "docs/instructor/", "docs/results/mutants.md", ".ci/", ".github/", ".git", "tests/", "common/kit/classroom/", "common/recorder/",
+    *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board", "test_class")),
+)  # fmt: skip
+# Of the tests: those that hold nothing solved, and that a student's clone can run.
+KEPT = ("tests/meson.build", "tests/emulator/fatbin/", "tests/emulator/ptx/", "tests/emulator/machine/", "tests/kit/meson.build", "tests/kit/test_stubs.py", ".gitignore")
+# README.md, where it speaks of the solved files.
+REWORDED = [
+    ("climbs the ladder: every solved rung, right or wrong, and what it costs", "climbs the ladder: every rung that you have filled, and what it costs"),
+    ("# runs every test: the solutions, the stubs, and the kit's own", "# runs every test of the kit's that comes with this edition"),
+    ("(the solved ones; leave `--solutions` out for your own)", "(once it is filled)"),
+    ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
+    ("--rung sequential --solutions --html", "--rung sequential --html"),
+    ("The solved files lie under the same names in `solutions/`, the course notes,", "The course notes,"),
+    ("a page a lab, in `docs/handouts/`. They are\nnotebooks too:", "a page a lab, are in `docs/handouts/`. They are notebooks too:"),
+    ("(`--pdf` to print;\n`--edition instructor` has the answers)", "(`--pdf` to print)"),
+]
+MANIFEST = "RELEASE.json"
+
+
+def files(root: Path = ROOT) -> list[str]:
+    """What git tracks, or all but build folders where this is no clone."""
+    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True)
+    if listing.returncode == 0 and listing.stdout:
+        names = listing.stdout.decode().split("\0")
+        return sorted(name for name in names if name and os.path.lexists(root / name))
+    skipped = {".git", ".kit", "__pycache__"}
+    found = [path.relative_to(root) for path in root.rglob("*") if (path.is_file() or path.is_symlink()) and not skipped & set(path.relative_to(root).parts)]
+    return sorted(str(path) for path in found if not path.parts[0].startswith("build"))
+
+
+def is_released(name: str, labs: list[str] | None) -> bool:
+    if name.startswith(LEFT_OUT) and not name.startswith(KEPT):
+        return False
+    if labs is None:
+        return True
+    of_lab = re.match(r"(?:labs|docs/handouts)/(\d\d_\w+)", name)
+    return of_lab is None or of_lab[1] in labs or of_lab[1] == "00_start"
+
+
+def version(root: Path = ROOT) -> str:
+    described = re.search(r"version: '([^']+)'", (root / "meson.build").read_text())
+    return described[1] if described else "unknown"
+
+
+def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
+    """Path -> bytes and mode (a link's is 0o120000, and its bytes are where it leads)."""
+    found: dict[str, tuple[bytes, int]] = {}
+    for name in files():
+        if not is_released(name, labs):
+            continue
+        path = ROOT / name
+        if path.is_symlink():
+            found[name] = (os.readlink(path).encode(), 0o120000)
+        else:
+            found[name] = (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+    found["README.md"] = (reworded(found["README.md"][0].decode()).encode(), 0o644)
+    listed = {name: hashlib.sha256(data).hexdigest() for name, (data, _) in sorted(found.items())}
+    names = sorted({name.split("/")[1] for name in found if re.match(r"labs/\d\d_", name)})
+    manifest = {"name": "warpfold", "edition": "student", "version": version(), "labs": names, "files": listed}
+    found[MANIFEST] = ((json.dumps(manifest, indent=1) + "\n").encode(), 0o644)
+    return dict(sorted(found.items()))
+
+
+def reworded(text: str) -> str:
+    for old, new in REWORDED:
+        if old not in text:
+            raise KitError(f"README.md no longer says {old!r}", "common/kit/classroom/release.py rewords it for students: put that right.")
+        text = text.replace(old, new)
+    return text
+
+
+def chosen_labs(asked: list[str]) -> list[str] | None:
+    if not asked:
+        return None
+    known = sorted(path.name for path in (ROOT / "labs").iterdir() if path.is_dir())
+    found = []
+    for name in asked:
+        matches = [lab for lab in known if lab == name] or [lab for lab in known if name in lab]
+        if len(matches) != 1:
+            raise KitError(f"--labs {name}: {'several labs' if matches else 'no such lab'}", "The labs: " + ", ".join(known), USAGE)
+        found.append(matches[0])
+    return sorted(set(found))
+
+
+def write_folder(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
+    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / MANIFEST).exists())):
+        raise KitError(f"{target}: there is something else there", "Name a new folder.", USAGE)
+    if target.resolve() == ROOT or ROOT.is_relative_to(target.resolve()):
+        raise KitError(f"{target}: the course itself lies there", "Name a new folder.", USAGE)
+    shutil.rmtree(target, ignore_errors=True)
+    for name, (data, mode) in held.items():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if mode == 0o120000:
+            path.symlink_to(data.decode())
+        else:
+            path.write_bytes(data)
+            path.chmod(mode)
+
+
+def write_archive(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
+    """The same input gives the same bytes: no times, no owners, names in order."""
+    top = target.name.removesuffix(".tar.gz")
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, (data, mode) in held.items():
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            if mode == 0o120000:
+                entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, data.decode(), 0o777
+                archive.addfile(entry)
+            else:
+                entry.size, entry.mode = len(data), mode
+                archive.addfile(entry, io.BytesIO(data))
+    new = target.with_name(target.name + ".new")
+    with open(new, "wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=9, mtime=0) as squeezed:
+        squeezed.write(packed.getvalue())
+    new.replace(target)

@@ -1,0 +1,42 @@
+"""Result files: the only truth about what was graded. One for each submission and lab, named by the hash of all that went
+into it, and put into place in one step."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from .version import FORMAT
+
+
+def place(into: Path, lab: str, key: str) -> Path:
+    return into / "results" / lab / f"{key}.json"
+
+
+def failure_place(into: Path, lab: str, key: str) -> Path:
+    """Why something is not graded. A later run tries it again."""
+    return into / "results" / lab / f"{key}.failed.json"
+
+
+def write(path: Path, result: dict) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as file:
+            json.dump(result, file, indent=1, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o640)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> dict | None:
+    """None where there is no whole result."""
+    try:
+        result = json.loads(path.read_text())
+        return result if result["format"] == FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,93 @@
+"""Who is in the class, and how the places that students hand in at call them."""
+
+import csv
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import USAGE, KitError
+
+ID_COLUMNS = ("id", "student", "username", "sis user id", "sis login id", "student id", "sid", "login", "netid")
+NAME_COLUMNS = ("name", "full name", "student name")
+FIRST_COLUMNS, LAST_COLUMNS = ("first name", "firstname"), ("surname", "last name", "lastname")
+
+
+@dataclass
+class Student:
+    id: str
+    name: str = ""
+    fields: dict[str, str] = field(default_factory=dict)  # all columns of the roster
+    rostered: bool = True
+
+
+def squashed(text: str) -> str:
+    """As names are compared: letters and digits alone, small, without accents."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in plain if character.isalnum())
+
+
+def safe_id(text: str) -> str:
+    """An id that is fit for a folder's name."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9._@-]+", "_", plain).strip("._")[:80] or "unnamed"
+
+
+class Roster:
+    def __init__(self, students: list[Student]):
+        self.students = {student.id: student for student in students}
+        self.known: dict[str, str | None] = {}  # any way to say who -> id; None where several are called so
+        for student in students:
+            for alias in aliases(student):
+                self.known[alias] = student.id if self.known.get(alias, student.id) == student.id else None
+
+    def find(self, *names: str) -> Student | None:
+        """The student whom one of these names means, the first that is unmistakable."""
+        for name in names:
+            if found := self.known.get(squashed(name)):
+                return self.students[found]
+        return None
+
+    def find_or_add(self, *names: str) -> Student:
+        """A stranger to the roster gets a place of their own, and is listed as such."""
+        found = self.find(*names)
+        if found is None:
+            new = Student(safe_id(names[0]), names[-1], rostered=not self.students)
+            found = self.students.setdefault(new.id, new)
+            self.known.setdefault(squashed(names[0]), found.id)
+        return found
+
+
+def aliases(student: Student) -> set[str]:
+    words = student.name.split()
+    found = {squashed(student.id), squashed(student.name)}
+    if len(words) > 1:  # Canvas: the last name in front
+        found |= {squashed(words[-1] + "".join(words[:-1])), squashed("".join(words[1:]) + words[0])}
+    found |= {squashed(value) for column, value in student.fields.items() if not column.startswith(("section", "group", "department", "institution"))}
+    return {alias for alias in found if alias}
+
+
+def read(path: Path) -> Roster:
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise KitError(f"--roster {path}: {error}", code=USAGE) from error
+    rows = list(csv.DictReader(text.splitlines()))
+    if not rows:
+        raise KitError(f"--roster {path}: no rows below the heading", code=USAGE)
+    students = []
+    for number, row in enumerate(rows, 2):
+        fields = {(column or "").strip().casefold(): (value or "").strip() for column, value in row.items() if isinstance(value, str)}
+        name = first_of(fields, NAME_COLUMNS) or f"{first_of(fields, FIRST_COLUMNS)} {first_of(fields, LAST_COLUMNS)}".strip()
+        identity = first_of(fields, ID_COLUMNS) or first_of(fields, ("email", "email address")) or name
+        if not identity:
+            raise KitError(f"--roster {path}, line {number}: neither an id nor a name", f"Columns for ids: {', '.join(ID_COLUMNS)}.", USAGE)
+        students.append(Student(safe_id(identity), name or identity, fields))
+    twice = [student.id for student in students if sum(other.id == student.id for other in students) > 1]
+    if twice:
+        raise KitError(f"--roster {path}: {', '.join(sorted(set(twice)))} stands there more than once", code=USAGE)
+    return Roster(students)
+
+
+def first_of(fields: dict[str, str], columns: tuple[str, ...]) -> str:
+    return next((fields[column] for column in columns if fields.get(column)), "")

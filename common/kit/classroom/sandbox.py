@@ -1,0 +1,282 @@
+"""A room without doors for programs that nobody has read: bubblewrap, limits, and an eye on time and memory.
+
+Inside there is a read-only system, no network, no home, namespaces of its own for processes, users, IPC and names, no
+capabilities, an environment of a few variables, and a /tmp of limited size. As root no user namespace is made: the
+program runs under a user id of its own that owns nothing, because a limit on processes does not hold for root.
+docs/instructor/threat_model.md says what this promises and what not."""
+
+import itertools
+import os
+import re
+import resource
+import selectors
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import SETUP, KitError
+
+FIRST_USER = 61_000_000  # ids that no distribution hands out
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+MIB = 1 << 20
+ROOMS = itertools.count()  # of this process
+
+
+@dataclass(frozen=True)
+class Limits:
+    cpu: int = 60  # seconds, of each process
+    wall: float = 120
+    memory: int = 2048 * MIB  # resident, of all together; looked at twenty times a second
+    address_space: int | None = None  # of each process
+    processes: int = 64
+    file: int = 64 * MIB  # the largest file
+    tmp: int = 64 * MIB  # all of /tmp
+    output: int = 256 * 1024  # of stdout and stderr together; what comes after is cut off, and the program ended
+
+
+@dataclass
+class Outcome:
+    code: int  # exit code; negative: the signal
+    stdout: bytes
+    stderr: bytes
+    ended: str  # "" by itself; else "time", "cpu", "memory", "output": what it had too much of
+    started: bool  # whether the room was there and the program in it
+    cpu: float = 0.0
+    wall: float = 0.0
+
+    @property
+    def said(self) -> str:
+        return (self.stderr + self.stdout).decode(errors="replace")
+
+
+@dataclass
+class Room:
+    """What a program finds inside."""
+
+    read: dict[Path, str] = field(default_factory=dict)  # of this machine -> where it is inside, read-only
+    write: dict[Path, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    folder: str = "/"
+
+
+def why_not() -> str:
+    """"" where a sandbox works here; else what is wrong."""
+    if not shutil.which("bwrap"):
+        return "bubblewrap is not installed"
+    outcome = Sandbox().run(["/bin/true"], Room(), Limits(wall=20))
+    if outcome.code == 0 and outcome.started:
+        return ""
+    return f"bubblewrap cannot make a sandbox here: {outcome.said.strip()[:300] or 'no reason given'}"
+
+
+def require(unsafe: bool) -> "Sandbox":
+    reason = why_not()
+    if not reason:
+        return Sandbox()
+    if unsafe:
+        return Sandbox(unsafe=True)
+    raise KitError(
+        f"no sandbox, so nothing of a student's is run: {reason}",
+        "Install bubblewrap, and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or on Ubuntu 24.04 an AppArmor profile for\n"
+        "bwrap; in Docker: --security-opt seccomp=unconfined). docs/instructor/threat_model.md says more. --unsafe grades all the same, and\n"
+        "every mark says so.",
+        SETUP,
+    )
+
+
+class Sandbox:
+    """Makes rooms. Safe to use from several threads."""
+
+    def __init__(self, unsafe: bool = False):
+        self.unsafe = unsafe
+        self.as_root = os.geteuid() == 0
+        self.rooms = ROOMS
+
+    def run(self, command: list[str], room: Room, limits: Limits, **options) -> Outcome:
+        return self.start(command, room, limits, **options).finish()
+
+    def start(self, command: list[str], room: Room, limits: Limits, stdin=subprocess.DEVNULL, pass_fds: tuple[int, ...] = ()) -> "Running":
+        if self.unsafe:
+            return self.start_unsafe(command, room, limits, stdin, pass_fds)
+        status_read, status_write = os.pipe()
+        try:
+            # An id for each room, so that one's processes do not count against another's limit.
+            user = FIRST_USER + os.getpid() % 100_000 * 64 + next(self.rooms) % 64
+            for path in room.write:
+                if self.as_root:
+                    os.chown(path, user, user)
+            words = [*self.walls(room, limits), "--json-status-fd", str(status_write), "--", *self.inside(limits, user), *command]
+            return Running(words, limits, stdin, (*pass_fds, status_write), status_read)
+        finally:
+            os.close(status_write)
+
+    def walls(self, room: Room, limits: Limits) -> list[str]:
+        words = ["bwrap", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
+        if self.as_root:  # to become another user; dropped with all else when that is done
+            words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
+        else:
+            words += ["--unshare-user"]
+        words += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "class"]
+        for folder in SYSTEM:
+            if os.path.islink(folder):
+                words += ["--symlink", os.readlink(folder), folder]
+            elif os.path.isdir(folder):
+                words += ["--ro-bind", folder, folder]
+        for parent in parents([*FILES, *room.read.values(), *room.write.values()]):
+            words += ["--perms", "0755", "--dir", parent]  # else they are root's alone
+        for name in FILES:
+            words += ["--ro-bind-try", name, name]
+        words += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp"]
+        words += ["--size", str(MIB), "--tmpfs", "/dev/shm"]
+        for path, inside in room.read.items():
+            words += ["--ro-bind", str(path), inside]
+        for path, inside in room.write.items():
+            words += ["--bind", str(path), inside]
+        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp", "TMPDIR": "/tmp"} | room.environment
+        for name, value in environment.items():
+            words += ["--setenv", name, value]
+        return words + ["--chdir", room.folder]
+
+    def inside(self, limits: Limits, user: int) -> list[str]:
+        """What runs in the room before the program does: it becomes nobody, and is given its limits."""
+        words = []
+        if self.as_root:
+            words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
+        # Where a kernel counts processes by user across all namespaces (before 5.14), what runs already counts, too.
+        others = 0 if self.as_root else tasks_of(os.getuid())
+        words += ["prlimit", f"--cpu={limits.cpu}:{limits.cpu + 2}", f"--nproc={limits.processes + others}", f"--fsize={limits.file}", "--core=0", "--nofile=256"]
+        if limits.address_space:
+            words += [f"--as={limits.address_space}"]
+        return words
+
+    def start_unsafe(self, command, room: Room, limits: Limits, stdin, pass_fds) -> "Running":
+        """Without walls: only the limits. Paths inside are those outside."""
+        names = sorted({inside: str(path) for path, inside in (room.read | room.write).items()}.items(), key=lambda item: -len(item[0]))
+
+        def outside(word: str) -> str:
+            for inside, path in names:
+                word = re.sub(rf"(^|[=:]|-I|-L){re.escape(inside)}(?=/|:|$)", lambda found, path=path: found[1] + path, word)
+            return word
+
+        environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | {name: outside(value) for name, value in room.environment.items()}
+        limited = ["prlimit", f"--cpu={limits.cpu}:{limits.cpu + 2}", f"--fsize={limits.file}", "--core=0"]
+        return Running([*limited, *(outside(word) for word in command)], limits, stdin, pass_fds, None, environment, outside(room.folder))
+
+
+def parents(places: list[str]) -> list[str]:
+    """The folders above these places, from the top, without those that are the system's or made otherwise."""
+    above = {str(parent) for place in places for parent in Path(place).parents if str(parent) != "/"}
+    return sorted(folder for folder in above if not folder.startswith((*SYSTEM, "/proc", "/dev", "/tmp")))
+
+
+def tasks_of(user: int) -> int:
+    count = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == user:
+                    count += len(os.listdir(f"/proc/{name}/task"))
+            except OSError:
+                pass
+    return count
+
+
+class Running:
+    """A program in its room, watched by a thread of its own."""
+
+    def __init__(self, command: list[str], limits: Limits, stdin, pass_fds, status: int | None, environment=None, folder=None):
+        self.limits = limits
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=pass_fds,
+            env={"PATH": os.environ.get("PATH", os.defpath)} if environment is None else environment, cwd=folder, start_new_session=True,
+        )  # fmt: skip
+        self.status = status
+        self.ended = ""
+        self.output = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
+        self.cpu = 0.0
+        self.code = 0
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+        self.watcher.start()
+
+    def end(self, why: str) -> None:
+        """Ends the program and all that it started: they are in a namespace that goes with its first process."""
+        self.ended = self.ended or why
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def watch(self) -> None:
+        selector = selectors.DefaultSelector()
+        selector.register(self.process.stdout, selectors.EVENT_READ, "stdout")
+        selector.register(self.process.stderr, selectors.EVENT_READ, "stderr")
+        if self.status is not None:
+            selector.register(self.status, selectors.EVENT_READ, "status")
+        looked = 0.0
+        while selector.get_map():
+            for key, _ in selector.select(0.05):
+                data = os.read(key.fd, 65536)
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif len(self.output[key.data]) < self.limits.output:
+                    self.output[key.data] += data
+                elif key.data != "status":
+                    self.end("output")
+            now = time.monotonic()
+            if now - self.began > self.limits.wall:
+                self.end("time")
+            if now - looked > 0.05:
+                looked = now
+                memory, cpu = use_of(self.process.pid)
+                self.cpu = max(self.cpu, cpu)
+                if memory > self.limits.memory:
+                    self.end("memory")
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.cpu = max(self.cpu, usage.ru_utime + usage.ru_stime)
+        self.code = os.waitstatus_to_exitcode(status)
+        self.process.returncode = self.code
+        self.process.stdout.close()
+        self.process.stderr.close()
+        if self.status is not None:
+            os.close(self.status)
+
+    def finish(self) -> Outcome:
+        self.watcher.join()
+        code = self.code
+        if code > 128 and self.status is not None:  # as bubblewrap passes a signal on
+            code = 128 - code
+        much = code == -signal.SIGXCPU or (code == -signal.SIGKILL and self.cpu > 0.9 * self.limits.cpu)
+        ended = self.ended or ("cpu" if much else "")
+        output = {name: bytes(data[: self.limits.output]) for name, data in self.output.items()}
+        started = self.status is None or b'"child-pid"' in output["status"]
+        return Outcome(code, output["stdout"], output["stderr"], ended, started, self.cpu, time.monotonic() - self.began)
+
+
+PAGE = resource.getpagesize()
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def use_of(pid: int) -> tuple[int, float]:
+    """Bytes that a process and its descendants hold (what is backed by files left out), and the seconds of a processor that
+    they and those that have ended took."""
+    memory, ticks, waiting = 0, 0, [pid]
+    while waiting:
+        each = waiting.pop()
+        try:
+            with open(f"/proc/{each}/statm") as file:
+                fields = file.read().split()
+            memory += (int(fields[1]) - int(fields[2])) * PAGE
+            with open(f"/proc/{each}/stat") as file:
+                ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:15]))
+            for task in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{task}/children") as file:
+                    waiting += map(int, file.read().split())
+        except (OSError, ValueError, IndexError):
+            pass
+    return memory, ticks / TICKS

@@ -1,0 +1,97 @@
+"""The version of the course that a class is graded with: pristine files, programs, compiler; each with its hash."""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..building import folder, labs
+from ..errors import USAGE, KitError
+from ..paths import ROOT
+from ..process import output
+from ..setup import toolchain
+
+FORMAT = 1  # of results; a new one grades everything anew
+
+
+def digest(*parts: bytes) -> str:
+    """One hash of several texts, such that no two lists of texts have the same."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest()
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab, as it is graded. Only paths and texts: it is sent to worker processes."""
+
+    name: str
+    pristine: Path  # the stub as it was handed out
+    solution: Path
+    program: Path  # the trusted one
+    emulator: Path  # the folder of its library
+    recorder: Path  # the folder of its library
+    header: Path
+    nvcc: Path
+    arguments: tuple[str, ...]  # for nvcc
+    libraries: tuple[Path, ...]  # folders that the program's libraries lie in, beyond the system's
+    compilers: str  # what they say of themselves
+    rungs: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        return self.pristine.name
+
+    @cached_property
+    def fingerprint(self) -> str:
+        files = [self.program, *sorted(self.emulator.glob("libcudart.so.*[0-9]")), *sorted(self.recorder.glob("*/*.o")), self.header]
+        texts = [file.read_bytes() for file in files if file.is_file()]
+        return digest(str(FORMAT).encode(), self.compilers.encode(), json.dumps(self.arguments).encode(), *texts)
+
+
+def prepare(names: list[str] | None = None) -> list[Lab]:
+    """Builds what grading these labs takes (all that can be graded where none is named)."""
+    build = folder.prepare()
+    build.compile([build.emulator()])  # Ninja configures anew first, where that is needed
+    stubs, solved = labs.find(build, solved=False), labs.find(build, solved=True)
+    arguments = json.loads((build.path / "labs" / "nvcc_args.json").read_text())
+    gradable = [lab for lab in stubs if lab.name in arguments]
+    chosen = [labs.named(stubs, name) for name in names] if names else gradable
+    for lab in chosen:
+        if lab not in gradable:
+            raise KitError(f"{lab.name} cannot be graded: its kernels are no CUDA, and run as native code on this machine", code=USAGE)
+    programs = {lab.name: lab for lab in solved}
+    recorder = build.target("static library", "lab_recorder")
+    emulator = build.emulator()
+    build.compile([*(programs[lab.name].program for lab in chosen), emulator, recorder])
+    nvcc = toolchain.nvcc().nvcc.resolve()
+    said = output([nvcc, "--version"]).stdout + output(["c++", "--version"]).stdout
+    found = []
+    for lab in chosen:
+        program = programs[lab.name]
+        rungs = [rung["name"] for rung in labs.ask(program, "--list")["rungs"]]
+        found.append(Lab(
+            lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, ROOT / "common" / "lab" / "lab.hpp", nvcc,
+            tuple(for_grading(arguments[lab.name])), libraries_of(program.program), said, tuple(rungs),
+        ))  # fmt: skip
+    return found
+
+
+def for_grading(arguments: list[str]) -> list[str]:
+    """One PTX only, that of the highest capability, as the emulator would choose."""
+    targets = [found for argument in arguments if (found := re.fullmatch(r"-gencode=arch=compute_(\d+),code=compute_\d+", argument))]
+    highest = max(targets, key=lambda found: int(found[1]))[0]
+    others = [argument for argument in arguments if not argument.startswith("-gencode")]
+    others = ["none" if index and others[index - 1] == "-cudart" else argument for index, argument in enumerate(others)]
+    return [*others, highest, *shlex.split(os.environ.get("NVCC_PREPEND_FLAGS", ""))]
+
+
+def libraries_of(program: Path) -> tuple[Path, ...]:
+    named = re.findall(r"=> (/\S+)", output(["ldd", program]).stdout)
+    folders = {Path(name).parent for name in named if "libcudart" not in name}
+    return tuple(sorted(each for each in folders if not str(each).startswith(("/lib", "/usr"))))

@@ -1,0 +1,62 @@
+"""What there is to grade, and doing one piece of it: in this process, or in a worker's anywhere."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import grader, results, version
+from .regions import NotALab
+from .sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One text of one lab. Students who handed in the same share it."""
+
+    lab: version.Lab
+    source: Path
+    key: str
+    hidden: grader.Hidden
+    into: Path
+    unsafe: bool
+
+    @property
+    def result(self) -> dict | None:
+        return results.read(results.place(self.into, self.lab.name, self.key))
+
+
+def pieces(into: Path, students: list[str], labs: list[version.Lab], hidden: grader.Hidden, unsafe: bool) -> dict[tuple[str, str], Piece]:
+    """By student and lab."""
+    found = {}
+    for student in students:
+        for lab in labs:
+            source = into / "submissions" / student / lab.name / lab.file
+            if source.is_file():
+                text = source.read_text()
+                found[student, lab.name] = Piece(lab, source, key_of(lab, text, hidden, unsafe), hidden, into, unsafe)
+    return found
+
+
+def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool) -> str:
+    """Of the file as it is compiled, and of what is said of the rest of it."""
+    try:
+        spliced = grader.spliced_with(lab, text)
+        text = spliced.text + "\0" + "\n".join(spliced.flags)
+    except NotALab as error:
+        text = f"{text}\0{error}"
+    return grader.key_of(lab, text, hidden, unsafe)
+
+
+def grade(piece: Piece) -> bool:
+    """Grades one piece and writes its result, or why there is none; says which. What failed is tried twice."""
+    result: dict = {}
+    for _ in range(2):
+        try:
+            result = grader.grade(piece.lab, piece.source.read_text(), piece.hidden, Sandbox(piece.unsafe))
+        except OSError as error:
+            result = {"format": version.FORMAT, "lab": piece.lab.name, "graded": False, "why": f"this machine: {error}", "rungs": [], "flags": [], "unsafe": piece.unsafe}
+        if result["graded"]:
+            results.write(results.place(piece.into, piece.lab.name, piece.key), result)
+            results.failure_place(piece.into, piece.lab.name, piece.key).unlink(missing_ok=True)
+            return True
+    results.write(results.failure_place(piece.into, piece.lab.name, piece.key), result)
+    return False

@@ -1,0 +1,44 @@
+"""`kit collect`: what came in from a class, refused or sorted by student and lab."""
+
+from pathlib import Path
+
+from ..classroom import collect, course_folder, sandbox
+from ..console import say
+from ..errors import USAGE, KitError
+from ..process import relative
+from ..classroom.results import write
+
+PURPOSE = "sort what a class handed in: a folder or zip file of Canvas, Moodle, Gradescope, or folders and clones, one for each student"
+ORDER = 210
+
+
+def arguments(parser) -> None:
+    parser.add_argument("source", type=Path, metavar="SOURCE", help="a folder with one for each student, or what Canvas, Moodle or Gradescope let you download")
+    parser.add_argument("--roster", type=Path, metavar="CSV", help="who is in the class (kept; needed once)")
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
+    course_folder.argument(parser)
+
+
+def run(options) -> int:
+    if not options.source.exists():
+        raise KitError(f"{options.source}: there is no such file or folder", code=USAGE)
+    course = course_folder.open(options.folder, options.roster)
+    stubs = [stub for stub in course_folder.stubs() if not options.lab or any(name in stub.name for name in options.lab)]
+    room = sandbox.Sandbox() if not sandbox.why_not() else None
+    report = collect.collect(options.source, stubs, course.roster, course.folder, room)
+    write(course.folder / "collected.json", report.as_json())
+    taken = sum(len(labs) for labs in report.taken.values())
+    say(f"{taken} files of {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
+    show("refused", [f"{each.path}: {each.why}" if each.path else each.why for each in report.refused])
+    show("handed in more than once", report.duplicates)
+    show("not in the roster", report.strangers)
+    show("late, as the place they come from says", report.late)
+    for lab, students in report.missing.items():
+        show(f"nothing from these for {lab}", students)
+    return 0
+
+
+def show(title: str, lines: list[str]) -> None:
+    if lines:
+        print(f"{title} ({len(lines)}):")
+        print("\n".join(f"  {collect.shown(line)}" for line in lines))

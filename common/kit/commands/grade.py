@@ -1,0 +1,61 @@
+"""`kit grade`: what was collected, in the sandbox, on all processors or on Slurm."""
+
+from ..classroom import config, course_folder, engine, index, marks, sandbox, work
+from ..classroom.collect import students_in
+from ..console import paint, say
+from ..process import relative
+from ..table import Table
+
+PURPOSE = "grade what was collected: in a sandbox, with sizes that nobody was told, several at a time"
+ORDER = 220
+
+
+def arguments(parser) -> None:
+    course_folder.argument(parser)
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
+    parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this student; may be repeated")
+    parser.add_argument("--unsafe", action="store_true", help="grade without a sandbox where none works; every mark says so")
+    parser.add_argument("--here", action="store_true", help="one after the other in this process, without Parsl")
+
+
+def run(options) -> int:
+    course = course_folder.open(options.folder)
+    room = sandbox.require(options.unsafe)
+    if not options.here:
+        engine.in_own_environment()
+    labs = course_folder.labs_of(course, options.lab)
+    students = students_in(course.folder, course.roster)
+    chosen = [student.id for student in students if not options.student or student.id in options.student]
+    with course_folder.locked(course):
+        pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe)
+        to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
+        say(f"{len(pieces)} submissions of {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before")
+        settings = {"kind": "here"} if options.here else course.config.engine
+        engine.run(list(to_do.values()), course.folder, settings)
+        write_index(course, labs, pieces)
+    rungs = {lab.name: lab.rungs for lab in labs}
+    made = [mark for mark in marks.all_marks(course.folder, course.config, students, rungs, pieces) if mark.student.id in chosen]
+    summary(made)
+    say(f"next: ./kit grades --to csv, ./kit feedback (class folder: {relative(course.folder)})")
+    return 1 if any(mark.state == "not graded" for mark in made) else 0
+
+
+def write_index(course, labs, pieces) -> None:
+    """Which result is whose, so that other commands need not build the course."""
+    found = {"labs": {lab.name: list(lab.rungs) for lab in labs}}
+    found["keys"] = {f"{student}/{lab}": [piece.key, piece.lab.file, index.hash_of(piece.source)] for (student, lab), piece in pieces.items()}
+    index.update(course.folder, found)
+
+
+def summary(made: list[marks.Mark]) -> None:
+    table = Table(["lab", "graded", "missing", "not graded", "full marks", "mean"])
+    for lab in dict.fromkeys(mark.lab for mark in made):
+        of = [mark for mark in made if mark.lab == lab]
+        points = [mark.points for mark in of if mark.state == "graded" and mark.points is not None]
+        full = sum(mark.points == mark.most for mark in of if mark.state == "graded")
+        mean = f"{sum(points) / len(points):.2f} of {of[0].most:g}" if points else "-"
+        table.add([lab, str(len(points)), str(sum(mark.state == "missing" for mark in of)), str(sum(mark.state == "not graded" for mark in of)), str(full), mean])
+    print(table.text())
+    for mark in made:
+        if mark.state == "not graded":
+            print(paint(f"not graded: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))

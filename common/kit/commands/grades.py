@@ -1,0 +1,52 @@
+"""`kit grades`: marks in the form that a university's system takes."""
+
+from pathlib import Path
+
+from ..classroom import course_folder, formats, index, marks
+from ..classroom.collect import students_in
+from ..console import say
+from ..errors import USAGE, KitError
+from ..process import relative
+
+PURPOSE = "write the marks as CSV, JSON, JUnit or nbgrader, or into the export of Canvas or Moodle"
+ORDER = 230
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--to", required=True, choices=["csv", "canvas", "moodle", "nbgrader", "junit", "json"], help="the form")
+    course_folder.argument(parser)
+    parser.add_argument("--export", type=Path, metavar="CSV", help="Canvas, Moodle: the file that you exported there; it is filled in")
+    parser.add_argument("--column", action="append", default=[], metavar="LAB=NAME", help="Canvas, Moodle: the column of a lab, where its name does not say it")
+    parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
+
+
+def run(options) -> int:
+    course = course_folder.open(options.folder)
+    labs, pieces = index.read(course.folder)
+    labs = {lab: rungs for lab, rungs in labs.items() if not options.lab or any(name in lab for name in options.lab)}
+    made = marks.all_marks(course.folder, course.config, students_in(course.folder, course.roster), labs, pieces)
+    text, problems = written(options, course, made)
+    if options.out:
+        options.out.write_text(text, newline="")
+        say(f"wrote {relative(options.out)}")
+    else:
+        print(text, end="")
+    for problem in problems:
+        say(problem)
+    return 0
+
+
+def written(options, course, made) -> tuple[str, list[str]]:
+    if options.to in ("canvas", "moodle"):
+        if options.export is None:
+            raise KitError(f"--to {options.to} fills in your own export", f"Export the grades there, then: --export FILE.csv --out {options.to}.csv", USAGE)
+        columns = dict(each.split("=", 1) for each in options.column if "=" in each)
+        return formats.filled_in(options.export, made, course.roster, columns, options.to)
+    if options.to == "csv":
+        return formats.as_csv(made), []
+    if options.to == "json":
+        return formats.as_json(made, course.config), []
+    if options.to == "nbgrader":
+        return formats.as_nbgrader(made, course.config), []
+    return formats.as_junit(made), []

@@ -1,0 +1,43 @@
+"""`kit lint`: the tree's habits, checked by tools of pinned versions, so that everyone's agree."""
+
+from ..console import paint, say
+from ..lint import clang, text
+from ..lint.check import Check, named, tree
+from ..setup import environment
+from ..setup.lock import exclusive
+
+PURPOSE = "check the habits of the tree: layout, clang-tidy, ruff, shell, links, and what editors see"
+ORDER = 25
+CHECKS: dict[str, Check] = {
+    check.name: check
+    for check in [
+        clang.LAYOUT, text.PYTHON_LAYOUT, text.PYTHON_HABITS, text.SHELL_HABITS, text.LINKS, text.WORKFLOW, clang.EDITORS, clang.TIDY,
+    ]
+}  # fmt: skip
+
+
+def arguments(parser) -> None:
+    parser.add_argument("--only", action="append", choices=list(CHECKS), metavar="CHECK", help=f"one of {', '.join(CHECKS)}; may be repeated")
+    parser.add_argument("--fix", action="store_true", help="put right what the tools can put right: layout, and some of ruff's")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="look at these files or folders; without any, at the whole tree")
+
+
+def run(options) -> int:
+    with exclusive():
+        environment.install("lint", "they check the habits of the tree")
+    everything = named(options.files) if options.files else tree()
+    found = 0
+    for name in options.only or CHECKS:
+        check = CHECKS[name]
+        files = check.chosen(everything)
+        if not files:
+            continue
+        say(f"{name}: {check.purpose} ({len(files)} {'file' if len(files) == 1 else 'files'})")
+        problems = check.run(files, options.fix and check.mends)
+        found += len(problems)
+        for problem in problems:
+            print(problem)
+        if problems and check.mends and not options.fix:
+            say(f"{name}: ./kit lint --fix --only {name} puts right what can be put right")
+    print(paint("clean" if not found else f"{found} {'thing' if found == 1 else 'things'} to put right", "red" if found else "green"))
+    return 1 if found else 0

@@ -1,0 +1,27 @@
+"""`kit release`: the students' edition, as a folder or an archive."""
+
+from pathlib import Path
+
+from ..classroom import release
+from ..console import say
+from ..process import relative
+
+PURPOSE = "write the students' edition: the course without solutions, answers and history"
+ORDER = 200
+
+
+def arguments(parser) -> None:
+    parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder, or a file that ends in .tar.gz")
+    parser.add_argument("--labs", action="append", default=[], metavar="LAB,...", help="only these labs; may be repeated")
+
+
+def run(options) -> int:
+    labs = release.chosen_labs([name for each in options.labs for name in each.split(",") if name])
+    held = release.contents(labs)
+    if options.target.name.endswith(".tar.gz"):
+        release.write_archive(options.target, held)
+    else:
+        release.write_folder(options.target, held)
+    names = [name for name in held if name.startswith("labs/") and name.count("/") == 2]
+    say(f"wrote {relative(options.target)}: {len(held)} files, {len({name.split('/')[1] for name in names})} labs")
+    return 0

@@ -1,0 +1,1 @@
+"""Following a student through the course: which rung comes next, what a check says, and the keys beside it."""

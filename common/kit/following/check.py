@@ -1,0 +1,124 @@
+"""One check of a lab: its program runs, what it prints is shown as it comes, and a save or a key ends it early."""
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+import time
+from dataclasses import dataclass, field
+
+from .. import child, states
+from ..building.labs import Lab
+from ..console import paint, wants_colour, width
+from ..table import ESCAPE
+from .keys import Keys
+
+PATIENCE = 2.0  # seconds without a line until it is said that the check still goes on
+POLL_SECONDS = 0.2
+NO_GPU = ("No usable GPU", "OpenCL device:")  # said once, not at each save
+VERDICT = re.compile(rf"({'|'.join(state.name for state in states.STATES)}) +(\w+)(?::|$)")
+
+
+@dataclass
+class Outcome:
+    code: int = 0
+    states: dict[str, str] = field(default_factory=dict)  # by rung, as far as the check came
+    seconds: float = 0
+    ended_by: str = ""  # "save", or the key "q"; "" where it came to its end
+
+
+class Checker:
+    """Runs checks of one session, which says some things once only."""
+
+    def __init__(self, keys: Keys):
+        self.keys = keys
+        self.said: set[str] = set()
+
+    def run(self, lab: Lab, rungs: list[str], changed) -> Outcome:
+        """`changed()`: whether the file has been saved since the check began."""
+        words = [word for rung in rungs for word in ("--rung", rung)]
+        started = time.monotonic()
+        outcome = Outcome()
+        program = child.Child([str(lab.program), *words], environment())
+        waiting = Waiting(f"checking {', '.join(rungs) or lab.name}")
+        try:
+            while True:
+                key = self.keys.pressed(POLL_SECONDS, program.output)
+                self.show(program.lines(), outcome, waiting)
+                if program.at_end:
+                    break
+                if key == "q":
+                    outcome.ended_by = "q"
+                elif changed():
+                    outcome.ended_by = "save"
+                if outcome.ended_by:
+                    break
+                waiting.tick()
+            waiting.clear()
+            outcome.code = 0 if outcome.ended_by else program.process.wait()
+        finally:
+            waiting.clear()
+            program.stop()
+        if outcome.ended_by == "save":
+            print(paint("saved: this check ends here, and starts again", "grey"), flush=True)
+        if how := child.how_it_ended(outcome.code):
+            print(paint(how, "red"), flush=True)
+        outcome.seconds = time.monotonic() - started
+        return outcome
+
+    def show(self, lines: list[str], outcome: Outcome, waiting: "Waiting") -> None:
+        if lines:
+            waiting.clear()
+            waiting.heard()
+        for line in lines:
+            plain = ESCAPE.sub("", line)
+            if plain.startswith(NO_GPU):
+                if plain in self.said:
+                    continue
+                self.said.add(plain)
+                line = textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
+            if found := VERDICT.match(plain):
+                outcome.states[found[2]] = found[1]
+            print(line, flush=True)
+
+
+class Waiting:
+    """Says that a check still goes on: in a terminal one line, rewritten; elsewhere a line now and then."""
+
+    def __init__(self, doing: str):
+        self.doing = doing
+        self.started = self.last = time.monotonic()
+        self.next = PATIENCE
+        self.shown = False
+        self.terminal = sys.stdout.isatty()
+
+    def heard(self) -> None:
+        self.last, self.next = time.monotonic(), PATIENCE
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        if now - self.last < self.next:
+            return
+        text = f"still {self.doing}, {now - self.started:.0f} s"
+        if self.terminal:
+            print(f"\r{paint(text + '; q ends it', 'grey')}\033[K", end="", flush=True)
+            self.shown = True
+        else:
+            print(text, flush=True)
+            self.next *= 2
+
+    def clear(self) -> None:
+        if self.shown:
+            print("\r\033[K", end="", flush=True)
+            self.shown = False
+
+
+def environment() -> dict[str, str]:
+    """The program writes into a pipe, and still as for the terminal behind it."""
+    more = {}
+    if sys.stdout.isatty():
+        more["COLUMNS"] = str(shutil.get_terminal_size().columns)
+    if wants_colour(sys.stdout):
+        more["CLICOLOR_FORCE"] = "1"
+    return os.environ | more

@@ -1,0 +1,52 @@
+"""What a check is, and which files there are to look at."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import USAGE, KitError
+from ..paths import OWN, ROOT
+from ..process import output
+
+NOT_OURS = re.compile(r"(^|/)(\.git|\.kit|build[^/]*|__pycache__|packagefiles|\.ipynb_checkpoints)/")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One habit. `files` matches the paths that it looks at; `run` gives a line for each thing that is wrong, and puts
+    right what it can where it is told to."""
+
+    name: str
+    purpose: str
+    files: re.Pattern
+    run: Callable[[list[Path], bool], list[str]]
+    mends: bool = False
+
+    def chosen(self, everything: list[Path]) -> list[Path]:
+        return [path for path in everything if self.files.search(str(path.relative_to(ROOT)))]
+
+
+def tree() -> list[Path]:
+    """All files that somebody wrote: what git knows, and what it would be asked to know."""
+    listing = output(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+    if listing.returncode == 0:
+        names = [name for name in listing.stdout.split("\0") if name]
+    else:  # a copy without git
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not path.is_relative_to(OWN)]
+    paths = [ROOT / name for name in sorted(set(names)) if not NOT_OURS.search(name)]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def named(names: list[str]) -> list[Path]:
+    """Only these files; a folder stands for what lies in it."""
+    wanted = [Path(name).resolve() for name in names]
+    for path, name in zip(wanted, names, strict=True):
+        if not path.exists() or not path.is_relative_to(ROOT):
+            raise KitError(f"{name}: there is no such file in this clone", code=USAGE)
+    return [path for path in tree() if any(path == one or one in path.parents for one in wanted)]
+
+
+def lines(text: str) -> list[str]:
+    """What a tool said, with the files' names from the root of the clone."""
+    return [line.replace(f"{ROOT}/", "") for line in text.splitlines() if line.strip()]

@@ -1,0 +1,88 @@
+"""C++ and CUDA: how they are laid out, what clang-tidy finds in them, and what an editor shows of them."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ..building import compile_commands, folder
+from ..paths import OWN, ROOT, VENV
+from ..process import output
+from ..setup import environment, toolchain
+from .cache import Clean, Includes, include_folders, key
+from .check import Check, lines
+
+# A file that is laid out as a table (.def) is aligned by hand.
+SOURCES = re.compile(r"\.(cpp|hpp|cu|cuh|inl|h)$")
+COMPILED = re.compile(r"^(common|tests|solutions)/.*\.(cpp|cu)$")
+# What a student or a contributor opens first: every lab, stub and solved, and some of each folder of the emulator.
+OPENED = re.compile(
+    r"^(labs|solutions)/.*\.(cu|cpp)$|^common/lab/lab\.hpp$|^common/emulator/(fatbin/container|ptx/parser|machine/warp"
+    r"|machine/instructions/(integer|warp_wide)|watch/(counters|checker)|runtime/launch)\.[ch]pp$"
+)
+WORKERS = os.cpu_count() or 1
+
+
+def tool(name: str) -> str:
+    return str(VENV / "bin" / name)
+
+
+def layout(files: list[Path], fix: bool) -> list[str]:
+    how = ["-i"] if fix else ["--dry-run", "--Werror"]
+    result = output([tool("clang-format"), *how, *files], cwd=ROOT)
+    return [line for line in lines(result.stdout) if "[-Wclang-format-violations]" in line]
+
+
+def commands() -> dict[Path, list[str]]:
+    """How each file is compiled: all files, so the build with the kit's own tests is described first."""
+    folder.configured(toolchain.prepare(tests=True), tests=True)
+    return {Path(entry["file"]): entry["arguments"] for entry in json.loads(compile_commands.FILE.read_text())}
+
+
+def each_once(check: str, files: list[Path], configuration: list[Path], look: Callable[[Path], list[str]]) -> list[str]:
+    """Looks at the files that have changed, or whose headers have, since they were found clean; several at a time."""
+    known, includes, clean = commands(), Includes(), Clean(check)
+    fixed = [*environment.requirements("lint"), *(path.read_text() for path in configuration)]
+    nearest = next(iter(known.values()))  # a header's folders: those of any file beside it, or of any at all
+    beside = {path.parent: arguments for path, arguments in known.items()}
+    keys = {}
+    for path in files:
+        arguments = known.get(path) or beside.get(path.parent) or nearest
+        keys[path] = key([*fixed, *arguments], includes.of(path, include_folders(arguments)))
+    changed = [path for path in files if not clean.has(path, keys[path])]
+    problems = []
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for path, found in zip(changed, pool.map(look, changed), strict=True):
+            problems += found
+            if not found:
+                clean.add(path, keys[path])
+    clean.save()
+    return problems
+
+
+def tidy(files: list[Path], fix: bool) -> list[str]:
+    compiled = commands()
+
+    def look(path: Path) -> list[str]:
+        result = output([tool("clang-tidy"), "-p", OWN, "--quiet", "--warnings-as-errors=*", path], cwd=ROOT)
+        said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
+        return list(dict.fromkeys(said)) or ([f"{path.relative_to(ROOT)}: clang-tidy failed"] if result.returncode else [])
+
+    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [ROOT / ".clang-tidy"], look)))
+
+
+def editors(files: list[Path], fix: bool) -> list[str]:
+    def look(path: Path) -> list[str]:
+        result = output([tool("clangd"), f"--check={path}", "--check-locations=false"], cwd=ROOT)
+        name = path.relative_to(ROOT)
+        said = [f"{name}: {line}" for line in re.findall(r"^E\[[\d:.]+\] (\[.*)", result.stdout, re.MULTILINE)]
+        return said or ([] if "All checks completed, 0 errors" in result.stdout else [f"{name}: clangd failed"])
+
+    return each_once("editors", files, [ROOT / ".clangd", compile_commands.CUDA_FOR_CLANG], look)
+
+
+LAYOUT = Check("format", "C++ and CUDA are laid out as .clang-format says", SOURCES, layout, mends=True)
+TIDY = Check("tidy", "clang-tidy finds nothing in what is compiled", COMPILED, tidy)
+EDITORS = Check("editors", "clangd reads labs and emulator as the compilers do", OPENED, editors)

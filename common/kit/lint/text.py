@@ -1,0 +1,92 @@
+"""Python, shell, Markdown, and the description of the continuous integration."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..paths import ROOT
+from ..process import output
+from .check import Check, lines
+from .clang import tool
+
+PYTHON = re.compile(r"(\.py|^kit)$")
+SHELL = re.compile(r"(\.sh|^\.ci/run)$")
+PAGES = re.compile(r"\.md$")
+WORKFLOWS = re.compile(r"^\.github/workflows/.*\.ya?ml$")
+
+FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2`*\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|<(?:img|a)\b[^>]*\b(?:src|href)=\"([^\"]+)\"")
+HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
+LABEL = re.compile(r"^\(([\w-]+)\)=$|\bid=\"([^\"]+)\"", re.MULTILINE)
+
+
+def python_layout(files: list[Path], fix: bool) -> list[str]:
+    result = output([tool("ruff"), "format", "--quiet", *([] if fix else ["--diff"]), *files], cwd=ROOT)
+    names = re.findall(r"^--- (.+)$", result.stdout, re.MULTILINE)
+    return [f"{name}: not laid out as ruff lays it out" for name in names] or (lines(result.stdout) if result.returncode else [])
+
+
+def python_habits(files: list[Path], fix: bool) -> list[str]:
+    how = ["--fix"] if fix else []
+    result = output([tool("ruff"), "check", "--quiet", "--output-format=concise", *how, *files], cwd=ROOT)
+    return lines(result.stdout) if result.returncode else []
+
+
+def shell(files: list[Path], fix: bool) -> list[str]:
+    result = output([tool("shellcheck"), "--format=gcc", *files], cwd=ROOT)
+    return lines(result.stdout) if result.returncode else []
+
+
+def workflows(files: list[Path], fix: bool) -> list[str]:
+    """Against the schema that the linter carries with it, so without a network."""
+    result = output([tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files], cwd=ROOT)
+    return lines(result.stdout) if result.returncode else []
+
+
+def prose(text: str) -> str:
+    """A page without its code, line for line, so that a place in it stays the same place."""
+    blank = lambda found: re.sub(r"[^\n]", " ", found[0])  # noqa: E731 (used twice, right here)
+    return CODE.sub(blank, FENCE.sub(blank, text))
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name after #: headings as GitHub, Sphinx and JupyterLab spell them, all in lower case."""
+    text = FENCE.sub("", page.read_text())
+    found = {name.lower() for pair in LABEL.findall(text) for name in pair if name}
+    for heading in HEADING.findall(text):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-"))
+        found.add(plain.strip().replace(" ", "-"))  # JupyterLab keeps the punctuation
+    return found
+
+
+def links(files: list[Path], fix: bool) -> list[str]:
+    problems = []
+    for page in files:
+        text = prose(page.read_text())
+        for match in LINK.finditer(text):
+            target = match[1] or match[2]
+            if problem := wrong(page, target):
+                problems.append(f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {target}: {problem}")
+    return problems
+
+
+def wrong(page: Path, target: str) -> str:
+    """Links that leave the clone are not followed: no network, and no test that fails because of somebody else."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return ""
+    place = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    if not place.exists():
+        return "there is no such file"
+    if parts.fragment and place.suffix == ".md" and unquote(parts.fragment).lower() not in anchors(place):
+        return "the page has no such heading"
+    return ""
+
+
+PYTHON_LAYOUT = Check("python-format", "Python is laid out as ruff lays it out", PYTHON, python_layout, mends=True)
+PYTHON_HABITS = Check("python", "ruff finds nothing in the Python", PYTHON, python_habits, mends=True)
+SHELL_HABITS = Check("shell", "shellcheck finds nothing in the shell scripts", SHELL, shell)
+LINKS = Check("links", "links of the Markdown pages lead to files and headings that exist", PAGES, links)
+WORKFLOW = Check("workflows", "the workflows hold to GitHub's schema", WORKFLOWS, workflows)

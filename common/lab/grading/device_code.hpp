@@ -1,0 +1,28 @@
+// Device code of another program, as PTX text, and its kernels by name. On the emulator.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lab::grading {
+
+class DeviceCode {
+public:
+  struct Kernel {
+    const void* handle = nullptr;          // for cudaLaunchKernel
+    std::vector<std::uint32_t> parameters; // their sizes, bytes
+  };
+
+  explicit DeviceCode(std::string ptx) : ptx_(std::move(ptx)) {}
+  // By its mangled name; null where there is none, or where the PTX cannot be read.
+  const Kernel* find(const std::string& name);
+
+private:
+  std::string ptx_;
+  void* module_ = nullptr;
+  std::map<std::string, Kernel> kernels_; // without a handle: there is none of that name
+};
+
+} // namespace lab::grading

@@ -1,0 +1,189 @@
+"""The cell magic %%cuda: the cell is a whole CUDA program. It is compiled, run on the GPU or on the emulator, and checked."""
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections import Counter
+from html import escape
+from pathlib import Path
+from types import SimpleNamespace
+
+from . import home  # noqa: F401  puts the kit on the path
+from .annotated import Annotated
+from .progress import Progress
+from .verdict import MOST_OF_A_KIND, STYLE, BuildFailed, CheckFailed, LabError, explanation
+
+NAME = "cell.cu"
+
+
+class Usage(argparse.ArgumentParser):
+    def error(self, message: str):
+        raise LabError(f"{message}. {self.format_usage().strip()}")
+
+
+def parser() -> Usage:
+    usage = Usage(prog="%%cuda", add_help=False)
+    usage.add_argument("--no-check", action="store_true", help="do not look for races, bad accesses and the like")
+    usage.add_argument("--profile", action="store_true", help="show the source with counts beside each line")
+    usage.add_argument("--device", choices=["auto", "gpu", "emulator"], default="auto")
+    usage.add_argument("--time-limit", type=float, default=120, metavar="SECONDS")
+    usage.add_argument("--nvcc", default="", metavar="FLAGS", help="more for nvcc: --nvcc='-arch=sm_90 -O1'")
+    usage.add_argument("args", nargs="*", help="the program's own arguments, after --")
+    return usage
+
+
+def run_cell(line: str, cell: str) -> None:
+    options = parser().parse_args(shlex.split(line))
+    with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
+        run = Run(Path(folder), options)
+        with Progress() as progress, lab_errors():
+            progress.show("compiling")
+            # A cell's first line is the magic's own, and an editor counts it.
+            run.compile(f"// %%cuda {line}".rstrip() + f"\n{cell}")
+            on_gpu = options.device != "emulator" and run.has_gpu()
+            if options.device == "gpu" and not on_gpu:
+                raise LabError("There is no GPU here. Without --device=gpu the cell runs on the emulator.")
+            if on_gpu:
+                progress.show("running on the GPU")
+                run.on_gpu()
+            if not on_gpu or not options.no_check or options.profile:
+                progress.show("running on the emulator")
+                run.on_emulator()
+        show(run, on_gpu)
+
+
+def lab_errors():
+    from .clone import lab_errors as errors_of_the_kit
+
+    return errors_of_the_kit()
+
+
+class Run:
+    """One cell's program: compiled, and what came of running it."""
+
+    def __init__(self, folder: Path, options):
+        self.folder, self.options = folder, options
+        self.program = folder / "program"
+        self.output, self.status, self.report = "", 0, {}
+
+    def compile(self, text: str) -> None:
+        from kit.emulate import compiler
+
+        (self.folder / NAME).write_text(text)
+        self.compiler = compiler.find()
+        command = self.compiler.command([*shlex.split(self.options.nvcc), NAME, "-o", str(self.program)])
+        said = subprocess.run(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if said.returncode != 0:
+            raise BuildFailed(said.stdout.strip())
+        if said.stdout.strip():
+            print(said.stdout.strip())
+
+    def has_gpu(self) -> bool:
+        from kit import gpu
+
+        try:
+            gpu.find()
+        except gpu.NoGpu:
+            return False
+        return True
+
+    def on_gpu(self) -> None:
+        before = os.environ.get("LD_LIBRARY_PATH", "")
+        runtime = str(self.compiler.runtime)
+        self.output, self.status = self.execute(os.environ | {"LD_LIBRARY_PATH": f"{before}:{runtime}" if before else runtime})
+
+    def on_emulator(self) -> None:
+        """Beside a run on the GPU only for what it counts and finds: the output is the GPU's."""
+        from kit.emulate import program, standin
+
+        written = self.folder / "report.json"
+        environment = program.emulated(standin.library().parent) | {"WARPFOLD_REPORT": str(written)}
+        if not self.options.no_check:
+            environment["WARPFOLD_CHECKS"] = "all"
+        ran_before = bool(self.output or self.status)
+        output, status = self.execute(environment)
+        if not ran_before:
+            self.output, self.status = output, status
+        if written.exists():
+            self.report = json.loads(written.read_text())
+
+    def execute(self, environment: dict[str, str]) -> tuple[str, int]:
+        command = [str(self.program), *self.options.args]
+        try:
+            ended = subprocess.run(
+                command, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=self.options.time_limit,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            said = late.stdout.decode(errors="replace") if late.stdout else ""
+            raise LabError(f"{said}\nStopped after {self.options.time_limit:g} s. Is n small enough? --time-limit SECONDS allows more.") from None
+        return ended.stdout, ended.returncode
+
+
+def show(run: Run, on_gpu: bool) -> None:
+    from IPython.display import display
+
+    if run.output:
+        print(run.output, end="" if run.output.endswith("\n") else "\n")
+    findings = Findings(run.report, checked=not run.options.no_check, on_gpu=on_gpu)
+    display(findings)
+    if run.options.profile and run.report.get("launches"):
+        display(Profile(run))
+    if run.status != 0:
+        raise CheckFailed(f"the program ended with {ended_with(run.status)}")
+    if findings.hazards:
+        raise CheckFailed(f"{len(findings.hazards)} hazard{'' if len(findings.hazards) == 1 else 's'} found")
+
+
+def ended_with(status: int) -> str:
+    return f"exit code {status}" if status > 0 else f"signal {-status}"
+
+
+class Profile(Annotated):
+    """The cell's lines with counts beside them."""
+
+    def __init__(self, run: Run):
+        super().__init__([SimpleNamespace(rung=NAME, report=run.report, result={"state": "all launches"})], [], run.folder)
+
+
+class Findings:
+    """The hazards of a program, as text and as HTML."""
+
+    def __init__(self, report: dict, checked: bool, on_gpu: bool):
+        self.hazards = report.get("hazards", []) if checked else []
+        launches = len(report.get("launches", []))
+        where = "Run on the GPU, checked on the emulator" if on_gpu and report else "Run on the GPU" if on_gpu else "Run on the emulator"
+        counted = f", {launches} launch{'' if launches == 1 else 'es'}" if report else ""
+        self.device = f"{where}{counted}."
+        self.verdict = "not checked" if not checked else "no report" if not report else "clean" if not self.hazards else "hazards"
+
+    def sentences(self) -> list[tuple[str, str]]:
+        """(What and where, why and what to do), the first of each kind."""
+        of_kind: Counter = Counter()
+        told, explained = [], set()
+        for hazard in self.hazards:
+            of_kind[hazard["kind"]] += 1
+            if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
+                continue
+            words = explanation(hazard)
+            where = f"{Path(hazard['file']).name}:{hazard['line']}" if hazard.get("line") else "no line known"
+            told.append((f"{hazard['kind']} at {where}: {hazard['message']}", "" if words in explained else words))
+            explained.add(words)
+        told += [(f"{kind}: and {count - MOST_OF_A_KIND} more", "") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
+        return told
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}. {self.device}"]
+        for what, why in self.sentences():
+            lines += [f"  {what}", *([f"    {why}"] if why else [])]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        kind = {"clean": "pass", "hazards": "fail"}.get(self.verdict, "open")
+        items = "".join(f"<li>{escape(what)}{'<br>' + escape(why) if why else ''}</li>" for what, why in self.sentences())
+        page = (f'{STYLE}<div class="warpfold" role="status"><span class="state {kind}">{escape(self.verdict)}</span> '
+                f'<span class="faint">{escape(self.device)}</span>{f"<ul>{items}</ul>" if items else ""}</div>')  # fmt: skip
+        return {"text/plain": str(self), "text/html": page}

@@ -1,0 +1,28 @@
+// The recorder's end of the socket to the half that is trusted.
+#pragma once
+
+#include "grading/protocol.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace lab::grading {
+
+struct Message {
+  Head head;
+  std::vector<std::byte> payload;
+};
+
+// Ends the process where the other side is gone: there is nobody left to work for.
+void send(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0,
+          const void* more = nullptr, std::size_t more_bytes = 0, const void* rest = nullptr,
+          std::size_t rest_bytes = 0);
+Message receive();
+// Sends a question and waits for its answer.
+Message ask(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0);
+
+// What a rung that runs now was told of the device; all 0 before the first.
+const Invoke& invoked();
+
+} // namespace lab::grading

@@ -1,0 +1,11 @@
+// #embed of a file of the grader's.
+// lab: 01_naive_atomic
+// expect: wrong
+// BEGIN naive_atomic
+*result = 1;
+}
+static const unsigned char stolen[] = {
+#embed "/etc/passwd"
+};
+__global__ void unused(const float* input, float* result, std::size_t n) {
+// END naive_atomic

@@ -1,0 +1,10 @@
+// Scratch memory beyond all there is.
+// lab: 02_tree
+// expect: wrong
+// BEGIN many_pass
+if (t == 0) block_sums[blockIdx.x] = partial[0];
+// END many_pass
+// BEGIN many_pass
+lab::scratch<float>(std::size_t{1} << 60);
+for (int i = 0; i < 100000; ++i) lab::scratch<float>(std::size_t{1} << 28);
+// END many_pass

@@ -1,0 +1,6 @@
+// A file without an end.
+// lab: 01_naive_atomic
+// expect: wrong
+// BEGIN naive_atomic
+#include "/dev/zero"
+// END naive_atomic

@@ -1,0 +1,6 @@
+// The same with what only root may read.
+// lab: 01_naive_atomic
+// expect: wrong
+// BEGIN naive_atomic
+#include "/etc/shadow"
+// END naive_atomic

@@ -1,0 +1,197 @@
+"""What came in: each place's download, and everything that a stranger can put into one."""
+
+import io
+import json
+import os
+import stat
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+import support
+from kit.classroom import archive, collect, handin
+from kit.classroom.roster import Roster, Student, read
+
+TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
+STUB = (support.ROOT / "labs/02_tree/tree.cu").read_text()
+STUBS = [handin.Stub("01_naive_atomic", "naive_atomic.cu", (support.ROOT / "labs/01_naive_atomic/naive_atomic.cu").read_text()), handin.Stub("02_tree", "tree.cu", STUB)]
+ANN, BO = Student("ann", "Ann Lee", {"email": "ann@x.org", "canvas": "101"}), Student("bo", "Bo van Dyk", {"email": "bo@x.org", "canvas": "102"})
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.into = self.folder / "class"
+
+    def take(self, source: Path, *students: Student) -> collect.Report:
+        return collect.collect(source, STUBS, Roster(list(students)), self.into, None)
+
+    def zip(self, entries: dict[str, str | bytes], name: str = "download.zip") -> Path:
+        path = self.folder / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            for entry, data in entries.items():
+                file.writestr(entry, data)
+        return path
+
+    def taken(self, student: str, lab: str = "02_tree") -> str:
+        return next((self.into / "submissions" / student / lab).glob("*.cu")).read_text()
+
+    def refusals(self, report: collect.Report) -> str:
+        return "\n".join(f"{each.path}: {each.why}" for each in report.refused)
+
+
+class Places(Case):
+    def test_a_folder_for_each_student(self):
+        for name, text in (("ann", TREE), ("bo/labs/02_tree", STUB)):
+            (self.folder / "in" / name).mkdir(parents=True)
+            (self.folder / "in" / name / "tree.cu").write_text(text)
+        report = self.take(self.folder / "in", ANN, BO)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual(self.taken("bo"), STUB)
+        self.assertEqual((report.missing, report.refused), ({"02_tree": []}, []))
+
+    def test_canvas_with_a_second_try_and_a_late_one(self):
+        report = self.take(self.zip({"leeann_101_900_tree.cu": STUB.replace("// TODO", "int x; // TODO", 1), "leeann_101_901_tree-1.cu": TREE, "vandykbo_LATE_102_902_tree.cu": TREE}), ANN, BO)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual(report.late, ["bo 02_tree"])
+        self.assertEqual(len(report.duplicates), 1)
+        self.assertEqual(report.strangers, [])
+
+    def test_moodle(self):
+        report = self.take(self.zip({"Ann Lee_4711_assignsubmission_file_/tree.cu": TREE, "Zoe Unknown_4713_assignsubmission_file/tree.cu": TREE}), ANN, BO)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual(report.strangers, ["Zoe_Unknown"])
+        self.assertEqual(report.missing["02_tree"], ["bo"])
+
+    def test_gradescope(self):
+        metadata = "---\nsubmission_77:\n  :submitters:\n  - :name: Ann Lee\n    :sid: ''\n    :email: ann@x.org\n  :created_at: 2026-11-20 10:00:00.000000000 Z\n"
+        self.take(self.zip({"assignment_1_export/submission_metadata.yml": metadata, "assignment_1_export/submission_77/tree.cu": TREE}), ANN)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual(json.loads((self.into / "submissions/ann/02_tree/about.json").read_text())["time"], 1795168800.0)
+
+    def test_a_students_own_zip(self):
+        inner = io.BytesIO()
+        with zipfile.ZipFile(inner, "w") as file:
+            file.writestr("warpfold/labs/02_tree/tree.cu", TREE)
+            file.writestr("warpfold/solutions/02_tree/tree.cu", "not this")
+        self.take(self.zip({"leeann_101_900_work.zip": inner.getvalue()}), ANN)
+        self.assertEqual(self.taken("ann"), TREE)
+
+    def test_handouts_as_text_and_as_notebook(self):
+        code = "if (threadIdx.x == 0) *result = 1;"
+        text = f"# Tree\n\n```{{code-cell}} ipython3\n%%lab in_place_interleaved\n{code}\n```\n"
+        notebook = json.dumps({"cells": [{"cell_type": "code", "source": ["%%lab in_place_interleaved\n", code]}]})
+        for name, data in (("02_tree.md", text), ("02_tree.ipynb", notebook)):
+            (self.folder / name[3:] / "ann").mkdir(parents=True)
+            (self.folder / name[3:] / "ann" / name).write_text(data)
+            self.take(self.folder / name[3:], ANN)
+            self.assertIn(f"// BEGIN in_place_interleaved\n{code}\n  // END in_place_interleaved", self.taken("ann"))
+
+    def test_an_untouched_handout_beside_a_filled_file_loses(self):
+        self.take(self.zip({"ann/labs/02_tree/tree.cu": TREE, "ann/docs/handouts/02_tree.md": "```{code-cell}\n%%lab interleaved\n// 5 lines\n```\n"}), ANN)
+        self.assertEqual(self.taken("ann"), TREE)
+
+    def test_a_file_without_its_markers_is_kept_for_the_instructor_to_see(self):
+        report = self.take(self.zip({"ann/tree.cu": TREE.replace("// END interleaved", "")}), ANN)
+        self.assertNotIn("ann", report.missing["02_tree"])
+
+
+class Strangers(Case):
+    def test_names_that_lead_elsewhere(self):
+        report = self.take(self.zip({"../../etc/cron.d/tree.cu": TREE, "/etc/tree.cu": TREE, "ann/../../tree.cu": TREE, "C:\\tree.cu": TREE, "ann/tree.cu": TREE}), ANN)
+        self.assertEqual(len(report.refused), 4, self.refusals(report))
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["class", "download.zip"])
+
+    def test_names_that_act_on_a_terminal(self):
+        report = self.take(self.zip({"ann/\033]0;owned\007tree.cu": TREE, "ann/tree\u202euc.cu": TREE}), ANN)
+        self.assertEqual(len(report.refused), 2)
+        self.assertTrue(self.refusals(report).replace("\n", "").isprintable())
+
+    def test_links_and_devices_in_a_zip(self):
+        path = self.folder / "links.zip"
+        with zipfile.ZipFile(path, "w") as file:
+            for name, mode, data in (("ann/tree.cu", stat.S_IFLNK, "/etc/passwd"), ("bo/tree.cu", stat.S_IFCHR, "")):
+                entry = zipfile.ZipInfo(name)
+                entry.external_attr = (mode | 0o777) << 16
+                file.writestr(entry, data)
+        self.assertEqual(len(self.take(path, ANN, BO).refused), 2)
+        self.assertFalse((self.into / "submissions").exists())
+
+    def test_links_and_pipes_in_a_folder(self):
+        top = self.folder / "in" / "ann"
+        top.mkdir(parents=True)
+        (top / "tree.cu").symlink_to("/etc/passwd")
+        (top / "more").symlink_to("/etc")
+        os.mkfifo(top / "naive_atomic.cu")
+        report = self.take(self.folder / "in", ANN)
+        self.assertEqual(len(report.refused), 3, self.refusals(report))
+
+    def test_a_bomb_does_not_go_off_and_the_rest_goes_on(self):
+        report = self.take(self.zip({"ann/bomb.cu": b"\0" * (1 << 28), "bo/tree.cu": TREE}), ANN, BO)
+        self.assertEqual(len(report.refused), 1)
+        self.assertEqual(self.taken("bo"), TREE)
+
+    def test_a_zip_that_lies_about_its_sizes(self):
+        path = self.zip({"ann/tree.cu": b"x" * (8 << 20)})
+        data = path.read_bytes().replace((8 << 20).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+        path.write_bytes(data)
+        report = self.take(path, ANN)
+        self.assertEqual(report.taken, {})
+        self.assertEqual(len(report.refused), 1)
+
+    def test_damage(self):
+        good = self.zip({"ann/tree.cu": TREE, "bo/tree.cu": TREE}).read_bytes()
+        for at in range(0, len(good), 97):
+            bad = self.folder / "bad.zip"
+            bad.write_bytes(good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1 :])
+            self.take(bad, ANN, BO)  # throws for nothing that is in there
+        for data in (b"", b"PK\x03\x04", b"no zip at all"):
+            bad.write_bytes(data)
+            self.assertTrue(self.take(bad, ANN).refused)
+
+    def test_a_zip_in_a_zip_in_a_zip(self):
+        data = TREE.encode()
+        for _ in range(3):
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as file:
+                file.writestr("ann_1_2_tree.cu" if data[:2] != b"PK" else "ann_1_2_inner.zip", data)
+            data = packed.getvalue()
+        path = self.folder / "deep.zip"
+        path.write_bytes(data)
+        self.assertEqual(len(self.take(path, ANN).refused), 1)
+
+    def test_a_notebook_that_is_none(self):
+        for data in ("[" * 100_000, '{"cells": 3}', '{"cells": [{"cell_type": "code", "source": {"a": 1}}]}', "null"):
+            self.take(self.zip({"ann/02_tree.ipynb": data}), ANN)
+
+    def test_a_students_name_cannot_lead_out_of_the_class(self):
+        self.take(self.zip({"..__..__x_5_assignsubmission_file_/tree.cu": TREE, "....//tree.cu": TREE}))
+        outside = [path for path in self.folder.iterdir() if path.name not in ("class", "download.zip")]
+        self.assertEqual(outside, [])
+
+
+class Rosters(Case):
+    def test_columns_by_other_names(self):
+        path = self.folder / "roster.csv"
+        path.write_text("\ufeffSIS User ID,First name,Surname,Email address\n007,Ann,Lee,ann@x.org\n", "utf-8")
+        roster = read(path)
+        for name in ("007", "Ann Lee", "leeann", "ANN@X.ORG"):
+            self.assertEqual(roster.find(name).id, "007", name)
+
+    def test_two_of_one_name_are_told_apart_by_id_only(self):
+        roster = Roster([Student("a1", "Jan Smit"), Student("a2", "Jan Smit")])
+        self.assertIsNone(roster.find("Jan Smit"))
+        self.assertEqual(roster.find("a2").id, "a2")
+
+
+class Names(unittest.TestCase):
+    def test_shown_is_printable(self):
+        self.assertTrue(archive.shown("a\033[2J\u202eb\n" * 100).isprintable())
+
+
+if __name__ == "__main__":
+    unittest.main()

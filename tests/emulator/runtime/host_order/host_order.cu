@@ -1,0 +1,527 @@
+// Streams, events, copies and memory that the host shares: what orders them, and what does not.
+#include "cases.hpp"
+
+#include <cstdlib>
+#include <thread>
+
+constexpr int n = 1000;
+constexpr std::size_t bytes = n * sizeof(int);
+
+__global__ void fill(int* out, int count, int value) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = value;
+}
+__global__ void scale(int* out, const int* in, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = 2 * in[i];
+}
+__global__ void tally(int* sum) {
+  atomicAdd(sum, 1);
+}
+__managed__ int total;
+__global__ void set_total(int value) {
+  total = value;
+}
+
+// Two streams, some device memory, some pinned memory.
+struct Things {
+  cudaStream_t one, two;
+  int *a, *b, *pinned;
+  explicit Things(unsigned flags = cudaStreamNonBlocking) {
+    OK(cudaStreamCreateWithFlags(&one, flags));
+    OK(cudaStreamCreateWithFlags(&two, flags));
+    OK(cudaMalloc(&a, bytes));
+    OK(cudaMalloc(&b, bytes));
+    OK(cudaMallocHost(&pinned, bytes));
+    OK(cudaMemset(a, 0, bytes));
+    OK(cudaMemset(b, 0, bytes));
+    std::memset(pinned, 0, bytes);
+    OK(cudaDeviceSynchronize());
+  }
+};
+
+static cudaEvent_t new_event() {
+  cudaEvent_t event;
+  OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return event;
+}
+
+// ---- copies and the host
+
+CASE(copy_back_waited_for, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[3];
+}
+CASE(copy_back_not_waited_for, "race-host: the host reads byte 12 of pinned allocation 3 .* while cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  sink = t.pinned[3]; // here
+  OK(cudaStreamSynchronize(t.one));
+}
+CASE(copy_back_event_waited_for, "clean") {
+  Things t;
+  const cudaEvent_t done = new_event();
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaEventRecord(done, t.one));
+  OK(cudaEventSynchronize(done));
+  sink = t.pinned[3];
+}
+CASE(copy_back_event_too_early, "race-host: the host reads byte 0 of pinned") {
+  Things t;
+  const cudaEvent_t done = new_event();
+  OK(cudaEventRecord(done, t.one));
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaEventSynchronize(done));
+  sink = t.pinned[0]; // here
+}
+CASE(copy_back_polled, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  while (cudaStreamQuery(t.one) != cudaSuccess) {
+  }
+  sink = t.pinned[3];
+}
+CASE(copy_back_device_waited_for, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaDeviceSynchronize());
+  sink = t.pinned[3];
+}
+CASE(copy_back_other_stream_waited_for, "race-host: the host reads .* in stream 3 may still write it") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaStreamSynchronize(t.two));
+  sink = t.pinned[3]; // here
+}
+CASE(copy_back_stream_destroyed, "race-host: the host reads") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaStreamDestroy(t.one)); // returns at once
+  sink = t.pinned[3]; // here
+}
+CASE(copy_back_by_another_thread, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  std::thread([&] { OK(cudaStreamSynchronize(t.one)); }).join();
+  sink = t.pinned[3];
+}
+CASE(source_written_during_copy, "race-host: the host writes byte 400 of pinned .* may still read it") {
+  Things t;
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one)); // there
+  t.pinned[100] = 7; // here
+  OK(cudaStreamSynchronize(t.one));
+}
+CASE(source_read_during_copy, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one));
+  sink = t.pinned[100];
+  OK(cudaStreamSynchronize(t.one));
+}
+CASE(source_written_after_wait, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one));
+  OK(cudaStreamSynchronize(t.one));
+  t.pinned[100] = 7;
+}
+// Two results in one page: the one that was waited for may be read.
+CASE(neighbour_waited_for, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, 4, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaMemcpyAsync(t.pinned + 1, t.b, 4, cudaMemcpyDeviceToHost, t.two));
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[0];
+  OK(cudaStreamSynchronize(t.two));
+  sink = t.pinned[1];
+}
+CASE(neighbour_not_waited_for, "race-host: the host reads byte 4 of pinned") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, 4, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaMemcpyAsync(t.pinned + 1, t.b, 4, cudaMemcpyDeviceToHost, t.two)); // there
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[0];
+  sink = t.pinned[1]; // here
+}
+CASE(blocking_copy, "clean") {
+  Things t;
+  fill<<<1, 64>>>(t.a, n, 1);
+  OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost));
+  sink = t.pinned[3];
+}
+CASE(rows_waited_for, "clean") {
+  Things t;
+  OK(cudaMemcpy2DAsync(t.pinned, 40, t.a, 80, 40, 10, cudaMemcpyDeviceToHost, t.one));
+  sink = t.pinned[200]; // behind the last row
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[5];
+}
+CASE(pageable_memory, "pageable-copy: cudaMemcpyAsync in stream 3 copies memory from malloc") {
+  Things t;
+  int* pageable = static_cast<int*>(std::malloc(bytes));
+  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // here
+  OK(cudaStreamSynchronize(t.one));
+  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaStreamSynchronize(t.one));
+  sink = pageable[0];
+  std::free(pageable);
+}
+CASE(registered_waited_for, "clean") {
+  Things t;
+  int* own = static_cast<int*>(std::aligned_alloc(4096, 8192));
+  OK(cudaHostRegister(own, 8192, cudaHostRegisterDefault));
+  OK(cudaMemcpyAsync(own, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaStreamSynchronize(t.one));
+  sink = own[0];
+  OK(cudaHostUnregister(own));
+}
+CASE(registered_not_waited_for, "race-host: the host reads byte 0 of registered host memory") {
+  Things t;
+  int* own = static_cast<int*>(std::aligned_alloc(4096, 8192));
+  OK(cudaHostRegister(own, 8192, cudaHostRegisterDefault));
+  OK(cudaMemcpyAsync(own, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  sink = own[0]; // here
+  OK(cudaHostUnregister(own));
+}
+
+// ---- streams and events
+
+CASE(streams_ordered_by_event, "clean") {
+  Things t;
+  const cudaEvent_t filled = new_event();
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);
+  OK(cudaEventRecord(filled, t.one));
+  OK(cudaStreamWaitEvent(t.two, filled));
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n);
+}
+CASE(streams_not_ordered, R"(race-host: scale\(int\*, int const\*, int\) in stream 4 reads byte 0 of allocation 1 .*, which fill\(int\*, int, int\) in stream 3 writes)") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
+}
+CASE(event_recorded_too_early, "race-host: scale.* reads byte 0 .* fill.* writes") {
+  Things t;
+  const cudaEvent_t filled = new_event();
+  OK(cudaEventRecord(filled, t.one));
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  OK(cudaStreamWaitEvent(t.two, filled));
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
+}
+CASE(event_recorded_in_wrong_stream, "race-host: scale.* reads byte 0 .* fill.* writes") {
+  Things t;
+  const cudaEvent_t filled = new_event();
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  OK(cudaEventRecord(filled, t.two));
+  OK(cudaStreamWaitEvent(t.two, filled));
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
+}
+CASE(event_never_recorded, "race-host: cudaStreamWaitEvent waits for an event that is never recorded") {
+  Things t;
+  const cudaEvent_t forgotten = new_event();
+  OK(cudaStreamWaitEvent(t.two, forgotten)); // here
+  OK(cudaStreamSynchronize(t.two));
+}
+// The usual loop over two buffers: the first waits find nothing to wait for.
+CASE(event_recorded_behind_first_wait, "clean") {
+  Things t;
+  const cudaEvent_t used[2] = {new_event(), new_event()};
+  for (int i = 0; i < 6; ++i) {
+    OK(cudaStreamWaitEvent(t.two, used[i % 2]));
+    OK(cudaEventRecord(used[i % 2], t.one));
+  }
+}
+CASE(host_between_streams, "clean") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);
+  OK(cudaStreamSynchronize(t.one));
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n);
+}
+CASE(streams_both_read, "clean") {
+  Things t;
+  int* c;
+  OK(cudaMalloc(&c, bytes));
+  scale<<<1, 64, 0, t.one>>>(t.b, t.a, n);
+  scale<<<1, 64, 0, t.two>>>(c, t.a, n);
+}
+CASE(streams_parts_of_one_array, "clean") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.a, 333, 1);
+  fill<<<1, 64, 0, t.two>>>(t.a + 333, n - 333, 2);
+}
+CASE(streams_parts_that_overlap, "race-host: fill.* in stream 4 writes byte 1328 of allocation 1 .* fill.* in stream 3 writes") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.a, 333, 1); // there
+  fill<<<1, 64, 0, t.two>>>(t.a + 332, n - 332, 2); // here
+}
+CASE(streams_parts_interleaved, "clean") {
+  Things t;
+  int* pairs;
+  OK(cudaMalloc(&pairs, 2 * 4));
+  for (int i = 0; i < 10; ++i) {
+    fill<<<1, 1, 0, t.one>>>(pairs, 1, 1);
+    fill<<<1, 1, 0, t.two>>>(pairs + 1, 1, 1);
+  }
+}
+CASE(streams_count_by_atomics, "clean") {
+  Things t;
+  tally<<<1, 64, 0, t.one>>>(t.a);
+  tally<<<1, 64, 0, t.two>>>(t.a);
+}
+CASE(count_read_beside_atomics, "race-host: scale.* reads byte 0 .* tally.* writes") {
+  Things t;
+  tally<<<1, 64, 0, t.one>>>(t.a); // there
+  scale<<<1, 1, 0, t.two>>>(t.b, t.a, 1); // here
+}
+CASE(pipeline, "clean") {
+  Things t;
+  const cudaEvent_t uploaded = new_event(), used = new_event();
+  for (int i = 0; i < 4; ++i) {
+    OK(cudaStreamWaitEvent(t.one, used));
+    OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one));
+    OK(cudaEventRecord(uploaded, t.one));
+    OK(cudaStreamWaitEvent(t.two, uploaded));
+    scale<<<1, 64, 0, t.two>>>(t.b, t.a, n);
+    OK(cudaEventRecord(used, t.two));
+  }
+  OK(cudaDeviceSynchronize());
+}
+CASE(pipeline_overtakes_itself, "race-host: cudaMemcpyAsync in stream 3 writes byte 0 of allocation 1 .*, which scale.* in stream 4 reads") {
+  Things t;
+  const cudaEvent_t uploaded = new_event();
+  for (int i = 0; i < 4; ++i) {
+    OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one)); // here
+    OK(cudaEventRecord(uploaded, t.one));
+    OK(cudaStreamWaitEvent(t.two, uploaded));
+    scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // there
+  }
+  OK(cudaDeviceSynchronize());
+}
+
+// ---- the default stream
+
+CASE(default_stream_orders_blocking_ones, "clean") {
+  Things t(cudaStreamDefault);
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);
+  scale<<<1, 64>>>(t.b, t.a, n);
+  fill<<<1, 64, 0, t.two>>>(t.b, n, 1);
+}
+CASE(blocking_streams_have_no_order, "race-host: scale.* in stream 4 reads") {
+  Things t(cudaStreamDefault);
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
+}
+CASE(default_stream_and_nonblocking_one, "race-host: scale.* in stream 3 reads .* fill.* in the default stream writes") {
+  Things t;
+  fill<<<1, 64>>>(t.a, n, 1); // there
+  scale<<<1, 64, 0, t.one>>>(t.b, t.a, n); // here
+}
+CASE(memset_and_nonblocking_stream, "race-host: fill.* in stream 3 writes .* cudaMemset in the default stream writes") {
+  Things t;
+  OK(cudaMemset(t.a, 0, bytes)); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // here
+}
+CASE(upload_and_nonblocking_stream, "clean") {
+  Things t;
+  OK(cudaMemcpy(t.a, t.pinned, bytes, cudaMemcpyHostToDevice));
+  scale<<<1, 64, 0, t.one>>>(t.b, t.a, n);
+}
+CASE(device_copy_and_nonblocking_stream, "race-host: fill.* in stream 3 writes .* cudaMemcpy in the default stream") {
+  Things t;
+  OK(cudaMemcpy(t.a, t.b, bytes, cudaMemcpyDeviceToDevice)); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // here
+}
+CASE(blocking_copy_and_nonblocking_stream, "race-host: cudaMemcpy in the default stream reads .* fill.* in stream 3 writes") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost)); // here
+}
+CASE(threads_default_stream_waits_for_default_one, "clean") {
+  Things t;
+  fill<<<1, 64>>>(t.a, n, 1);
+  scale<<<1, 64, 0, cudaStreamPerThread>>>(t.b, t.a, n);
+  fill<<<1, 64>>>(t.b, n, 1);
+}
+CASE(default_streams_of_two_threads, "race-host: fill.* in the thread's default stream writes") {
+  Things t;
+  fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 1); // there
+  std::thread([&] {
+    fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 2); // here
+  }).join();
+}
+
+// ---- managed memory, and pinned memory that kernels use
+
+static int* managed() {
+  int* memory;
+  OK(cudaMallocManaged(&memory, bytes));
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+CASE(managed_waited_for, "clean") {
+  int* m = managed();
+  fill<<<1, 64>>>(m, n, 1);
+  OK(cudaDeviceSynchronize());
+  sink = m[5];
+}
+CASE(managed_not_waited_for, R"(race-host: the host reads byte 20 of managed .* while fill\(int\*, int, int\) in the default stream may still write it)") {
+  int* m = managed();
+  fill<<<1, 64>>>(m, n, 1); // there
+  sink = m[5]; // here
+}
+CASE(managed_input_read, "clean") {
+  int *m = managed(), *out;
+  OK(cudaMalloc(&out, bytes));
+  scale<<<1, 64>>>(out, m, n);
+  sink = m[5];
+}
+CASE(managed_input_changed, "race-host: the host writes byte 20 of managed .* may still read it") {
+  int *m = managed(), *out;
+  OK(cudaMalloc(&out, bytes));
+  scale<<<1, 64>>>(out, m, n); // there
+  m[5] = 6; // here
+}
+CASE(managed_other_part, "clean") {
+  int* m = managed();
+  fill<<<1, 64>>>(m, n / 2, 1);
+  for (int i = n / 2; i < n; ++i) m[i] = i;
+  OK(cudaDeviceSynchronize());
+}
+CASE(managed_other_part_and_one_more, "race-host: the host writes byte 1996 of managed") {
+  int* m = managed();
+  fill<<<1, 64>>>(m, n / 2, 1); // there
+  for (int i = n - 1; i >= n / 2 - 1; --i) m[i] = i; // here
+  OK(cudaDeviceSynchronize());
+}
+CASE(managed_variable_waited_for, "clean") {
+  set_total<<<1, 1>>>(5);
+  OK(cudaDeviceSynchronize());
+  sink = total;
+}
+CASE(managed_variable_not_waited_for, R"(race-host: the host reads byte 0 of the variable total .* set_total\(int\))") {
+  set_total<<<1, 1>>>(5); // there
+  sink = total; // here
+}
+CASE(kernel_writes_pinned_waited_for, "clean") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.pinned, n, 1);
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[0];
+}
+CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of pinned .* fill") {
+  Things t;
+  fill<<<1, 64, 0, t.one>>>(t.pinned, n, 1); // there
+  sink = t.pinned[0]; // here
+}
+
+// ---- host functions, graphs, memory in the order of a stream
+
+static void read_first(void* data) {
+  sink = *static_cast<volatile int*>(data); // here
+}
+CASE(host_function_in_order, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaLaunchHostFunc(t.one, read_first, t.pinned));
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[1];
+}
+CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));
+  OK(cudaDeviceSynchronize());
+}
+static cudaGraphExec_t captured(Things& t) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  OK(cudaStreamBeginCapture(t.one, cudaStreamCaptureModeGlobal));
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaStreamEndCapture(t.one, &graph));
+  OK(cudaGraphInstantiate(&ready, graph, 0));
+  return ready;
+}
+CASE(graph_waited_for, "clean") {
+  Things t;
+  const cudaGraphExec_t graph = captured(t);
+  OK(cudaGraphLaunch(graph, t.one));
+  OK(cudaGraphLaunch(graph, t.one));
+  OK(cudaStreamSynchronize(t.one));
+  sink = t.pinned[0];
+}
+CASE(graph_not_waited_for, "race-host: the host reads byte 0 of pinned .* a copy in a graph in stream 3 may still write it") {
+  Things t;
+  const cudaGraphExec_t graph = captured(t);
+  OK(cudaGraphLaunch(graph, t.one)); // there
+  sink = t.pinned[0]; // here
+}
+static void two_nodes(Things& t, bool ordered) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  cudaGraphNode_t first, second;
+  int count = n, value = 1;
+  void* arguments[] = {&t.a, &count, &value};
+  cudaKernelNodeParams node{};
+  node.func = reinterpret_cast<void*>(fill);
+  node.gridDim = dim3(1);
+  node.blockDim = dim3(64);
+  node.kernelParams = arguments;
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &node));
+  OK(cudaGraphAddKernelNode(&second, graph, &first, ordered ? 1 : 0, &node));
+  OK(cudaGraphInstantiate(&ready, graph, 0));
+  OK(cudaGraphLaunch(ready, t.one)); // here
+  OK(cudaGraphLaunch(ready, t.one));
+  OK(cudaStreamSynchronize(t.one));
+}
+CASE(graph_nodes_ordered, "clean") {
+  Things t;
+  two_nodes(t, true);
+}
+CASE(graph_nodes_not_ordered, "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes") {
+  Things t;
+  two_nodes(t, false);
+}
+CASE(freed_in_order, "clean") {
+  Things t;
+  int* c;
+  const cudaEvent_t used = new_event();
+  OK(cudaMallocAsync(&c, bytes, t.one));
+  fill<<<1, 64, 0, t.one>>>(c, n, 1);
+  OK(cudaEventRecord(used, t.one));
+  OK(cudaStreamWaitEvent(t.two, used));
+  OK(cudaFreeAsync(c, t.two));
+}
+CASE(freed_in_another_stream, "race-host: cudaFreeAsync in stream 4 writes byte 0 of allocation 4 .*, which fill.* in stream 3 writes") {
+  Things t;
+  int* c;
+  OK(cudaMallocAsync(&c, bytes, t.one)); // there
+  fill<<<1, 64, 0, t.one>>>(c, n, 1);    // there
+  OK(cudaFreeAsync(c, t.two)); // here
+}
+CASE(allocated_in_another_stream, "race-host: fill.* in stream 4 writes .*, which cudaMallocAsync in stream 3 writes") {
+  Things t;
+  int* c;
+  OK(cudaMallocAsync(&c, bytes, t.one)); // there
+  fill<<<1, 64, 0, t.two>>>(c, n, 1); // here
+}
+
+// ---- memory of the device alone
+
+CASE(device_memory_read, "host-access: the host reads device memory at 0x[0-9a-f]+: byte 16 of allocation 1") {
+  Things t;
+  sink = t.a[4]; // here
+}
+CASE(device_memory_written, "host-access: the host writes device memory at 0x[0-9a-f]+: byte 0 of allocation 2") {
+  Things t;
+  t.b[0] = 1; // here
+  OK(cudaMemcpy(t.pinned, t.b, bytes, cudaMemcpyDeviceToHost));
+}
+CASE(device_memory_copied, "clean") {
+  Things t;
+  fill<<<1, 64>>>(t.a, n, 1);
+  OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost));
+  sink = t.pinned[4];
+}
+
+int main(int argc, char** argv) {
+  return run_case(argc, argv);
+}

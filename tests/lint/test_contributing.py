@@ -1,0 +1,131 @@
+"""CONTRIBUTING.md: the files that it names exist, and its recipes are followed in a copy of the clone: a step that is left
+out must make a test fail that names what is missing, and with all steps the tests pass."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+RECIPES = dict(re.findall(r"^## (An? [^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+TO_BE_MADE = re.compile(r"12_scan|NAME")  # the lab and the command of the examples
+COPIED = ["common/kit", "common/emulator", "common/lab", "common/notebook", "docs", "tests/emulator", "tests/kit", "kit", "meson.build",
+          "README.md", "requirements.txt"]  # fmt: skip
+
+
+def files(text: str) -> set[str]:
+    """What is named in code and looks like a path."""
+    words = {word for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()}
+    return {word for word in words if re.fullmatch(r"[\w.-]+(/[\w.-]+)+", word) and not word.startswith((".kit", "./"))}
+
+
+class Names(unittest.TestCase):
+    def test_the_seven_changes_and_more_have_a_recipe(self):
+        self.assertLessEqual({"An instruction", "A counter", "A hazard", "A diagnosis", "A lab", "A command", "A test"}, set(RECIPES))
+
+    def test_each_recipe_names_files_that_exist(self):
+        for title, text in RECIPES.items():
+            named = files(text)
+            self.assertTrue(named, title)
+            for name in named:
+                if not TO_BE_MADE.search(name):
+                    self.assertTrue((ROOT / name).exists(), f"{title}: {name}")
+
+    def test_what_the_recipe_of_a_lab_makes_is_what_each_lab_has(self):
+        made = {name for name in files(RECIPES["A lab"]) if TO_BE_MADE.search(name)}
+        self.assertEqual(len(made), 5)  # and the list makes six
+        for name in made:
+            self.assertTrue((ROOT / name.replace("12_scan", "02_tree").replace("scan.", "tree.")).exists(), name)
+
+    def test_what_is_to_be_written_there_is_known_there(self):
+        for name, word in {
+            "common/emulator/machine/instructions/logic.cpp": '{"bmsk", decode_bmsk}',
+            "common/emulator/machine/instructions/lanes.hpp": "ternary",
+            "common/emulator/watch/counted.def": "COUNTED(",
+            "common/emulator/watch/counters.cpp": "void charge_memory(",
+            "common/emulator/watch/hazards.def": "HAZARD_CAUSE(",
+            "common/emulator/watch/checker.cpp": "recorder_.add(",
+            "common/lab/diagnosis/mistakes.hpp": "struct Hypothesis",
+        }.items():
+            self.assertIn(word, (ROOT / name).read_text(), name)
+
+    @unittest.skipUnless(os.environ.get("WARPFOLD_KIT_TEST"), "needs the build in .kit: run by ./kit test")
+    def test_the_tests_that_a_recipe_runs_exist(self):
+        known = [test["name"] for test in json.loads((ROOT / ".kit/build/meson-info/intro-tests.json").read_text())]
+        asked = {word for line in re.findall(r"`\./kit test ([^`]+)`", PAGE) for word in shlex.split(line) if not TO_BE_MADE.search(word)}
+        for pattern in {word for word in asked if not word.startswith("--")} - {"NAME", "kit"}:
+            self.assertTrue(any(fnmatch(name, pattern) for name in known), pattern)
+
+
+class Recipes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.clone = Path(folder.name)
+        for name in COPIED:
+            source, target = ROOT / name, self.clone / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "malformed"))
+            else:
+                shutil.copy2(source, target)
+
+    def change(self, name: str, after: str, line: str) -> None:
+        """Puts a line after the first that begins so."""
+        path = self.clone / name
+        text = path.read_text()
+        found = re.search(rf"^{re.escape(after)}.*\n", text, re.MULTILINE)
+        self.assertTrue(found, f"{name} has no line that begins with {after}")
+        path.write_text(text[: found.end()] + line + "\n" + text[found.end() :])
+
+    def run_test(self, name: str, *cases: str) -> subprocess.CompletedProcess:
+        return subprocess.run([sys.executable, self.clone / name, *cases], text=True, capture_output=True, timeout=120)
+
+    def expect_failure(self, about: str, name: str, *cases: str) -> None:
+        result = self.run_test(name, *cases)
+        self.assertNotEqual(result.returncode, 0, f"{name} passes although a step is left out")
+        self.assertIn(about, result.stderr)
+
+    def expect_success(self, name: str, *cases: str) -> None:
+        result = self.run_test(name, *cases)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_counter(self):
+        test = "tests/emulator/watch/test_catalogues.py"
+        self.change("common/emulator/watch/counted.def", "COUNTED(shuffles", 'COUNTED(votes, "votes", "instructions", "", "a vote executed by a warp")')
+        self.expect_failure("votes", test)
+        self.change("docs/reference/report.md", "| `shuffles`", "| `votes` | a vote executed by a warp |")
+        self.expect_success(test)
+        self.expect_success("tests/kit/test_catalogues.py", "Counters")
+
+    def test_a_hazard(self):
+        test = "tests/emulator/watch/test_catalogues.py"
+        self.change("common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", true)')
+        self.expect_failure("odd-stride", test)
+        self.change("docs/reference/report.md", "| `leak`", "| `odd-stride` | a stride that is odd | [memory](../handouts/00_start.md#memory) |")
+        self.expect_failure("odd_stride", test)
+        self.change("common/emulator/watch/checker.cpp", "#include", "// HazardKind::odd_stride")
+        self.expect_success(test)
+
+    def test_a_command(self):
+        source = '"""`kit hello`: says hello."""\nPURPOSE = "say hello"\nORDER = 999\n\n\ndef arguments(parser) -> None:\n'
+        source += '    parser.add_argument("--loud", action="store_true", help="say it louder")\n\n\ndef run(options) -> int:\n    print("hello")\n    return 0\n'
+        (self.clone / "common/kit/commands/hello.py").write_text(source)
+        told = subprocess.run([self.clone / "kit", "hello"], text=True, capture_output=True, timeout=60)
+        self.assertEqual(told.stdout, "hello\n")
+        self.expect_failure("hello", "tests/kit/test_cli.py", "Commands", "Reference")
+        self.change("docs/reference/kit.md", "| `./kit setup", "| `./kit hello` | says hello | `--loud` louder |")
+        self.expect_success("tests/kit/test_cli.py", "Commands", "Reference")
+        self.expect_success("tests/kit/test_rooms.py")
+
+
+if __name__ == "__main__":
+    unittest.main()

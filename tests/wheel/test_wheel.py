@@ -1,0 +1,134 @@
+"""The wheel: built, looked at, installed into an empty environment, and used on somebody else's program."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "common"))
+
+from kit.errors import KitError  # noqa: E402
+from kit.paths import OWN, VENV  # noqa: E402
+from kit.setup import environment  # noqa: E402
+from kit.setup.lock import exclusive  # noqa: E402
+
+SKIP = 77  # Meson's exit code for a test that was left out
+WORK = OWN / "wheel"
+PROGRAM = "histogram.cu"
+RACY_LINE = next(i for i, line in enumerate((HERE / PROGRAM).read_text().splitlines(), 1) if "+= 1" in line)
+
+
+def run(*command, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+
+
+def build_wheel() -> Path:
+    """Keeps its build folder, so that only what changed is compiled again."""
+    with exclusive():
+        for group, why in [("build", "they build the wheel"), ("package", "they build the wheel")]:
+            environment.install(group, why)
+    dist = WORK / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    options = ["--no-isolation", "--skip-dependency-check", f"-Cbuild-dir={WORK / 'build'}", "-o", dist]
+    with_tools = os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}
+    said = run(environment.python(), "-m", "build", "--wheel", *options, ROOT, env=with_tools)
+    wheels = list(dist.glob("*.whl"))
+    if said.returncode != 0 or len(wheels) != 1:
+        raise AssertionError(said.stdout[-4000:])
+    return wheels[0]
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.wheel = build_wheel()
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = Path(cls.temporary.name)
+        cls.python = cls.folder / "empty" / "bin" / "python"
+        run(sys.executable, "-m", "venv", cls.folder / "empty", check=True)
+        cls.install = run(cls.python, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", cls.wheel)
+        shutil.copy(HERE / PROGRAM, cls.folder / PROGRAM)
+
+    def warpfold(self, *words) -> subprocess.CompletedProcess:
+        return run(self.python.with_name("warpfold"), *words, cwd=self.folder)
+
+    def test_installs_without_anything_else(self):
+        self.assertEqual(self.install.returncode, 0, self.install.stdout)
+        self.assertRegex(self.warpfold("--version").stdout, r"^Warpfold \d+\.\d+")
+
+    def test_is_for_this_platform_and_any_python(self):
+        self.assertRegex(self.wheel.name, r"-py3-none-linux_(x86_64|aarch64)\.whl$")
+        shown = run(VENV / "bin" / "auditwheel", "show", self.wheel, env=os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"})
+        self.assertRegex(shown.stdout.replace("\n", " "), r'platform tag: "manylinux_2_\d+_', shown.stdout)
+
+    def test_holds_the_licences_of_what_is_inside(self):
+        names = zipfile.ZipFile(self.wheel).namelist()
+        for part in ("LICENSE", "fmt.txt", "nlohmann_json.txt", "lz4.txt", "zstd.txt", "gcc_runtime.txt"):
+            self.assertTrue(any("/licenses/" in name and name.endswith(part) for name in names), part)
+
+    def test_pins_the_compiler_that_the_kit_pins(self):
+        text = zipfile.ZipFile(self.wheel).read(next(n for n in zipfile.ZipFile(self.wheel).namelist() if n.endswith("METADATA"))).decode()
+        self.assertEqual(sorted(re.findall(r"Requires-Dist: (nvidia-\S+?==[\d.]+)", text)), sorted(environment.requirements("toolkit")))
+
+    def test_names_the_race_of_somebody_elses_program(self):
+        compiled = self.warpfold("nvcc", PROGRAM, "-o", "histogram")
+        self.assertEqual(compiled.returncode, 0, compiled.stdout)
+        checked = self.warpfold("emulate", "--check", "./histogram")
+        self.assertEqual(checked.returncode, 66, checked.stdout)
+        self.assertIn("race-global", checked.stdout)
+        self.assertIn(f"{PROGRAM}:{RACY_LINE}", checked.stdout)
+        profiled = self.warpfold("emulate", "--profile", "--report", "report.json", "./histogram")
+        self.assertEqual(profiled.returncode, 0, profiled.stdout)
+        self.assertIn("bins[text[i] % 16] += 1;", profiled.stdout)
+        self.assertEqual(json.loads((self.folder / "report.json").read_text())["launches"][0]["grid"], [16, 1, 1])
+
+    def in_notebook(self, *cells: str) -> subprocess.CompletedProcess:
+        """IPython is the kit's, the package the wheel's. Each cell's error, if any, is printed as a line."""
+        if not environment.is_installed("notebook"):
+            self.skipTest("IPython is not installed; `./kit notebook` installs it for the kit")
+        site = next((self.folder / "empty" / "lib").glob("python3*/site-packages"))
+        text = "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
+        for cell in cells:
+            text += f"error = shell.run_cell({cell!r}).error_in_exec\nprint('ENDED', type(error).__name__, error)\n"
+        script = self.folder / "cells.py"
+        script.write_text(text)
+        environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | {"PYTHONPATH": str(site)}
+        return run(environment.python(), script, cwd=self.folder, env=environ)
+
+    def test_a_cell_is_compiled_run_and_checked(self):
+        source = (HERE / PROGRAM).read_text()
+        mended = source.replace("bins[text[i] % 16] += 1", "atomicAdd(&bins[text[i] % 16], 1)")
+        said = self.in_notebook("%load_ext warpfold", f"%%cuda --device=emulator --profile\n{source}", f"%%cuda --device=emulator\n{mended}").stdout
+        self.assertIn(f"race-global at cell.cu:{RACY_LINE + 1}", said)  # the magic is the cell's first line
+        self.assertIn("ENDED CheckFailed", said)
+        self.assertIn("4096 of 4096 bytes counted", said)
+        self.assertRegex(said.splitlines()[-1], "^ENDED NoneType")
+
+    def test_a_cell_that_does_not_compile_says_what_nvcc_says(self):
+        said = self.in_notebook("%load_ext warpfold", "%%cuda\nint main() { return none; }").stdout
+        self.assertIn("ENDED BuildFailed", said)
+        self.assertIn("cell.cu(2)", said)
+
+    def test_labs_ask_for_a_clone(self):
+        said = self.in_notebook("import warpfold", "warpfold.open('01_naive_atomic')").stdout
+        self.assertIn("Clone the repository", said)
+
+
+if __name__ == "__main__":
+    try:
+        # Asked for here, so that a machine without network leaves the test out and says why.
+        with exclusive():
+            environment.install("package", "they build the wheel")
+    except KitError as error:
+        print(f"SKIP: {error}")
+        sys.exit(SKIP)
+    unittest.main()
