@@ -8,6 +8,14 @@
 #define __CUDACC__
 #define __NVCC__
 
+// A kernel may print, assert and allocate.
+#pragma clang force_cuda_host_device begin
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#pragma clang force_cuda_host_device end
+
 // What <cmath> takes from the standard library stays the host's, or the rest of that library would contradict
 // it.
 #include <new>

@@ -1,6 +1,7 @@
 // What the command line asks for.
 #pragma once
 
+#include "argument_parser.hpp"
 #include "device.hpp"
 #include "promises/rung.hpp"
 
@@ -32,11 +33,6 @@ struct Options {
   std::optional<int> host, answer; // descriptors: of the student's process, and of what is told at the end
   std::string source, device_code; // paths: the student's file, the PTX of its kernels
   bool grading() const { return host.has_value(); }
-};
-
-// A command line that cannot be carried out; the message says what would do.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 // Nothing where only the help was asked for (it has been printed). Throws UsageError.

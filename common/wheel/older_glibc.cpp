@@ -1,5 +1,5 @@
 // libstdc++, linked in as it is, asks for one function that glibc has only since 2.36; with one of our own
-// the package the package runs where glibc is 2.34, as on Ubuntu 22.04 and Red Hat 9. Nothing in the emulator
+// the package runs where glibc is 2.34, as on Ubuntu 22.04 and Red Hat 9. Nothing in the emulator
 // takes random numbers.
 #include <cstdint>
 #include <cstdlib>

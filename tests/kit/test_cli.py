@@ -57,7 +57,7 @@ class Reference(unittest.TestCase):
 
 
 class CommandLine(CloneCase):
-    only = ("common/kit", "common/emulator/watch/counted.def", "kit", "meson.build", "requirements")
+    only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "requirements")
 
     def test_help_names_every_command(self):
         result = self.kit("--help")

@@ -9,7 +9,8 @@ import support
 KIT = support.ROOT / "common" / "kit"
 # The rooms, each with those below it: a room may import these and no others.
 ROOMS = {
-    "commands": {"building", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
+    "commands": {"building", "classroom", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
+    "classroom": {"building", "setup"},
     "following": {"building", "course", "ladder"},
     "course": {"setup"},
     "lint": {"building", "setup"},

@@ -7,14 +7,14 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "common"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
 from kit.building import compile_commands
 from kit.commands import lint
 from kit.lint import cache, check, clang, text
 from kit.setup.toolkit_paths import Toolkit
 
+ROOT = Path(__file__).resolve().parents[2]
 TOOLKIT = Toolkit(Path("/cuda/bin/nvcc"), (13, 0), Path("/cuda/include"), Path("/cuda/lib64"), (75,), True)
 
 
@@ -84,7 +84,7 @@ class CompileCommands(Tree):
         command = "ccache nvcc -Ia/b -isystem=/cuda/include --std=c++17 -O3 -Xcompiler=-Wall -cudart shared -gencode=x -DNAME=1 -o o -c lab.cu"
         (found,) = compile_commands.for_clang([self.entry(command, "lab.cu")], TOOLKIT)
         said = found["arguments"]
-        for word in ("-xcuda", str(self.root / "a/b"), "-std=c++17", "-DNAME=1", "-D__CUDACC_VER_MAJOR__=13"):
+        for word in ("-xcuda", f"-I{self.root / 'a/b'}", "-std=c++17", "-DNAME=1", "-D__CUDACC_VER_MAJOR__=13"):
             self.assertIn(word, said)
         for word in said:
             self.assertNotRegex(word, r"nvcc|cudart|gencode|Xcompiler")

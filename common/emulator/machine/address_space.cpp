@@ -22,7 +22,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
 
 // Rights to memory go by pages: what the host may touch shares none with anything else.
 std::uint64_t alignment_of(MemoryKind kind) {
-  return kind == MemoryKind::device ? AddressSpace::alignment : page;
+  return kind == MemoryKind::device ? AddressSpace::alignment : page_bytes();
 }
 
 // What an allocation takes from the range, its guard zone behind it included. The zone is as long as the

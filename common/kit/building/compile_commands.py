@@ -30,7 +30,7 @@ def telling_flags(command: list[str], directory: Path) -> list[str]:
         folder_flag = next((flag for flag in FOLDER_FLAGS if word.startswith(flag)), None)
         if folder_flag:
             folder = word.removeprefix(folder_flag).removeprefix("=") or next(words)
-            kept += [folder_flag, str((directory / folder).resolve())]
+            kept.append(f"{folder_flag}{(directory / folder).resolve()}")
         elif word.lstrip("-").startswith("std="):
             kept.append("-" + word.lstrip("-"))
         elif word.startswith(TELLING) and word != "-Winvalid-pch":
@@ -45,10 +45,13 @@ def sources_of(source: Path) -> list[Path]:
     return [Path(name).resolve() for name in PIECE.findall(source.read_text())]
 
 
-def cuda_flags(toolkit: Toolkit) -> list[str]:
+def cuda_flags(toolkit: Toolkit, flags: list[str]) -> list[str]:
+    """Those of a CUDA file. NVIDIA's headers are no system headers here: of those, editors hide names like __shfl_sync."""
     major, minor = toolkit.version
-    return ["-xcuda", f"-D__CUDACC_VER_MAJOR__={major}", f"-D__CUDACC_VER_MINOR__={minor}", "--cuda-host-only", "-Xclang", "-fcuda-allow-variadic-functions", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version", "-D__NV_NO_HOST_COMPILER_CHECK=1",
-            "-isystem", str(toolkit.include), "-isystem", str(toolkit.include / "cccl"), "-include", str(CUDA_FOR_CLANG)]  # fmt: skip
+    found = ["-xcuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Xclang", "-fcuda-allow-variadic-functions"]
+    found += [f"-D__CUDACC_VER_MAJOR__={major}", f"-D__CUDACC_VER_MINOR__={minor}", "-D__NV_NO_HOST_COMPILER_CHECK=1"]
+    found += ["-Wno-unknown-cuda-version", f"-I{toolkit.include}", f"-I{toolkit.include / 'cccl'}", "-include", str(CUDA_FOR_CLANG)]
+    return found + [flag for flag in flags if flag != f"-isystem{toolkit.include.resolve()}"]
 
 
 def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
@@ -58,8 +61,8 @@ def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
         directory = Path(entry["directory"])
         flags = telling_flags(shlex.split(entry["command"]), directory)
         for source in sources_of((directory / entry["file"]).resolve()):
-            language = cuda_flags(toolkit) if source.suffix == ".cu" else []
-            command = ["clang++", *language, *flags, "-Wno-unknown-pragmas"]
+            said = cuda_flags(toolkit, flags) if source.suffix == ".cu" else flags
+            command = ["clang++", *said, "-Wno-unknown-pragmas"]
             result.setdefault(str(source), {"directory": str(ROOT), "arguments": [*command, str(source)], "file": str(source)})
     return sorted(result.values(), key=lambda entry: entry["file"])
 

@@ -119,8 +119,9 @@ class Job:
         out = self.folder / "out"
         out.mkdir()
         toolkit = self.lab.nvcc.parent.parent
+        header, recorder = self.copies() if self.sandbox.dropping else (self.lab.header.parent, self.lab.recorder)
         room = Room(
-            read={self.source: self.inside, self.lab.header: "/include/lab.hpp", self.lab.recorder: "/recorder", **outside_system(toolkit)},
+            read={self.source: self.inside, header / "lab.hpp": "/include/lab.hpp", recorder: "/recorder", **outside_system(toolkit)},
             write={out: "/out"},
             environment={"PATH": f"{self.lab.nvcc.parent}:/usr/bin:/bin"},
             folder="/out",
@@ -137,6 +138,14 @@ class Job:
         (self.folder / "student").chmod(0o755)
         shutil.rmtree(out, ignore_errors=True)
         return ""
+
+    def copies(self) -> tuple[Path, Path]:
+        """What the compiler needs of the course, where another user may read it; the course itself is closed to them."""
+        header, recorder = self.folder / "include", self.folder / "recorder"
+        header.mkdir()
+        shutil.copy(self.lab.header, header)
+        shutil.copytree(self.lab.recorder, recorder)
+        return header, recorder
 
     def run(self, command: list[str], room: Room, limits: Limits) -> Outcome:
         outcome = self.sandbox.run(command, room, limits)
@@ -205,7 +214,7 @@ class Job:
         command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs]
         try:
             host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)
-            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write,))
+            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write,), trusted=True)
         finally:
             theirs.close()
             ours.close()

@@ -74,7 +74,8 @@ def cells(path: str, data: bytes) -> list[tuple[str, int, str]]:
 
 def notebook_cells(data: bytes) -> list[str]:
     notebook = json.loads(clean_notebook(data))
-    listed = notebook.get("cells", []) if isinstance(notebook, dict) else []
+    listed = notebook.get("cells") if isinstance(notebook, dict) else None
+    listed = listed if isinstance(listed, list) else []
     sources = [cell.get("source", "") for cell in listed if isinstance(cell, dict) and cell.get("cell_type") == "code"]
     texts = ["".join(map(str, source)) if isinstance(source, list) else str(source) for source in sources]
     return [text.replace("\r\n", "\n") for text in texts]

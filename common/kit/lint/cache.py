@@ -36,8 +36,8 @@ class Includes:
 
 def include_folders(arguments: list[str]) -> tuple[Path, ...]:
     """Those of a compiler's command that lie in this clone."""
-    pairs = zip(arguments, arguments[1:], strict=False)
-    return tuple(dict.fromkeys(Path(word) for flag, word in pairs if flag == "-I" and Path(word).is_relative_to(ROOT)))
+    folders = [Path(word.removeprefix("-I")) for word in arguments if word.startswith("-I")]
+    return tuple(dict.fromkeys(folder for folder in folders if folder.is_relative_to(ROOT)))
 
 
 def key(parts: list[str], files: set[Path]) -> str:

@@ -7,16 +7,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .. import console
 from ..building import compile_commands, folder
 from ..paths import OWN, ROOT, VENV
 from ..process import output
 from ..setup import environment, toolchain
 from .cache import Clean, Includes, include_folders, key
-from .check import Check, lines
+from .check import Check, lines, tree
 
 # A file that is laid out as a table (.def) is aligned by hand.
 SOURCES = re.compile(r"\.(cpp|hpp|cu|cuh|inl|h)$")
-COMPILED = re.compile(r"^(common|tests|solutions)/.*\.(cpp|cu)$")
+# The tests' own CUDA programs do much on purpose that is not to be done.
+COMPILED = re.compile(r"^(common|tests)/.*\.cpp$|^(common|solutions)/.*\.cu$")
 # What a student or a contributor opens first: every lab, stub and solved, and some of each folder of the emulator.
 OPENED = re.compile(
     r"^(labs|solutions)/.*\.(cu|cpp)$|^common/lab/lab\.hpp$|^common/emulator/(fatbin/container|ptx/parser|machine/warp"
@@ -53,12 +55,15 @@ def each_once(check: str, files: list[Path], configuration: list[Path], look: Ca
         keys[path] = key([*fixed, *arguments], includes.of(path, include_folders(arguments)))
     changed = [path for path in files if not clean.has(path, keys[path])]
     problems = []
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for path, found in zip(changed, pool.map(look, changed), strict=True):
-            problems += found
-            if not found:
-                clean.add(path, keys[path])
-    clean.save()
+    try:
+        with console.progress(check) as show, ThreadPoolExecutor(WORKERS) as pool:
+            for done, (path, found) in enumerate(zip(changed, pool.map(look, changed), strict=True), 1):
+                problems += found
+                show(done, len(changed))
+                if not found:
+                    clean.add(path, keys[path])
+    finally:  # what has been found clean stays so, though somebody stops it half-way
+        clean.save()
     return problems
 
 
@@ -70,7 +75,7 @@ def tidy(files: list[Path], fix: bool) -> list[str]:
         said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
         return list(dict.fromkeys(said)) or ([f"{path.relative_to(ROOT)}: clang-tidy failed"] if result.returncode else [])
 
-    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [ROOT / ".clang-tidy"], look)))
+    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [path for path in tree() if path.name == ".clang-tidy"], look)))
 
 
 def editors(files: list[Path], fix: bool) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..console import say
 from ..errors import SETUP, KitError
 from ..process import output, tail
+from . import libraries
 
 OLDEST_GXX = 11
 
@@ -38,7 +39,6 @@ VENV = Need(
 LIBRARIES = [
     library("fmt", "text", "libfmt-dev", "fmt-devel", "fmt", "fmt-devel"),
     library("nlohmann_json", "JSON", "nlohmann-json3-dev", "json-devel", "nlohmann-json", "nlohmann_json-devel"),
-    library("CLI11", "command lines", "libcli11-dev", "cli11-devel", "cli11", "cli11-devel"),
     library("liblz4", "reads compressed PTX", "liblz4-dev", "lz4-devel", "lz4", "liblz4-devel"),
     library("libzstd", "reads compressed PTX", "libzstd-dev", "libzstd-devel", "zstd", "libzstd-devel"),
 ]
@@ -50,6 +50,8 @@ OPENCL = [
 # For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
+# Keeps a student's program apart from all else when a class is graded.
+SANDBOX = Need("keeps what is graded apart", {"apt-get": "bubblewrap", "dnf": "bubblewrap", "pacman": "bubblewrap", "zypper": "bubblewrap"})
 TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
 
 INSTALL = {
@@ -78,7 +80,8 @@ def how_to_install(needs: list[Need]) -> str:
 
 
 def has_library(need: Need) -> bool:
-    return output(["pkg-config", "--exists", need.pkg_config]).returncode == 0
+    told = os.environ | libraries.variables()
+    return output([libraries.program(), "--exists", need.pkg_config], env=told).returncode == 0
 
 
 def host_compiler() -> str | None:
@@ -103,7 +106,7 @@ def check_host_compiler() -> None:
 
 def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
-    if not shutil.which("pkg-config"):
+    if not shutil.which(libraries.program()):
         needs.append(PKG_CONFIG)
     return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OPENCL if tests else []) if not has_library(need)]
 
@@ -111,7 +114,7 @@ def missing(tests: bool) -> list[Need]:
 def provide(needs: list[Need]) -> None:
     """Installs what is missing, where that is allowed; otherwise says what an administrator must add.
 
-    Libraries alone are no reason to stop: Meson fetches and builds its own copies of them."""
+    Libraries alone are no reason to stop: they come from PyPI, or Meson fetches and builds its own copies of them."""
     if not needs:
         return
     if os.geteuid() == 0 and manager() == "apt-get":
@@ -123,7 +126,7 @@ def provide(needs: list[Need]) -> None:
     if left_out:
         say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests say so")
     needs = [need for need in needs if need not in OPENCL]
-    if not needs:
+    if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
         return
     say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
 

@@ -5,11 +5,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 from .home import ROOT
 from .theme import themed
-
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
 MOST_OF_A_KIND = 3  # hazards shown: others often follow from the first
