@@ -282,7 +282,9 @@ private:
       result.state = State::off_technique;
       result.reason = off->message;
     }
-    result.checks.insert(result.checks.end(), technique.begin(), technique.end());
+    // What is wrong on purpose ends with how often it was.
+    result.checks.insert(result.checks.end() - (rung.what.cannot_be_right && !result.checks.empty() ? 1 : 0),
+                         technique.begin(), technique.end());
   }
 
   int exit_code() const {
