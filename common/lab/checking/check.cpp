@@ -26,7 +26,8 @@ constexpr std::size_t sizes[] = {
 
 bool has_rounding(const Rung& rung, const Variant& variant) {
   const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
-  return is_float && (rung.op == Operator::add || rung.op == Operator::product);
+  const Operator op = rung.operator_of(variant);
+  return is_float && (op == Operator::add || op == Operator::product);
 }
 
 // Sizes around what a block and a pair of elements per thread cover, where the rung takes few.
@@ -47,6 +48,12 @@ void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
   for (const auto& [rows, columns] : shapes) cases.push_back({Kind::exact, rows * columns, rows, block, 0});
   cases.push_back({Kind::exact, 257 * 257, 257, block, 1});
   if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
+}
+
+// Whether a minimum or maximum of magnitudes is another one.
+bool has_signs(const Rung& rung, const Variant& variant) {
+  const Operator op = rung.operator_of(variant);
+  return variant.type != Type::uint32 && (op == Operator::min || op == Operator::max);
 }
 
 Check check_for(const Case& given, const std::string& prefix) {
@@ -70,7 +77,7 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
       given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
   const Size size = rung.size(given.n, given.block, 0, given.rows);
   const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
-  const bool in_chains = rung.error_depth && rung.op == Operator::add;
+  const bool in_chains = rung.error_depth && input.op == Operator::add;
   const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;
   expected.depth = depth;
   expected.tolerance = tolerance(input, expected.reference, depth);
@@ -111,7 +118,8 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
   for (int i = 0; i < 2; ++i) {
     if (const auto again = result_on(input)) symptom.again.push_back(*again);
   }
-  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  const Sequence other =
+      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
@@ -134,7 +142,8 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
     }
     return seen;
   };
-  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  const Sequence other =
+      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   const Outcome on_other = run_once(variant, given, other);
   device_lost = on_other.device_lost;
   if (on_other.results.size() != given.rows) return {};
@@ -216,7 +225,8 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     } else if (seconds_an_element * static_cast<double>(n) > 2) {
       check.skipped = true, check.message = "would take longer than 2 s";
     } else {
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, n, options.seed);
+      const Sequence input =
+          make_sequence(variant.type, rung.operator_of(variant), given.kind, n, options.seed);
       const auto start = clock::now();
       const Outcome outcome = run_once(variant, given, input);
       seconds_an_element =
@@ -268,6 +278,11 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   }
   if (variant.by_rows) {
     add_row_cases(cases, block, rounding);
+    if (!options.block) {
+      for (const unsigned other : {rung.min_block, rung.max_block}) {
+        if (other != block) cases.push_back({Kind::exact, 40 * 1003, 40, other, 0});
+      }
+    }
     add_more(cases, rung, variant, options);
     return smallest_first(std::move(cases));
   }
@@ -279,6 +294,8 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
+  if (has_signs(rung, variant))
+    cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
   if (rung.stalling) {
     for (const Kind kind : {Kind::stalling, Kind::quarters, Kind::lone_ones}) {
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
@@ -293,6 +310,28 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   add_more(cases, rung, variant, options);
   return smallest_first(std::move(cases));
 }
+
+namespace {
+
+std::string prefix_of(const Rung& rung, const Variant& variant) {
+  if (variant.has_own_operator)
+    return fmt::format("{}, {}, ", name_of(variant.type), name_of(variant.own_operator));
+  return rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+}
+
+// What is wrong with a kernel that is right for its rung's operator and not for another one that it is given.
+Diagnosis written_out(const Rung& rung, const Variant& variant) {
+  return {
+      "operator-written-out",
+      fmt::format(
+          "The same kernel is right for {}, and wrong for an operator that the lab gives it: {}. So "
+          "something that belongs to {} is written out in the kernel, a value to start from or what becomes "
+          "of two values. Take both from the operator that the kernel is given.",
+          name_of(rung.op), name_of(variant.own_operator), name_of(rung.op)),
+      true};
+}
+
+} // namespace
 
 void Progress::runs(const Check& check) {
   std::lock_guard lock(mutex_);
@@ -340,6 +379,7 @@ public:
 
   Checked check() {
     for (int i = 0; i < rung_.variant_count && !is_over(); ++i) {
+      if (rung_.variants[i].has_own_operator && search_) break; // the rung's own comes first
       check_variant(rung_.variants[i]);
       if (has_telling_failure()) break; // the other types would say the same
     }
@@ -373,7 +413,7 @@ private:
   }
 
   void check_variant(const Variant& variant) {
-    const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+    const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
@@ -394,7 +434,7 @@ private:
     const std::uint64_t seed = seed_;
     // What a host function has seen of one input says nothing of the next to be graded.
     if (options_.grading()) seed_ += 7919;
-    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, seed);
+    const Sequence input = make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, seed);
     progress_.runs(check);
     const Outcome outcome = run_once(variant, given, input);
     device_lost_ = outcome.device_lost;
@@ -412,7 +452,9 @@ private:
   // Sums of one array are explained once all failures are known; of others, each.
   void explain(const Variant& variant, const Case& given, std::uint64_t seed, const Sequence& input,
                const Outcome& outcome, Check& check) {
-    if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
+    if (variant.has_own_operator) {
+      check.diagnosis = written_out(rung_, variant);
+    } else if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
       failures_.push_back({&variant, given, seed, progress_.so_far().checks.size(), outcome.results[0]});
     } else {
       check.diagnosis =
@@ -507,7 +549,8 @@ private:
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
     const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
-    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, options_.seed);
+    const Sequence input =
+        make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, options_.seed);
     progress_.add(check_same_bits(variant, given, input));
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
   }
