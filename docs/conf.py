@@ -22,7 +22,7 @@ html_title = "Warpfold" + (", instructor's edition" if tags.has("instructor") el
 extensions = ["myst_nb"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "work"]  # work: a student's copies of the handouts
 if not tags.has("instructor"):  # noqa: F821
     exclude_patterns.append("instructor")
 
@@ -57,7 +57,15 @@ def link_pages(app, doctree, name: str) -> None:
         node.children, node.rawsource = [nodes.Text(linked)], linked
 
 
+def highlight_kernels(app, doctree) -> None:
+    """A cell that begins with %%lab holds C++, whatever language the notebook is in."""
+    for node in doctree.findall(nodes.literal_block):
+        if node.astext().startswith("%%lab"):
+            node["language"] = "c++"
+
+
 def setup(app) -> None:
+    app.connect("doctree-read", highlight_kernels)
     app.connect("source-read", add_instructors_pages)
     app.connect("doctree-resolved", link_pages)
 

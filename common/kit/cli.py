@@ -22,8 +22,8 @@ from .console import complain
 from .errors import USAGE, KitError
 from .paths import ROOT
 
-EPILOG = """Start with `./kit demo`. Then fill a stub in labs/, and run `meson test -C build 01_naive_atomic`, or
-`./kit watch 01_naive_atomic`. README.md says the rest.
+EPILOG = """Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/
+and checks it at each save. README.md says the rest.
 
 Exit codes: 0 well; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build
 failed; 5 a program cannot be run (emulate otherwise ends with the program's own code); 66 `emulate --check` found hazards."""

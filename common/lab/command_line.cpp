@@ -78,6 +78,12 @@ unsigned block_for(const Rung& rung, const Options& options) {
   return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
 }
 
+double time_limit_for(const Options& options) {
+  constexpr double usual = 10, usual_n = 0x1p22;
+  const double n = static_cast<double>(options.n.value_or(0));
+  return options.time_limit.value_or(usual * std::max(1.0, n / usual_n));
+}
+
 std::size_t parse_count(std::string_view option, std::string_view text) {
   const auto fail = [option, text](std::string_view why) {
     return UsageError(fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
@@ -100,7 +106,7 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::optional<std::string> n, rows, block, device, seed, host, answer, source, device_code;
+  std::optional<std::string> n, rows, block, device, seed, time_limit, host, answer, source, device_code;
   std::vector<std::string> more;
   ArgumentParser parser(
       fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab));
@@ -112,6 +118,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   parser.value("--block", "B", block, "Threads per block: 32, 64, ... 1024 (256)");
   parser.value("--device", "D", device, "auto, gpu or emulator (auto)");
   parser.value("--seed", "S", seed, "Other inputs of the same kind (1)");
+  parser.value("--time-limit", "S", time_limit, "Seconds after which a run is taken for endless (10)");
   parser.flag("--time", options.time, "Time the rungs (GPU only)");
   parser.flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
   parser.flag("--once", options.once,
@@ -151,6 +158,12 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     const auto value = whole_number<std::uint64_t>(*seed);
     if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", *seed));
     options.seed = *value;
+  }
+  if (time_limit) {
+    const auto value = whole_number<std::uint64_t>(*time_limit);
+    if (!value || *value == 0)
+      throw UsageError(fmt::format("--time-limit {}: give a whole number of seconds from 1 up", *time_limit));
+    options.time_limit = static_cast<double>(*value);
   }
   for (const std::string& text : more) {
     const auto colon = text.find(':');

@@ -91,6 +91,12 @@ class Counts(Case):
     def test_the_hottest_line_is_the_one_with_most_instructions(self):
         self.assertEqual([number for number, line in self.lines(self.report()).items() if line.hottest], [13])
 
+    def test_lanes_that_queue_at_an_atomic_make_its_line_the_hottest(self):
+        """Not the computation of the index, which has more instructions and costs next to nothing beside them."""
+        launch = self.launch()
+        launch["lines"][1] |= {"atomic_requests": 8, "atomic_operations": 256}
+        self.assertEqual([number for number, line in self.lines({"launches": [launch], "hazards": []}).items() if line.hottest], [12])
+
     def test_launches_of_one_kernel_are_added_up(self):
         kernel = annotate.kernels({"launches": [self.launch(), self.launch(grid=[1, 1, 1])], "hazards": []})[0]
         self.assertEqual((kernel.launches, kernel.warps, kernel.counters["warp_instructions"]), (2, 16, 200))

@@ -34,6 +34,14 @@ TEST(CommandLine, Counts) {
   EXPECT_EQ(parse_count("--n", "0"), 0u);
 }
 
+TEST(CommandLine, ALargeNMayTakeLonger) {
+  EXPECT_EQ(time_limit_for(parse({})), 10);
+  EXPECT_EQ(time_limit_for(parse({"--n=2^10"})), 10);
+  EXPECT_EQ(time_limit_for(parse({"--rung=any", "--n=2^24"})), 40);
+  EXPECT_EQ(time_limit_for(parse({"--rung=any", "--n=2^24", "--time-limit=1.5"})), 1.5);
+  EXPECT_NE(refusal({"--time-limit=0"}), "");
+}
+
 TEST(CommandLine, WhatIsNoCountIsRefusedWithAnExample) {
   for (const char* text :
        {"-1", "", "abc", "1.5", "1e6", "2^", "^3", "2^-1", "2^64", "99999999999999999999", " 7"}) {

@@ -6,9 +6,12 @@ link's stands for what was compiled.
 """
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -63,6 +66,45 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([int(point) for point in points], list(range(1, len(points) + 1)))
         self.assertRegex(tap.stdout, rf"(?m)^1\.\.{len(points)}$")
 
+    def test_a_failed_tap_test_says_the_verdict_on_stderr_where_meson_shows_it(self):
+        made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
+        tap = run(made, "--tap", "--rung=naive_atomic")
+        self.assertRegex(tap.stderr, r"(?m)^wrong +naive_atomic: n = 257, exact: expected -?\d+, got -?\d+$")
+        self.assertIn("the last 232", tap.stderr)
+        self.assertNotIn("wrong  ", tap.stdout)
+
+    def test_a_verdict_fits_the_terminal_and_has_colours_where_they_are_asked_for(self):
+        made = program("01_naive_atomic", "race", ("atomicAdd(result, input[i]);", "*result += input[i];"))
+        narrow = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"COLUMNS": "60", "CLICOLOR_FORCE": "0"})
+        whole = run(made)
+        self.assertGreater(max(map(len, whole.stdout.splitlines())), 100)
+        longest_word = max(map(len, whole.stdout.split()))
+        self.assertLessEqual(max(map(len, narrow.stdout.splitlines())), max(60, longest_word + 8))
+        self.assertEqual(narrow.stdout.split(), whole.stdout.split(), "no word is broken or lost")
+        self.assertNotIn("\033", whole.stdout)
+        coloured = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"CLICOLOR_FORCE": "1"})
+        self.assertRegex(coloured.stdout, "(?m)^\033\\[31m(wrong|hazard) +\033\\[0m naive_atomic")
+
+    def test_printf_needs_no_include_is_capped_and_leaves_what_programs_read_alone(self):
+        made = program("01_naive_atomic", "printf", ("atomicAdd(result, input[i]);", 'atomicAdd(result, input[i]); printf("thread %zu\\n", i);'))
+        text = run(made, "--n=1000")
+        self.assertIn("thread 0\n", text.stdout)
+        self.assertEqual(text.stdout.count("thread "), 64 * text.stdout.count("more lines of this launch left out"))
+        self.assertIn("(printf: 936 more lines of this launch left out)", text.stdout)
+        self.assertEqual(rungs(made, "--n=1000")["naive_atomic"]["state"], "pass")
+        tap = run(made, "--tap", "--rung=naive_atomic", "--n=1000")
+        self.assertNotIn("thread", tap.stdout)
+        self.assertIn("thread 0", tap.stderr)
+
+    def test_once_runs_on_numbers_to_follow_in_the_head(self):
+        made = program("02_tree", "once")
+        said = json.loads(run(made, "--once", "--rung=sequential", "--n=12").stdout)
+        self.assertEqual(said["input"], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3])
+        self.assertEqual((said["results"], said["expected"], said["launches"]), ([51], [51], 1))
+        refused = run(made, "--once", "--rung=sequential", "--n=2^20")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("can be looked at", refused.stderr)
+
     def test_right_with_another_technique_says_the_numbers(self):
         made = program("03_warp_unroll", "loop", ("stride > 32; stride /= 2) {", "stride > 0; stride /= 2) {"),
                        ("  if (t < 32) sum_last_warp(partial, t);\n", ""))
@@ -84,6 +126,49 @@ class Verdicts(unittest.TestCase):
         tap = run(made, "--tap")
         self.assertEqual(len(re.findall(r"(?m)^ok ", tap.stdout)), 7)
         self.assertIn("not ok 3 - one_block_shared", tap.stdout)
+
+    def test_a_host_loop_without_an_end_is_wrong_and_the_other_rungs_run(self):
+        made = program("02_tree", "endless", ("    n = lab::ceil_div(n, covered);\n", ""))
+        words = ["--rung=many_pass", "--rung=sequential", "--time-limit=1"]
+        found = rungs(made, *words)
+        self.assertEqual(found["sequential"]["state"], "pass")
+        self.assertEqual(found["many_pass"]["state"], "wrong")
+        self.assertRegex(found["many_pass"]["reason"], "^n = 513, exact: no end after 1 s: .* launches")
+        text = run(made, *words)
+        self.assertEqual(text.returncode, 1)
+        self.assertRegex(text.stdout, r"(?m)^wrong +many_pass: n = 513, exact: no end after 1 s")
+        tap = run(made, "--tap", *words)
+        self.assertIn("not ok 2 - many_pass", tap.stdout)
+
+    def test_a_signal_ends_the_program_after_what_it_has_found(self):
+        made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
+        for words, expected in (([], r"(?m)^wrong|^hazard|^skip"), (["--json"], '"name": "many_pass"')):
+            with subprocess.Popen([str(made), "--device=emulator", "--rung=many_pass", *words], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                time.sleep(2)
+                process.terminate()
+                out = process.communicate(timeout=20)[0]
+            self.assertEqual(process.returncode, -signal.SIGTERM)
+            self.assertRegex(out, expected)
+
+    def test_a_host_function_that_crashes_is_wrong_and_the_other_rungs_run(self):
+        made = program("02_tree", "crash", ("  run_pass(input, result, n, block);\n", "  *static_cast<volatile int*>(nullptr) = 1;\n"))
+        found = rungs(made, "--rung=many_pass", "--rung=sequential")
+        self.assertEqual(found["sequential"]["state"], "pass")
+        self.assertIn("ended the program (Segmentation fault)", found["many_pass"]["reason"])
+
+    def test_what_no_known_mistake_gives_is_told_by_how_often_each_element_counts(self):
+        made = program("02_tree", "weights", ("threadIdx.x % stride == 0 && i + stride < n", "threadIdx.x % (2 * stride) == 0 && i + stride < n"))
+        rung = rungs(made, "--rung=in_place_interleaved")["in_place_interleaved"]
+        self.assertEqual(rung["diagnosis"]["kind"], "weights", rung)
+        self.assertIn("Each element should count once. Here ", rung["diagnosis"]["text"])
+
+    def test_what_follows_from_a_bad_access_is_not_told_beside_it(self):
+        made = program("02_tree", "one_cause", ("t < stride && t + stride < n) data", "t + stride < n + 1) data"))
+        rung = rungs(made, "--rung=in_place_sequential")["in_place_sequential"]
+        self.assertIn("out-of-bounds", [hazard["kind"] for hazard in rung["hazards"]], rung)
+        self.assertNotIn("uninitialised", [hazard["kind"] for hazard in rung["hazards"]])
+        self.assertNotIn("diagnosis", rung)
 
     def test_a_changed_input_is_wrong(self):
         made = program("01_naive_atomic", "changed", ("atomicAdd(result, input[i]);",

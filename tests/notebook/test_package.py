@@ -11,8 +11,9 @@ import support
 
 support.use_python_with("matplotlib", "IPython")
 
-from warpfold import annotated, figures, magics, measured, plots, regions  # noqa: E402
-from warpfold.verdict import CheckFailed, LabError, Verdict  # noqa: E402
+from warpfold import annotated, code, figures, magics, measured, plots, predictions, regions  # noqa: E402
+from warpfold.progress import Progress  # noqa: E402
+from warpfold.verdict import Cell, CheckFailed, Interrupted, LabError, Verdict  # noqa: E402
 
 TEXT = """int before;
   // BEGIN one
@@ -114,12 +115,35 @@ class Verdicts(unittest.TestCase):
     def test_says_what_is_hazardous_and_where_to_read(self):
         hazard = {"kind": "race-shared", "file": "/a/labs/02_tree/tree.cu", "line": 7, "message": "<m>", "why": "w.", "advice": "do.", "read": "docs/handouts/00_start.md#races"}
         verdict = Verdict(answer("hazard", hazards=[hazard]))
-        self.assertIn("race-shared at labs/02_tree/tree.cu:7: <m>. w. do.", str(verdict))
-        self.assertIn("00_start.md#races", str(verdict))
+        told = str(verdict).splitlines()
+        self.assertIn("    race-shared: <m>.", told)
+        self.assertIn("        labs/02_tree/tree.cu:7: ", told)
+        # Why, what to try and where to read stand apart.
+        self.assertEqual([line.split()[0] for line in told[-3:]], ["why:", "try:", "read:"])
+        self.assertTrue(told[-1].endswith("docs/handouts/00_start.md#races"))
         # As JupyterLab names the heading; on the site, docs/conf.py names it as its pages do.
         self.assertIn('docs/handouts/00_start.md#Races"', verdict.html())
         self.assertIn("&lt;m&gt;", verdict.html())
         self.assertNotIn("<m>", verdict.html())
+        self.assertRegex(verdict.html(), r"<dt>why</dt><dd>w\.</dd><dt>try</dt><dd>do\.</dd><dt>read</dt>")
+
+    def test_a_hazards_source_lines_are_shown_with_the_line_of_the_cell(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "tree.cu"
+            file.write_text("a;\n// BEGIN one\n  x += <1>;\n  y;\n// END one\n")
+            hazard = {"kind": "race-shared", "file": str(file), "line": 3, "other_file": str(file), "other_line": 1, "message": "m"}
+            cell = Cell("tree.cu", first=3, count=2, first_in_cell=2)
+            verdict = Verdict(answer("hazard", hazards=[hazard]), cell)
+            told = str(verdict)
+        self.assertRegex(told, r"tree\.cu:3 \(line 2 of the cell\): x \+= <1>;")
+        self.assertRegex(told, r"tree\.cu:1: a;")
+        self.assertNotIn("<1>", verdict.html())
+
+    def test_what_kernels_print_is_shown_and_capped(self):
+        verdict = Verdict(answer("pass") | {"printed": [f"thread {i}" for i in range(100)]})
+        self.assertIn("thread 39", str(verdict))
+        self.assertNotIn("thread 40", str(verdict))
+        self.assertIn("(and 60 more lines)", verdict.html())
 
     def test_says_a_thing_once(self):
         checks = [{"name": f"n = {n}", "ok": False, "message": "got 0"} for n in range(6)]
@@ -127,9 +151,57 @@ class Verdicts(unittest.TestCase):
         missing = "n = 1: got 0. A step is missing."
         verdict = Verdict(answer("wrong", reason="n = 0: got 0", diagnosis={"text": missing}, checks=checks, hazards=[hazard] * 2))
         found = verdict.rungs[0].findings()
-        self.assertEqual(found[0], missing)
-        self.assertEqual(found[1:3], ["race at no line known: m. w. do.", "race at no line known: m."])
-        self.assertEqual(found[3:], ["n = 2: got 0", "n = 3: got 0", "n = 4: got 0", "and 1 more"])
+        self.assertEqual(found[0].text, missing)
+        self.assertEqual([each.text for each in found[1:3]], ["race: m.", "race: m."])
+        self.assertEqual([[word for word, _ in each.more] for each in found[1:3]], [["why", "try", "read"], []])
+        self.assertEqual([each.text for each in found[3:]], ["n = 2: got 0", "n = 3: got 0", "n = 4: got 0", "and 1 more"])
+
+
+class Cells(unittest.TestCase):
+    def test_a_line_of_the_file_is_one_of_the_cell(self):
+        region = regions.find(TEXT, "x.cu")[0]
+        cell = magics.cell_of(Path("x.cu"), region, "\n  a;\n  b;\n")
+        self.assertEqual([cell.line_of(line) for line in (2, 3, 4, 5)], [None, 3, 4, None])  # below %%lab and an empty line
+
+    def test_the_compilers_messages_name_it_too(self):
+        cell = Cell("x.cu", first=3, count=2, first_in_cell=2)
+        said = magics.with_lines_of_cell("labs/01/x.cu(4): error: y\nlabs/01/x.cu:9:2: note\n", cell)
+        self.assertEqual(said, "labs/01/x.cu(4) [line 3 of the cell]: error: y\nlabs/01/x.cu:9:2: note\n")
+
+    def test_an_interrupted_cell_shows_one_line(self):
+        with self.assertRaises(Interrupted) as stopped:
+            with Progress() as progress:
+                progress.show("checking 02_tree")
+                raise KeyboardInterrupt
+        self.assertEqual(stopped.exception._render_traceback_(), ["Interrupted: stopped: checking 02_tree"])
+
+    def test_code_keeps_its_lines_and_its_brackets(self):
+        lines = code.coloured("if (a < b) // c\n  return 1;\n\nx;")
+        self.assertEqual(len(lines), 4)
+        self.assertIn("&lt;", lines[0])
+        html = code.table("a;\nb;", 7, mark=8)
+        self.assertRegex(html, r'<td class="number">7</td>')
+        self.assertEqual(html.count("background"), 1)
+
+
+class Predictions(unittest.TestCase):
+    lab = SimpleNamespace(name="02_tree", is_solved=False, rungs=lambda: ["sequential"])
+
+    def test_numbers_that_are_still_missing_are_asked_for(self):
+        note = predictions.predict(self.lab, "sequential", {"barriers": None}, None, None, None, None)
+        self.assertIn("in place of None (barriers)", note)
+
+    def test_both_sides_and_what_to_think_about(self):
+        from kit.ladder.guesses import Guess
+
+        both = predictions.Sides([(Guess("02_tree", "sequential", {"barriers": 8}), {"barriers": 72}), (Guess("02_tree", "many_pass", {"barriers": 1}), None)])
+        self.assertRegex(str(both), r"barriers +8 +72 +too low, 9 times")
+        self.assertIn("many_pass: noted", str(both))
+        self.assertRegex(both.html(), r'<td>8</td><td>72</td><td class="words off">too low')
+
+    def test_a_counter_that_there_is_not(self):
+        with self.assertRaisesRegex(LabError, "no counter is called 'luck'"):
+            predictions.predict(self.lab, "sequential", {"luck": 1}, None, None, None, None)
 
 
 class Pictures(unittest.TestCase):

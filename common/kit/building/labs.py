@@ -45,11 +45,11 @@ def named(labs: list[Lab], name: str) -> Lab:
     raise KitError(f"{name}: {what}", f"{hint}The labs: " + ", ".join(lab.name for lab in matches or labs), USAGE)
 
 
-def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> None:
-    """The labs' programs, and the emulator, which any of them may turn to."""
+def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> str:
+    """The labs' programs, and the emulator, which any of them may turn to. Returns the compiler's warnings about the labs."""
     # A program that is told of another emulator (common/lab/device.cpp) does not need this build's.
     emulator = [] if os.environ.get("WARPFOLD_EMULATOR_DIR") else [build.emulator()]
-    build.compile([*(lab.program for lab in labs), *emulator], show)
+    return build.compile([*(lab.program for lab in labs), *emulator], show)
 
 
 def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dict:

@@ -10,6 +10,7 @@ from ..child import bound
 from ..errors import BUILD, KitError
 from ..paths import LOGS
 from ..process import relative
+from . import messages
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
 MOST_LINES = 30  # of what the compiler said
@@ -23,7 +24,7 @@ class BuildFailed(KitError):
         start = next((i for i, line in enumerate(lines) if line.startswith("FAILED:")), max(0, len(lines) - 20))
         what = lines[start].removeprefix("FAILED:").strip() if lines else "nothing"
         kept = [line for line in lines[start + 2 :] if not line.startswith(("[", "ninja:", "FAILED:"))]
-        self.said = "\n".join(kept[:MOST_LINES])
+        self.said = "\n".join(messages.ordered("\n".join(kept)).splitlines()[:MOST_LINES])
         super().__init__(f"could not build {what}\n{self.said}", f"The whole output: {relative(keep(talk))}", BUILD)
 
 
@@ -34,8 +35,8 @@ def keep(talk: str) -> Path:
     return log
 
 
-def run(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> None:
-    """`show` is told of each finished step and of how many there are."""
+def run(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> str:
+    """`show` is told of each finished step and of how many there are. Returns the compiler's warnings about the labs."""
     # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: is not found among the lines.
     environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
     talk = []
@@ -48,3 +49,4 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
                 show(int(step[1]), int(step[2]))
     if process.returncode != 0:
         raise BuildFailed("".join(talk))
+    return messages.warnings("".join(line for line in talk if not STEP.match(line)))

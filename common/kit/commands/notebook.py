@@ -1,13 +1,14 @@
-"""`kit notebook`: JupyterLab on the handouts."""
+"""`kit notebook`: JupyterLab on the student's own copies of the handouts."""
 
 import os
 from pathlib import Path
 
 from ..building import folder, labs
 from ..console import say
-from ..course import handouts, notebooks
+from ..course import copies, handouts, notebooks
 from ..errors import USAGE, KitError
 from ..paths import ROOT
+from ..process import relative
 from ..setup import environment
 
 PURPOSE = "open the handouts in JupyterLab"
@@ -33,8 +34,10 @@ def run(options) -> int:
     say("building the labs, so that the first cell need not")
     for solved in (False, True):  # a handout begins with a picture of the solved lab
         labs.compile(build, labs.find(build, solved=solved))
-    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
-    command += [f"--LabApp.default_url=/lab/tree/{chosen.relative_to(ROOT)}"]
+    own = copies.of(chosen)
+    say(f"opening {relative(own)}: what you write is saved there, and git leaves it alone")
+    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", *notebooks.ARGUMENTS]
+    command += [f"--LabApp.default_url=/lab/tree/{own.relative_to(ROOT)}"]
     command += ["--no-browser"] if options.no_browser else []
     command += [f"--port={options.port}"] if options.port else []
     if os.geteuid() == 0:

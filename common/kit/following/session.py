@@ -12,13 +12,14 @@ from ..building import labs
 from ..building.folder import Build
 from ..console import paint, say, width
 from ..errors import KitError
-from ..ladder import gain
+from ..ladder import gain, guesses
 from ..paths import ROOT
 from ..process import relative
 from . import course
 from .check import POLL_SECONDS, Checker, Outcome
 from .keys import Keys
 
+MOST_GAINS = 2  # told at once: who begins in the middle of the course has many
 SKIPPED = 77  # the exit code of a program that has nothing to check
 HELP = "h hint   t trace of the failing step   p profile   r check again   q quit"
 
@@ -70,11 +71,13 @@ class Session:
     def check(self, lab: labs.Lab, rungs: list[course.Rung], saved) -> Outcome:
         started = time.monotonic()
         try:
-            labs.compile(self.build, [lab])
+            warnings = labs.compile(self.build, [lab])
         except KitError as error:
             print(paint(str(error), "red"), flush=True)
             self.status = error.code
             return Outcome(error.code)
+        if warnings:
+            print(paint(f"The compiler warns:\n{warnings}", "yellow"), flush=True)
         names = [rung.name for rung in rungs] if self.follows else self.named
         outcome = self.checker.run(lab, names, lambda: stamp(lab) != saved)
         self.status = outcome.code
@@ -86,8 +89,8 @@ class Session:
         of_lab = {rung.name: rung for rung in self.every if rung.lab == lab}
         checked = [(of_lab[name], state) for name, state in outcome.states.items() if name in of_lab and state != "skip"]
         news = [rung for rung, state in checked if self.passed.note(rung, state == "pass")]
-        for rung in news:
-            for line in gain.told(rung.lab, rung.name, self.before(rung)):
+        for rung in news[-MOST_GAINS:]:
+            for line in [*gain.told(rung.lab, rung.name, self.before(rung)), *predicted(rung)]:
                 print(line)
         if news and not self.follows:
             self.say_what_is_next(news[-1])
@@ -167,6 +170,20 @@ COMMANDS = {
     "t": ["trace", "{lab}", "--rung", "{rung}", "--failing"],
     "p": ["profile", "{lab}", "--rung", "{rung}"],
 }
+
+
+def predicted(rung: course.Rung) -> list[str]:
+    """What the student predicted of the rung, beside what is counted."""
+    told = []
+    for guess in guesses.kept():
+        if (guess.lab, guess.rung) == (rung.lab.name, rung.name) or (guess.lab, guess.over) == (rung.lab.name, rung.name):
+            try:
+                found = guesses.counted(rung.lab, guess)
+            except KitError:
+                continue
+            if found is not None:
+                told += ["You predicted:", *guesses.lines(guess, found, width())]
+    return told
 
 
 def fill(text: str, indent: str) -> str:

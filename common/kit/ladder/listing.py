@@ -97,7 +97,7 @@ LEGEND_OF_TIMES = (
 )
 
 # Left out first where the terminal is narrow.
-LEAST_NEEDED = ["instructions", "launches", "n", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics"]
+LEAST_NEEDED = ["instructions", "launches", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics"]
 
 
 def verdict(rung: dict) -> str:

@@ -185,9 +185,15 @@ def excerpt(path: Path, counted: dict[int, dict], all_instructions: int, warps: 
 
 def mark_hottest(excerpts: list[Excerpt]) -> None:
     counted = [line for each in excerpts for line in each.lines if line and line.counters]
-    most = max((line.share for line in counted), default=0)
+    most = max((weight(line.counters) for line in counted), default=0)
     for line in counted:
-        line.hottest = most > 0 and line.share == most
+        line.hottest = most > 0 and weight(line.counters) == most
+
+
+def weight(counted: dict) -> float:
+    """Warp instructions, and each lane's atomic as one more: lanes that want one address queue for it, though they issue a
+    single instruction."""
+    return counted.get("warp_instructions", 0) + counted.get("atomic_operations", 0)
 
 
 def used_columns(kernel: Kernel) -> list[Column]:

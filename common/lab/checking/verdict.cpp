@@ -28,7 +28,8 @@ Result verdict_on(std::string rung, Findings findings) {
   result.rung = std::move(rung);
   if (const Check* failed = first_failed(findings.checks)) {
     result.state = State::wrong;
-    result.diagnosis = diagnosis_beside(findings.checks, *failed);
+    // A hazard explains the number, and what it looks like is chance.
+    if (findings.hazards.empty()) result.diagnosis = diagnosis_beside(findings.checks, *failed);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);
   } else if (const Hazard* fatal = first_fatal(findings.hazards)) {
     result.state = State::wrong;

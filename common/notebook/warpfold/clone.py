@@ -76,10 +76,11 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
         raise LabError(f"{error}. {error.advice}") from None
 
 
-def build(lab: kit_labs.Lab, progress: Progress) -> None:
+def build(lab: kit_labs.Lab, progress: Progress) -> str:
+    """Returns what the compiler warns of, where it had to compile."""
     progress.show(f"building {lab.name}")
     with lab_errors():
-        kit_labs.compile(folder(progress), [lab], lambda done, of: progress.show(f"building, step {done} of {of}"))
+        return compiler_messages(kit_labs.compile(folder(progress), [lab], lambda done, of: progress.show(f"building, step {done} of {of}")))
 
 
 def ask(lab: kit_labs.Lab, progress: Progress, what: str, *words: str) -> dict:

@@ -5,10 +5,10 @@ from argparse import Namespace
 from html import escape
 from pathlib import Path
 
-from . import clone, plots, regions
+from . import clone, code, plots, regions
 from .annotated import Annotated
 from .progress import Progress
-from .verdict import STYLE, LabError, Verdict
+from .verdict import STYLE, Cell, LabError, Verdict
 
 
 def solved_by_default() -> bool:
@@ -87,15 +87,15 @@ class Lab:
 
     def ask(self, progress: Progress, what: str, *words: str) -> dict:
         lab = clone.named(self.name, self.is_solved, progress)
-        clone.build(lab, progress)
-        return clone.ask(lab, progress, what, *words)
+        warnings = clone.build(lab, progress)
+        return clone.ask(lab, progress, what, *words) | {"warnings": warnings}
 
     # -- right or wrong
 
-    def verdict(self, *rungs: str, n: int | None = None) -> Verdict:
-        """What the check found, without failing the cell."""
+    def verdict(self, *rungs: str, n: int | None = None, cell: Cell | None = None) -> Verdict:
+        """What the check found, without failing the cell. `cell`: the one that the rung's lines came from."""
         with Progress() as progress:
-            return Verdict(self.ask(progress, f"checking {self.name}", *words(rungs, n)))
+            return Verdict(self.ask(progress, f"checking {self.name}", *words(rungs, n)), cell)
 
     def check(self, *rungs: str, n: int | None = None) -> None:
         """Shows the verdict; where a rung fails, the cell fails."""
@@ -154,6 +154,21 @@ class Lab:
             return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's pace.")
         return plots.times(timed, answer["device"]["name"])
 
+    # -- predicted, then seen
+
+    def predict(self, rung: str, *, over: str | None = None, n: int | None = None, rows: int | None = None, block: int | None = None, **counts):
+        """Notes what you expect of a rung, lab.predict("sequential", barriers=36864), or with `over` how many times what
+        another rung has; shows it beside what is counted, at once or (lab.predicted()) when the rung is right."""
+        from .predictions import predict
+
+        return predict(self, rung, counts, over, n, rows, block)
+
+    def predicted(self):
+        """All that you predicted of the lab, beside what is counted."""
+        from .predictions import predicted
+
+        return predicted(self)
+
     # -- how it moves
 
     def trace(self, rung: str, n: int | None = None, block_index: int = 0):
@@ -196,5 +211,5 @@ class Source:
         return "\n".join(f"// {self.file}:{line}\n{text}" for line, text in self.parts)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        shown = "".join(f"<div class=faint>{escape(self.file)}:{line}</div><pre>{escape(text)}</pre>" for line, text in self.parts)
-        return {"text/plain": str(self), "text/html": f'{STYLE}<div class="warpfold">{shown}</div>'}
+        shown = "".join(f"<div class=faint>{escape(self.file)}:{line}</div>{code.table(text, line)}" for line, text in self.parts)
+        return {"text/plain": str(self), "text/html": f'{STYLE}{code.STYLE}<div class="warpfold">{shown}</div>'}

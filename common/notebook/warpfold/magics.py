@@ -1,10 +1,13 @@
 """The cell magics: %%lab puts the cell into the student's file, which is built and checked; %%cuda is in programs.py."""
 
+import re
+from pathlib import Path
+
 from IPython.core.magic import register_cell_magic
 from IPython.display import display
 
 from . import labs, programs, regions
-from .verdict import LabError
+from .verdict import BuildFailed, Cell, LabError
 
 USAGE = "%%lab RUNG, or %%lab RUNG PART where the rung has several regions: %%lab warp_shuffle 2"
 
@@ -27,9 +30,32 @@ def fill(line: str, cell: str) -> None:
             print(f"written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
     else:
         print(f"The cell holds no code, so {name} stays as it is.")
-    verdict = labs.open(path.parent.name).verdict(rung)
+    in_cell = cell_of(path, region, cell) if regions.has_code(cell) else None
+    try:
+        verdict = labs.open(path.parent.name).verdict(rung, cell=in_cell)
+    except BuildFailed as error:
+        raise BuildFailed(with_lines_of_cell(str(error), in_cell)) from None
     display(verdict)
     verdict.raise_if_failed()
+
+
+def cell_of(path: Path, region: regions.Region, cell: str) -> Cell:
+    """Which lines of the file came from which lines of the cell, whose first is the one with %%lab."""
+    blank = len(cell) - len(cell.lstrip("\n"))
+    count = len(cell.strip("\n").splitlines())
+    return Cell(path.name, first=region.begin + 2, count=count, first_in_cell=2 + blank)
+
+
+def with_lines_of_cell(said: str, cell: Cell | None) -> str:
+    """A compiler's messages, with the line of the cell beside that of the file."""
+    if cell is None:
+        return said
+
+    def told(found: re.Match) -> str:
+        line = cell.line_of(int(found[2]))
+        return f"{found[0]}{f' [line {line} of the cell]' if line else ''}"
+
+    return re.sub(rf"({re.escape(cell.file)})[(:](\d+)(?:\)|:\d+)?", told, said)
 
 
 def parse(line: str) -> tuple[str, int | None]:

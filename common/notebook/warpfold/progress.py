@@ -4,6 +4,8 @@ import sys
 import threading
 import time
 
+from .verdict import Interrupted
+
 PATIENCE = 0.4  # seconds before anything is shown
 PERIOD = 0.5
 
@@ -22,10 +24,12 @@ class Progress:
         self.thread.start()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, kind, *error) -> None:
         self.over.set()
         self.thread.join()
         self.line.clear()
+        if kind is KeyboardInterrupt:  # a traceback through this package and the kit would say no more
+            raise Interrupted(f"stopped: {self.text or 'nothing was under way'}") from None
 
     def show(self, text: str) -> None:
         self.text = text

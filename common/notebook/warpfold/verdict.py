@@ -5,18 +5,25 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from .home import ROOT
 from .theme import themed
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
 MOST_OF_A_KIND = 3  # hazards shown: others often follow from the first
+EXPLAINED = (("why", "why"), ("try", "advice"), ("read", "read"))
+MOST_PRINTED = 40  # lines
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
 
 STYLE = (
     "<style>\n.warpfold { font-size: 0.95em; line-height: 1.45; margin: 0.4em 0; }\n"
     ".warpfold .state { display: inline-block; min-width: 7em; font-weight: 700; }\n"
     ".warpfold ul { margin: 0.2em 0 0.4em 1.2em; padding: 0; } .warpfold .faint { opacity: 0.8; }\n"
+    ".warpfold li { margin: 0.3em 0; } .warpfold .line { margin: 0.25em 0; padding: 0.1em 0.6em; border-left: 3px solid currentColor; }\n"
+    ".warpfold .line code { display: block; white-space: pre-wrap; overflow-wrap: break-word; background: none; padding: 0; }\n"
+    ".warpfold dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1em 0.8em; margin: 0.3em 0; }\n"
+    ".warpfold dt { font-weight: 700; margin: 0; } .warpfold dd { margin: 0; }\n"
     ".warpfold pre { white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere; margin: 0.3em 0; }\n"
     + themed(".warpfold .pass", "color: #1a7f37", "color: #57d06f")
     + themed(".warpfold .open", "color: #7a6200", "color: #dfc84a")
@@ -36,14 +43,46 @@ class CheckFailed(LabError):
     """A rung that was checked does not pass."""
 
 
+class Interrupted(LabError):
+    """The reader stopped the cell."""
+
+
 class BuildFailed(LabError):
     """The compiler refused the file."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Lines of a lab's file that a cell has just written."""
+
+    file: str  # its name
+    first: int  # line of the file that the cell's code begins at
+    count: int
+    first_in_cell: int  # and where that stands in the cell
+
+    def line_of(self, line: int) -> int | None:
+        """The cell's line for one of the file."""
+        return line - self.first + self.first_in_cell if self.first <= line < self.first + self.count else None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: a sentence, and for a hazard the lines of source, why, what to try, where to read."""
+
+    text: str
+    lines: tuple[tuple[str, str], ...] = ()  # place and source
+    more: tuple[tuple[str, str], ...] = ()  # "why", "try", "read"
+
+    def __str__(self) -> str:
+        told = [self.text, *(f"    {place}: {source}" for place, source in self.lines)]
+        return "\n".join([*told, *(f"    {word + ':':<5} {text}" for word, text in self.more)])
 
 
 @dataclass(frozen=True)
 class Rung:
     name: str
     answer: dict
+    cell: Cell | None = None
 
     @property
     def state(self) -> str:
@@ -60,28 +99,38 @@ class Rung:
     def failures(self) -> list[dict]:
         return [check for check in self.answer.get("checks", []) if not check["ok"]]
 
-    def findings(self) -> list[str]:
-        """What is wrong, most telling first, one sentence each."""
+    def findings(self) -> list[Finding]:
+        """What is wrong, most telling first."""
         if not self.failed:
             return []
         diagnosis = self.answer.get("diagnosis", {}).get("text", "")
-        found = [diagnosis] if diagnosis else []
+        found = [Finding(diagnosis)] if diagnosis else []
         explained, of_kind = set(), Counter()
         for hazard in self.answer.get("hazards", []):
             of_kind[hazard["kind"]] += 1
             if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
                 continue
-            words = explanation(hazard)
-            found.append(f"{hazard['kind']} at {place(hazard)}: {hazard['message']}." + (f" {words}" if words not in explained else ""))
-            explained.add(words)
-        found += [f"{kind}: and {count - MOST_OF_A_KIND} more" for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
+            more = tuple((word, hazard[key]) for word, key in EXPLAINED if hazard.get(key))
+            found.append(Finding(f"{hazard['kind']}: {hazard['message']}.", self.lines_of(hazard), more if more not in explained else ()))
+            explained.add(more)
+        found += [Finding(f"{kind}: and {count - MOST_OF_A_KIND} more") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
         told = [f"{check['name']}: {check.get('message', 'failed')}" for check in self.failures()]
         # What the line above and the diagnosis say already is not said again.
         told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
-        found += told[:MOST_CHECKS]
+        found += map(Finding, told[:MOST_CHECKS])
         if len(told) > MOST_CHECKS:
-            found.append(f"and {len(told) - MOST_CHECKS} more")
+            found.append(Finding(f"and {len(told) - MOST_CHECKS} more"))
         return found
+
+    def lines_of(self, hazard: dict) -> tuple[tuple[str, str], ...]:
+        """Both lines that it takes to go wrong, with their source."""
+        named = [(hazard.get("file"), hazard.get("line")), (hazard.get("other_file"), hazard.get("other_line"))]
+        return tuple((self.place(file, line), source_line(file, line)) for file, line in dict.fromkeys(named) if file and line)
+
+    def place(self, file: str, line: int) -> str:
+        """labs/02_tree/tree.cu:12, and which line of the cell that is."""
+        in_cell = self.cell.line_of(line) if self.cell and Path(file).name == self.cell.file else None
+        return f"{short(file)}:{line}{f' (line {in_cell} of the cell)' if in_cell else ''}"
 
     def sections(self) -> list[str]:
         """Where the handouts tell of the hazards found: docs/handouts/00_start.md#races."""
@@ -107,9 +156,19 @@ def link(section: str) -> str:
     JupyterLab knows a heading by its words with hyphens for spaces, capitals and all."""
     page, _, anchor = section.partition("#")
     path = ROOT / page
+    own = ROOT / "docs" / "work" / path.name  # the student's copy, where this notebook is one
+    if own.exists() and Path.cwd() == own.parent:
+        path = own
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE) if path.exists() else []
     words = next((each for each in (heading.replace(" ", "-") for heading in headings) if each.lower() == anchor), anchor)
     return f'<a href="{escape(os.path.relpath(path))}#{escape(words)}">{escape(section)}</a>'
+
+
+def source_line(file: str, line: int) -> str:
+    try:
+        return Path(file if Path(file).is_absolute() else ROOT / file).read_text(errors="replace").splitlines()[line - 1].strip()
+    except (OSError, IndexError):
+        return ""
 
 
 def place(entry: dict) -> str:
@@ -121,11 +180,25 @@ def short(file: str) -> str:
     return "/".join(file.split("/")[-3:])
 
 
+def html_of(finding: Finding) -> str:
+    from .code import coloured
+
+    parts = [escape(finding.text)]
+    for place_of_line, source in finding.lines:
+        parts.append(f'<div class="line"><span class="faint">{escape(place_of_line)}</span><code class="warpfold-code">{coloured(source)[0]}</code></div>')
+    if finding.more:
+        told = "".join(f"<dt>{word}</dt><dd>{link(text) if word == 'read' else escape(text)}</dd>" for word, text in finding.more)
+        parts.append(f"<dl>{told}</dl>")
+    return "".join(parts)
+
+
 class Verdict:
-    def __init__(self, answer: dict):
+    def __init__(self, answer: dict, cell: Cell | None = None):
         self.lab = answer["lab"]
         self.device = answer.get("device", {}).get("name", "")
-        self.rungs = [Rung(rung["name"], rung) for rung in answer["rungs"]]
+        self.rungs = [Rung(rung["name"], rung, cell) for rung in answer["rungs"]]
+        self.printed: list[str] = answer.get("printed", [])  # by printf in kernels
+        self.warnings: str = answer.get("warnings", "")  # the compiler's
 
     @property
     def failed(self) -> list[Rung]:
@@ -142,22 +215,32 @@ class Verdict:
         lines = []
         for rung in self.rungs:
             lines.append(f"{rung.state:<14} {rung.name}  {rung.summary()}".rstrip())
-            lines += [f"    {finding}" for finding in rung.findings()]
-            lines += [f"    Read more: {section}" for section in rung.sections()]
+            lines += [f"    {line}" for finding in rung.findings() for line in str(finding).splitlines()]
+        if self.warnings:
+            lines += ["The compiler warns:", *(f"    {line}" for line in self.warnings.splitlines())]
+        if self.printed:
+            lines += ["Printed by the kernels:", *(f"    {line}" for line in self.shown_prints())]
         return "\n".join(lines)
+
+    def shown_prints(self) -> list[str]:
+        more = len(self.printed) - MOST_PRINTED
+        return [*self.printed[:MOST_PRINTED], *([f"(and {more} more lines)"] if more > 0 else [])]
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": self.html()}
 
     def html(self) -> str:
-        parts = [STYLE, '<div class="warpfold" role="status">']
+        from .code import STYLE as CODE_STYLE
+
+        parts = [STYLE, CODE_STYLE, '<div class="warpfold" role="status">']
         for rung in self.rungs:
             parts.append(f'<div><span class="state {rung.kind}">{escape(rung.state)}</span> <code>{escape(rung.name)}</code>'
                          f' <span class="faint">{escape(rung.summary())}</span></div>')  # fmt: skip
             if findings := rung.findings():
-                parts.append("<ul>" + "".join(f"<li>{escape(finding)}</li>" for finding in findings) + "</ul>")
-            if sections := rung.sections():
-                parts.append("<div>Read more: " + ", ".join(map(link, sections)) + "</div>")
+                parts.append("<ul>" + "".join(f"<li>{html_of(finding)}</li>" for finding in findings) + "</ul>")
+        for heading, text in [("The compiler warns:", self.warnings), ("Printed by the kernels:", "\n".join(self.shown_prints()))]:
+            if text:
+                parts.append(f"<div>{heading}</div><pre>{escape(text)}</pre>")
         if self.device:
             parts.append(f'<div class="faint">on: {escape(self.device)}</div>')
         return "".join([*parts, "</div>"])

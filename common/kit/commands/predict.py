@@ -1,0 +1,96 @@
+"""`kit predict RUNG COUNTER=NUMBER...`: a prediction, and beside it what is counted once the rung is filled."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from .. import options as shared
+from ..building import folder, labs
+from ..console import say, width
+from ..errors import USAGE, KitError
+from ..following import course
+from ..ladder import guesses
+
+PURPOSE = "take your prediction of a rung's counts, and show it beside what is counted"
+ORDER = 44
+
+
+def arguments(parser) -> None:
+    parser.add_argument("rung", metavar="RUNG", help="the rung, as sequential or 02_tree/sequential; of a lab, as 02_tree, all predictions made are shown")
+    parser.add_argument("values", nargs="*", metavar="COUNTER=NUMBER", help="what you predict, as atomics=2^20 or sectors=131072; without any, you are asked")
+    parser.add_argument("--over", metavar="R", help="the numbers are ratios: this many times what rung R of the same lab has")
+    parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
+    parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
+    parser.add_argument("--block", metavar="B", help="threads per block")
+    parser.add_argument("--solutions", action="store_true", help="take the solved file instead of yours")
+    shared.json(parser)
+
+
+def run(options) -> int:
+    build = folder.prepare()
+    known = labs.find(build, solved=options.solutions)
+    if lab := next((lab for lab in known if options.rung.strip("/") in (lab.name, f"labs/{lab.name}")), None):
+        if options.values or options.over:
+            raise KitError(f"{lab.name} is a lab: of which rung?", f"./kit predict {lab.name}/RUNG {' '.join(options.values)}".rstrip(), USAGE)
+        chosen = [guess for guess in guesses.kept() if guess.lab == lab.name]
+        if not chosen:
+            raise KitError(f"no prediction of {lab.name} was made yet", f"./kit predict {lab.name}/RUNG atomics=1000")
+    else:
+        rung = course.named(course.rungs(build, known), options.rung)
+        lab = rung.lab
+        if lab.source.suffix == ".cpp":
+            raise KitError(f"{lab.name} runs on an OpenCL device, where nothing is counted", code=USAGE)
+        if options.over:
+            course.named([each for each in course.rungs(build, known) if each.lab == lab], options.over)
+        chosen = [entered(lab, rung.name, options)]
+    labs.compile(build, [lab])
+    return show(lab, chosen, options.json)
+
+
+def entered(lab: labs.Lab, rung: str, options) -> guesses.Guess:
+    """From the command line, or asked for one by one; it is kept."""
+
+    def whole(value: str | None) -> int | None:
+        return None if value is None else int(guesses.number(value))
+
+    guess = guesses.Guess(lab.name, rung, {}, options.over or "", whole(options.n), whole(options.rows), whole(options.block))
+    for word in options.values:
+        name, is_given, value = word.partition("=")
+        if not is_given:
+            raise KitError(f"{word}: a counter and a number are needed", f"As in {word}=4096", USAGE)
+        guess.values[guesses.counter_named(name)] = guesses.number(value)
+    if not options.values:
+        ask(guess)
+    if not guess.values:
+        raise KitError("nothing was predicted", f"./kit predict {lab.name}/{rung} atomics=1000", USAGE)
+    guesses.keep(guess)
+    return guess
+
+
+def ask(guess: guesses.Guess) -> None:
+    if not sys.stdin.isatty():
+        raise KitError("no number was given", f"./kit predict {guess.lab}/{guess.rung} atomics=1000", USAGE)
+    print(f"{guess.where}: what do you expect? A number, or Enter to leave it out.")
+    for key in guesses.USUAL:
+        while answer := input(f"  {guesses.counters.CATALOGUE[key].label}: ").strip():
+            try:
+                guess.values[key] = guesses.number(answer)
+                break
+            except KitError as error:
+                print(f"  {error}. {error.advice}")
+
+
+def show(lab: labs.Lab, chosen: list[guesses.Guess], as_json: bool) -> int:
+    told = []
+    for guess in chosen:
+        found = guesses.counted(lab, guess)
+        told.append(asdict(guess) | {"counted": found})
+        if as_json:
+            continue
+        if found is None:
+            say(f"{guess.where}: kept. It is shown beside the counts when the rung is right: ./kit watch, or ./kit predict {guess.lab}")
+        else:
+            print("\n".join(guesses.lines(guess, found, width())))
+    if as_json:
+        print(json.dumps(told, indent=1))
+    return 0
