@@ -1,6 +1,6 @@
-// Small programs by name: CASE(name, expected) { body }. `expected` is "clean", or what the report must say: the kind of
-// the one hazard, a colon, and a regular expression for its message. The lines at fault end with "// here" and, for the
-// other place, "// there".
+// Small programs by name: CASE(name, expected) { body }. `expected` is "clean", or what the report must say:
+// the kind of the one hazard, a colon, and a regular expression for its message. The lines at fault end with
+// "// here" and, for the other place, "// there".
 #pragma once
 
 #include <cstdio>
