@@ -204,6 +204,8 @@ private:
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, how);
+      const std::vector<Check> others = check_other_operators(rung, how);
+      findings.technique.insert(findings.technique.end(), others.begin(), others.end());
       if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)

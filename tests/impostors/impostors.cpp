@@ -79,8 +79,9 @@ bool is_found_out(Rung rung, const Impostor& impostor) {
   rung.on(impostor.variant);
   Options options;
   options.seed = seed;
+  Progress progress;
   Checked checked;
-  const Recorded recorded = record([&] { checked = check_rung(rung, options); });
+  const Recorded recorded = record([&] { checked = check_rung(rung, options, progress); });
   const auto failed = [](const Check& check) { return !check.ok; };
   return std::any_of(checked.checks.begin(), checked.checks.end(), failed) || !recorded.hazards.empty();
 }

@@ -315,20 +315,8 @@ namespace {
 
 std::string prefix_of(const Rung& rung, const Variant& variant) {
   if (variant.has_own_operator)
-    return fmt::format("{}, {}, ", name_of(variant.type), name_of(variant.own_operator));
+    return fmt::format("{}, {}, ", name_of(variant.own_operator), name_of(variant.type));
   return rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
-}
-
-// What is wrong with a kernel that is right for its rung's operator and not for another one that it is given.
-Diagnosis written_out(const Rung& rung, const Variant& variant) {
-  return {
-      "operator-written-out",
-      fmt::format(
-          "The same kernel is right for {}, and wrong for an operator that the lab gives it: {}. So "
-          "something that belongs to {} is written out in the kernel, a value to start from or what becomes "
-          "of two values. Take both from the operator that the kernel is given.",
-          name_of(rung.op), name_of(variant.own_operator), name_of(rung.op)),
-      true};
 }
 
 } // namespace
@@ -379,7 +367,7 @@ public:
 
   Checked check() {
     for (int i = 0; i < rung_.variant_count && !is_over(); ++i) {
-      if (rung_.variants[i].has_own_operator && search_) break; // the rung's own comes first
+      if (rung_.variants[i].has_own_operator) continue; // check_other_operators()
       check_variant(rung_.variants[i]);
       if (has_telling_failure()) break; // the other types would say the same
     }
@@ -452,9 +440,7 @@ private:
   // Sums of one array are explained once all failures are known; of others, each.
   void explain(const Variant& variant, const Case& given, std::uint64_t seed, const Sequence& input,
                const Outcome& outcome, Check& check) {
-    if (variant.has_own_operator) {
-      check.diagnosis = written_out(rung_, variant);
-    } else if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
+    if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
       failures_.push_back({&variant, given, seed, progress_.so_far().checks.size(), outcome.results[0]});
     } else {
       check.diagnosis =
@@ -572,6 +558,38 @@ private:
 
 Checked check_rung(const Rung& rung, const Options& options, Progress& progress) {
   return Checker(rung, options, progress).check();
+}
+
+std::vector<Check> check_other_operators(const Rung& rung, const Options& options) {
+  std::vector<Check> checks;
+  for (int i = 0; i < rung.variant_count; ++i) {
+    const Variant& variant = rung.variants[i];
+    if (!variant.has_own_operator) continue;
+    const std::string name =
+        fmt::format("technique: the kernel with another operator, {}", prefix_of(rung, variant));
+    for (const Case& given : cases_for(rung, variant, options)) {
+      if (given.n > 5000) continue; // what is written out in the kernel shows in few elements
+      Check check = check_for(given, name);
+      const Sequence input =
+          make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, options.seed);
+      const Outcome outcome = run_once(variant, given, input);
+      const double expected = reduce(input, 0, given.n).value;
+      check.ok = outcome.error.empty() && outcome.results.size() == 1 && outcome.results[0] == expected;
+      if (!check.ok) {
+        check.message =
+            fmt::format("the same kernel is right for {} and wrong for an operator that the lab gives it, "
+                        "{}: of {} elements {:.0f} "
+                        "came out, {:.0f} expected. So something that belongs to {} is written out in the "
+                        "kernel, a value to start "
+                        "from or what becomes of two values; it is to take both from Op",
+                        name_of(rung.op), name_of(variant.own_operator), given.n,
+                        outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
+      }
+      checks.push_back(check);
+      if (!check.ok || outcome.device_lost) return checks;
+    }
+  }
+  return checks;
 }
 
 } // namespace lab

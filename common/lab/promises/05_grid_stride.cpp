@@ -22,6 +22,9 @@ std::vector<Rung> grid_stride() {
           .promise(none(Counter::atomic_operations, "the CPU adds up the threads' sums"))
           .promise(none(Counter::shared_accesses, "a thread adds in a register"))
           .promise(none(Counter::shuffles, "a thread adds up alone"))
+          .promise(at_most(
+              Counter::global_store_requests, [](const Size& s) { return double(s.warps()); },
+              "a thread adds in a register, and stores its sum once"))
           .on_the_host([](const Size& s) { return double(s.block); })
           .promise(reads_each_element_once())
           .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))
@@ -54,6 +57,8 @@ std::vector<Rung> grid_stride() {
           .promise(neighbours_read_neighbours())
           .promise(no_shuffle())
           .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
           .reaches(0.2),
       Rung("grid_stride_two_kernels")
           .builds_on("grid_stride_tree")
@@ -69,6 +74,8 @@ std::vector<Rung> grid_stride() {
           .promise(neighbours_read_neighbours())
           .promise(no_shuffle())
           .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
           .promise(equal(
               Counter::launches, [](const Size&) { return 2.0; },
               "one launch for the block sums, and a second one that adds them up"))

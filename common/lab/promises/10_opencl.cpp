@@ -32,7 +32,7 @@ std::vector<Rung> opencl() {
               .depth(depth_of_tree)
               .promise(by_all_items())
               .promise(at_most(
-                  Counter::uses_by_first_items, [](const Size& s) { return 0.75 * uses_of_dense_items(s); },
+                  Counter::uses_by_first_items, uses_of_dense_items,
                   "the items that work are to be those whose element is a multiple of 2 * stride, ever "
                   "further apart"))
               .promise(at_least(

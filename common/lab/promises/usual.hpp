@@ -85,7 +85,9 @@ inline Promise no_bank_conflict() {
 inline Promise last_warp_alone_diverges() {
   return at_most(
       Counter::divergent_branches, [](const Size& s) { return 8.0 * s.blocks; },
-      "only inside the last warp may some lanes work and others not");
+      "the stride is to halve, so that the first threads work and whole warps rest; some lanes of a warp "
+      "without the "
+      "others only in the last one");
 }
 inline Promise no_float_atomics() {
   return none(
@@ -106,7 +108,9 @@ inline double elements_of_walk(const Size& s) {
   return ceil_div(s.n, std::size_t{resident_blocks(s.block)} * s.block);
 }
 inline Promise walk_is_spread() {
-  return each_thread_reads_at_most(elements_of_walk);
+  return at_most(
+      Counter::elements_read_by_thread, elements_of_walk,
+      "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks)");
 }
 // Such a walk, the steps of a tree, an atomic for each block.
 inline double depth_of_walk(const Size& s) {
