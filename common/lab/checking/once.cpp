@@ -41,7 +41,6 @@ std::string look_once(const Rung& rung, const Options& options) {
   for (std::size_t row = 0; row < rows; ++row)
     out["expected"].push_back(reduce(input, row * (n / rows), (row + 1) * (n / rows)).value);
   out["results"] = outcome.results;
-  out["launches"] = recorded.profile.launches;
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
