@@ -6,9 +6,13 @@ from pathlib import Path
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent / "instructor"))
+sys.path.insert(0, str(Path(__file__).parent))
+import cards  # noqa: E402
 
-import solved
+INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
+if INSTRUCTOR.is_dir():
+    sys.path.insert(0, str(INSTRUCTOR))
+    import solved
 
 project = "Warpfold"
 author = "the Warpfold authors"
@@ -27,6 +31,11 @@ INSTRUCTORS_PAGES = """
 :caption: For instructors
 :maxdepth: 1
 
+instructor/class
+instructor/grading
+instructor/slurm
+instructor/threat_model
+instructor/own_lab
 instructor/answers
 ```
 """
@@ -35,6 +44,8 @@ instructor/answers
 def add_instructors_pages(app, name: str, source: list[str]) -> None:
     if name == "index" and app.tags.has("instructor"):
         source[0] += INSTRUCTORS_PAGES
+    if name == "index":
+        source[0] = source[0].replace("<!-- cards -->", cards.html())
     if name == "instructor/answers":
         source[0] += solved.sections()
 
@@ -69,7 +80,7 @@ nb_merge_streams = True
 nb_render_markdown_format = "myst"
 
 html_theme = "furo"
-html_static_path = ["static"]
+html_static_path = ["static", "figures/cards"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -2,9 +2,6 @@
 
 #include "result.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -28,6 +25,12 @@ unsigned parse_block(std::string_view text) {
         fmt::format("--block {}: the number of threads per block is a power of two from 32 to 1024", text));
   }
   return *block;
+}
+
+int parse_descriptor(std::string_view option, std::string_view text) {
+  const auto value = whole_number<int>(text);
+  if (!value) throw UsageError(fmt::format("{} {}: this is not a file descriptor", option, text));
+  return *value;
 }
 
 const Rung& find_rung(std::span<const Rung> rungs, std::string_view lab, std::string_view name) {
@@ -75,6 +78,12 @@ unsigned block_for(const Rung& rung, const Options& options) {
   return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
 }
 
+double time_limit_for(const Options& options) {
+  constexpr double usual = 10, usual_n = 0x1p22;
+  const double n = static_cast<double>(options.n.value_or(0));
+  return options.time_limit.value_or(usual * std::max(1.0, n / usual_n));
+}
+
 std::size_t parse_count(std::string_view option, std::string_view text) {
   const auto fail = [option, text](std::string_view why) {
     return UsageError(fmt::format("{} {}: {}; give a whole number such as 1000 or 2^20", option, text, why));
@@ -97,65 +106,64 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::string n, rows, block, device, seed;
+  std::optional<std::string> n, rows, block, device, seed, time_limit, host, answer, source, device_code;
   std::vector<std::string> more;
-  CLI::App app{fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab)};
-  app.get_formatter()->column_width(28);
-  app.add_flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
-  app.add_option("--rung", options.rungs, "Only this rung (may be repeated)")
-      ->type_name("R")
-      ->allow_extra_args(false);
-  app.add_option("--n", n, "Number of elements: 1000, 2^20")->type_name("N");
-  if (has_rows(rungs)) {
-    app.add_option("--rows", rows, "Rows of the matrix of N elements (about as many as columns)")
-        ->type_name("R");
-  }
-  app.add_option("--block", block, "Threads per block: 32, 64, ... 1024 (256)")->type_name("B");
-  app.add_option("--device", device, "auto, gpu or emulator (auto)")->type_name("D");
-  app.add_option("--seed", seed, "Other inputs of the same kind (1)")->type_name("S");
-  app.add_flag("--time", options.time, "Time the rungs (GPU only)");
-  app.add_flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
-  app.add_flag("--once", options.once,
-               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
-  app.add_flag("--json", options.json, "Print JSON, for programs");
-  app.add_flag("--tap", options.tap, "Print TAP, for meson test");
-  app.add_flag("--solutions", options.solutions, "A TODO is a failure");
-  app.add_option("--more", more,
-                 "Check N elements too, with B threads per block: 5000, 5000:64 (may be repeated)")
-      ->type_name("N[:B]")
-      ->allow_extra_args(false);
+  ArgumentParser parser(
+      fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab));
+  parser.flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
+  parser.values("--rung", "R", options.rungs, "Only this rung (may be repeated)");
+  parser.value("--n", "N", n, "Number of elements: 1000, 2^20");
+  if (has_rows(rungs))
+    parser.value("--rows", "R", rows, "Rows of the matrix of N elements (about as many as columns)");
+  parser.value("--block", "B", block, "Threads per block: 32, 64, ... 1024 (256)");
+  parser.value("--device", "D", device, "auto, gpu or emulator (auto)");
+  parser.value("--seed", "S", seed, "Other inputs of the same kind (1)");
+  parser.value("--time-limit", "S", time_limit, "Seconds after which a run is taken for endless (10)");
+  parser.flag("--time", options.time, "Time the rungs (GPU only)");
+  parser.flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
+  parser.flag("--once", options.once,
+              "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
+  parser.flag("--json", options.json, "Print JSON, for programs");
+  parser.flag("--tap", options.tap, "Print TAP, for meson test");
+  parser.flag("--solutions", options.solutions, "A TODO is a failure");
+  parser.values("--more", "N[:B]", more,
+                "Check N elements too, with B threads per block: 5000, 5000:64 (may be repeated)");
   // What a class's grader says; no student has a use for it.
-  app.add_option("--host", options.host)->group("");
-  app.add_option("--answer", options.answer)->group("");
-  app.add_option("--source", options.source)->group("");
-  app.add_option("--device-code", options.device_code)->group("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}\nRungs:\n", app.help());
+  parser.value("--host", "", host, "");
+  parser.value("--answer", "", answer, "");
+  parser.value("--source", "", source, "");
+  parser.value("--device-code", "", device_code, "");
+  if (!parser.parse(argc, argv)) {
+    fmt::print("{}\nRungs:\n", parser.help(argv[0]));
     for (const Rung& rung : rungs) fmt::print("  {}\n", rung.name);
     fmt::print("\nStates of a rung:\n");
     for (const StateRow& row : states) fmt::print("  {:<14} {}\n", row.name, row.sentence);
     return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}; --help lists what can be asked", error.what()));
   }
-  if (!n.empty()) options.n = parse_count("--n", n);
-  if (!rows.empty()) options.rows = parse_count("--rows", rows);
-  if (!block.empty()) options.block = parse_block(block);
-  const std::map<std::string, Choice, std::less<>> choices{{"", Choice::automatic},
-                                                           {"auto", Choice::automatic},
-                                                           {"gpu", Choice::gpu},
-                                                           {"emulator", Choice::emulator}};
-  const auto choice = choices.find(device);
+  if (host) options.host = parse_descriptor("--host", *host);
+  if (answer) options.answer = parse_descriptor("--answer", *answer);
+  options.source = source.value_or("");
+  options.device_code = device_code.value_or("");
+  if (n) options.n = parse_count("--n", *n);
+  if (rows) options.rows = parse_count("--rows", *rows);
+  if (block) options.block = parse_block(*block);
+  const std::map<std::string, Choice, std::less<>> choices{
+      {"auto", Choice::automatic}, {"gpu", Choice::gpu}, {"emulator", Choice::emulator}};
+  const auto choice = choices.find(device.value_or("auto"));
   if (choice == choices.end()) {
-    throw UsageError(fmt::format("--device {}: the devices are auto, gpu and emulator", device));
+    throw UsageError(fmt::format("--device {}: the devices are auto, gpu and emulator", *device));
   }
   options.device = choice->second;
-  if (!seed.empty()) {
-    const auto value = whole_number<std::uint64_t>(seed);
-    if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", seed));
+  if (seed) {
+    const auto value = whole_number<std::uint64_t>(*seed);
+    if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", *seed));
     options.seed = *value;
+  }
+  if (time_limit) {
+    const auto value = whole_number<std::uint64_t>(*time_limit);
+    if (!value || *value == 0)
+      throw UsageError(fmt::format("--time-limit {}: give a whole number of seconds from 1 up", *time_limit));
+    options.time_limit = static_cast<double>(*value);
   }
   for (const std::string& text : more) {
     const auto colon = text.find(':');

@@ -8,6 +8,7 @@
 #include "processes.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
+#include "session.hpp"
 #include "source/source_file.hpp"
 #include "timing/timing.hpp"
 
@@ -19,8 +20,6 @@
 namespace lab {
 namespace {
 
-constexpr int exit_failed = 1, exit_usage = 2,
-              exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
 constexpr std::size_t profile_n = std::size_t{1} << 20, timing_n = std::size_t{1} << 26;
 // Enough that starting a kernel is a small part of the time.
 constexpr std::size_t bandwidth_n = std::size_t{1} << 28;
@@ -75,23 +74,16 @@ public:
     StdoutAside aside(how.json || how.tap || how.once);
     if (how.once) return run_once_each(how, aside);
     Timings timings(how);
-    std::vector<Result> results;
+    std::vector<std::string> names;
+    for (const Rung* rung : chosen_) names.push_back(rung->name);
+    Session session(options_, heading_, names, argv_, aside);
+    if (any_filled) session.watch();
     for (const Rung* rung : chosen_) {
-      auto [result, device_lost] = result_of(*rung, how, timings);
-      if (!how.json && !how.tap) print_text(result, how);
-      results.push_back(std::move(result));
+      const auto [result, device_lost] = result_of(*rung, how, timings, session);
+      session.add(result);
       if (device_lost) break;
     }
-    // A grader asks for the rest itself, of a new process of the student's.
-    if (results.size() == chosen_.size() || options_.grading()) {
-      aside.end();
-      report(results, {});
-      return exit_code(results);
-    }
-    const ChildOutput rest = run_rest_elsewhere(results.size());
-    aside.end();
-    report(results, rest.output);
-    return std::max(rest.exit_code, exit_code(results));
+    return session.finish();
   }
 
 private:
@@ -115,8 +107,10 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
+      close_device_memory();
       limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
+      limit_launches(time_limit_for(how));
     }
     refuse_what_does_not_fit(how);
     return how;
@@ -147,7 +141,7 @@ private:
     bool device_lost = false;
   };
 
-  Ran result_of(const Rung& rung, const Options& how, Timings& timings) const {
+  Ran result_of(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Result result;
     result.rung = rung.name;
     if (const Region* todo = todo_of(rung)) {
@@ -159,7 +153,7 @@ private:
       result.state = State::skip, result.reason = reason;
       return {result};
     }
-    Findings findings = findings_on(rung, how, timings);
+    Findings findings = findings_on(rung, how, timings, session);
     const bool device_lost = findings.device_lost;
     result = verdict_on(rung.name, std::move(findings));
     if (const Region* repair = rung.to_repair ? next_repair(regions_, rung) : nullptr)
@@ -177,10 +171,10 @@ private:
     return !how.n || *how.n <= most ? "" : fmt::format("takes up to {} elements", most);
   }
 
-  Findings findings_on(const Rung& rung, const Options& how, Timings& timings) const {
+  Findings findings_on(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Findings findings;
     try {
-      run_rung(rung, how, timings, findings);
+      run_rung(rung, how, timings, session.begin(), findings);
     } catch (const CudaError& error) {
       findings.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
@@ -193,13 +187,14 @@ private:
     return findings;
   }
 
-  void run_rung(const Rung& rung, const Options& how, Timings& timings, Findings& findings) const {
+  void run_rung(const Rung& rung, const Options& how, Timings& timings, Progress& progress,
+                Findings& findings) const {
     Checked checked;
     if (on_emulator()) {
-      Recorded recorded = record([&] { checked = check_rung(rung, how); });
+      Recorded recorded = record([&] { checked = check_rung(rung, how, progress); });
       findings.hazards = std::move(recorded.hazards);
     } else {
-      checked = check_rung(rung, how);
+      checked = check_rung(rung, how, progress);
     }
     findings.checks = std::move(checked.checks);
     findings.device_lost = checked.device_lost;
@@ -241,51 +236,6 @@ private:
         "elements, {:.1f} us expected",
         100 * share, 100 * rung.least_bandwidth, timing.median, timing.n,
         timing.median * share / rung.least_bandwidth);
-  }
-
-  // After an error that leaves the device unusable for this process, the other rungs run in one of their own.
-  ChildOutput run_rest_elsewhere(std::size_t first) const {
-    std::vector<std::string> names;
-    for (std::size_t i = first; i < chosen_.size(); ++i) names.push_back(chosen_[i]->name);
-    return run_again_for(argv_, names, options_.json || options_.tap);
-  }
-
-  // `rest`: the JSON of the rungs that another process ran, or "".
-  void report(std::vector<Result> results, const std::string& rest) const {
-    if (options_.json) {
-      const std::span<const std::string> more =
-          rest.empty() ? std::span<const std::string>() : std::span(&rest, 1);
-      // Kernels print to stdout; a grader's answer goes where nothing of a student's can.
-      std::FILE* const out = options_.answer ? fdopen(*options_.answer, "w") : stdout;
-      if (!out) throw std::runtime_error("--answer: that is no open descriptor");
-      print_json(out, heading_, results, more);
-      std::fflush(out);
-    } else if (options_.tap && chosen_.size() == 1) {
-      print_tap(results[0], options_.solutions);
-      if (is_failure(results[0].state,
-                     options_.solutions)) { // Meson shows a failed test's stderr as it stands
-        const StdoutAside aside(true);
-        print_text(results[0], options_);
-      }
-    } else if (options_.tap) {
-      if (!rest.empty()) {
-        for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
-      }
-      print_tap(std::span<const Result>(results), options_.solutions);
-    }
-  }
-
-  int exit_code(const std::vector<Result>& results) const {
-    if (options_.tap) return 0; // the points say it; Meson takes anything else for a broken test program
-    bool all_ran = true;
-    for (const Result& result : results) {
-      // What nobody has touched yet is still to do, though it is told apart from what is right.
-      const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
-      if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
-      all_ran = all_ran && result.state == State::pass && !untouched;
-    }
-    // A lab that still has a TODO has not failed, and has not passed either.
-    return all_ran || options_.json || options_.profile || options_.time ? 0 : exit_skipped;
   }
 
   const Options options_;

@@ -1,6 +1,7 @@
 #include "processes.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +13,19 @@
 #include <unistd.h>
 
 namespace lab {
+namespace {
+
+std::atomic<pid_t> running_child = 0;
+
+} // namespace
+
+bool child_is_running() {
+  return running_child != 0;
+}
+
+void forward_to_child(int signal) {
+  if (const pid_t child = running_child; child != 0) kill(child, signal);
+}
 
 std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json) {
   std::vector<std::string> arguments{argv[0]};
@@ -61,17 +75,20 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
     execv("/proc/self/exe", pointers.data());
     _exit(127);
   }
+  running_child = child;
   ChildOutput result;
   if (as_json) {
     close(ends[1]);
     std::array<char, 4096> part;
-    for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0;) {
-      result.output.append(part.data(), static_cast<std::size_t>(got));
+    for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0 || (got < 0 && errno == EINTR);) {
+      if (got > 0) result.output.append(part.data(), static_cast<std::size_t>(got));
     }
     close(ends[0]);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  running_child = 0;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

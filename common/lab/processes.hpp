@@ -14,7 +14,12 @@ struct ChildOutput {
 
 // Runs the program with the same arguments but for these rungs. `as_json`: with --json in place of --tap, and
 // stdout is handed back; else the child prints for itself.
+// A signal that asks this process to end asks the child to end (forward_to_child, from a signal's handler),
+// which still hands back what it has found; and it ends with this process, however that ends.
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json);
+
+bool child_is_running();
+void forward_to_child(int signal);
 
 // The arguments that it is given (tests look at them).
 std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json);

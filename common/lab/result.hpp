@@ -43,7 +43,8 @@ struct Check {
   std::string message;  // what was expected and what came, where it is not ok
   Diagnosis diagnosis;
   std::size_t n = 0;
-  bool usual = false; // an exact input, aligned, with the usual number of threads per block
+  bool decides = false; // its diagnosis is the rung's
+  bool usual = false;   // an exact input, aligned, with the usual number of threads per block
 };
 
 struct Hazard {
@@ -51,6 +52,7 @@ struct Hazard {
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
   int line = 0, other_line = 0;
+  int call_line = 0; // where `line` is of a function that was called: the line, in the same file, of the call
 };
 
 // What the emulator counted while a rung ran once.

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 SKIPPED = 77
 PROGRAMS = ["aarch64-linux-gnu-g++", "qemu-aarch64-static", "apt-get", "dpkg-deb", "unshare", "meson", "ninja"]
-PACKAGES = ["libc6-dev", "libstdc++-12-dev", "libfmt-dev", "libgtest-dev", "liblz4-dev", "libzstd-dev", "nlohmann-json3-dev", "libcli11-dev"]
+PACKAGES = ["libc6-dev", "libstdc++-12-dev", "libfmt-dev", "libgtest-dev", "liblz4-dev", "libzstd-dev", "nlohmann-json3-dev"]
 LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride"]
 # Without "emulator memory": the peak that it measures would be qemu's own.
 TESTS = [

@@ -63,7 +63,7 @@ class CommandLine(CloneCase):
         result = self.kit("--help")
         self.assertEqual(result.returncode, 0)
         for name in parsers():
-            self.assertRegex(result.stdout, rf"\n    {name} ")
+            self.assertRegex(result.stdout, rf"\n    {name}\s")
 
     def test_help_of_every_command(self):
         for name in parsers():

@@ -81,6 +81,14 @@ class Picture(unittest.TestCase):
         bars = [rect for rect in drawing.iter() if rect.tag.endswith("rect")]
         self.assertEqual(len(bars), 5)
 
+    def test_shows_predicted_times_and_for_which_gpu(self):
+        quick, slow = ({**emulated(name), "predicted": {"gpu": "H200", "us": us}} for name, us in (("quick", 9.4), ("slow", 1792)))
+        drawing = ElementTree.fromstring(picture.draw([{"lab": "02_tree", "rungs": [slow, quick]}]))
+        self.assertIn("as predicted for an H200", drawing.find("{*}title").text)
+        self.assertIn("predicted us 1,792", drawing.find("{*}desc").text)
+        widths = [float(rect.get("width")) for rect in drawing.iter() if rect.tag.endswith("rect") and rect.get("class") == "time"]
+        self.assertGreater(widths[0], 3 * widths[1])
+
     def test_of_times(self):
         drawing = picture.draw([{"lab": "09", "device": {"name": "NVIDIA H200"}, "rungs": [timed("one"), timed("two", gb_per_s=2046)]}])
         self.assertIn("measured on NVIDIA H200", drawing)

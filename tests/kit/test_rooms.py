@@ -9,7 +9,8 @@ import support
 KIT = support.ROOT / "common" / "kit"
 # The rooms, each with those below it: a room may import these and no others.
 ROOMS = {
-    "commands": {"building", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
+    "commands": {"building", "classroom", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
+    "classroom": {"building", "setup"},
     "following": {"building", "course", "ladder"},
     "course": {"setup"},
     "lint": {"building", "setup"},
@@ -17,7 +18,7 @@ ROOMS = {
     "profile": {"building"},
     "ladder": {"building"},
     "building": {"setup"},
-    "emulate": set(),
+    "emulate": {"building", "setup"},
     "setup": set(),
 }
 FIRST = {"cli"}  # modules on top of the rooms; the others on top are what all share

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import support  # noqa: F401  (finds the kit)
 from kit.building import rungs
 from kit.errors import KitError
-from kit.trace import drawing, page, record, words
+from kit.trace import animation, drawing, page, record, words
 from kit.trace import steps as trace_steps
 from test_profile import self_contained
 
@@ -253,6 +253,26 @@ class Choice(unittest.TestCase):
         launches = [launch(*tree_step(3, 4)) for _ in range(3)]
         self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 1)
         self.assertEqual(len(record.steps_of(self.run_of(launches), 0)), 3)
+
+
+class Animation(unittest.TestCase):
+    def picture(self) -> ElementTree.Element:
+        made = steps(*tree_step(1, 16), barrier(2), *tree_step(1, 8), barrier(2), *tree_step(1, 4), threads=32, elements=32)
+        return ElementTree.fromstring(animation.animate(made, "a tree"))
+
+    def test_shows_each_step_in_turn(self):
+        frames = self.picture().findall("{*}g[@class='frame']")
+        self.assertEqual(len(frames), 3)
+        delays = [frame.get("style").split(";")[0] for frame in frames]
+        self.assertEqual(delays, [f"animation-delay:{index * animation.SECONDS:g}s" for index in range(3)])
+        captions = [frame.find("{*}text").text for frame in frames]
+        self.assertTrue(all(caption.startswith(f"step {i} of 3: ") for i, caption in enumerate(captions, 1)), captions)
+
+    def test_stands_still_for_those_who_ask_for_that_and_says_itself_in_words(self):
+        picture = self.picture()
+        self.assertIn("prefers-reduced-motion: reduce", picture.find("{*}style").text)
+        self.assertIn("Step 3: ", picture.find("{*}desc").text)
+        self.assertEqual(picture.find("{*}title").text, "a tree")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,14 @@ TEST(CommandLine, Counts) {
   EXPECT_EQ(parse_count("--n", "0"), 0u);
 }
 
+TEST(CommandLine, ALargeNMayTakeLonger) {
+  EXPECT_EQ(time_limit_for(parse({})), 10);
+  EXPECT_EQ(time_limit_for(parse({"--n=2^10"})), 10);
+  EXPECT_EQ(time_limit_for(parse({"--rung=any", "--n=2^24"})), 40);
+  EXPECT_EQ(time_limit_for(parse({"--rung=any", "--n=2^24", "--time-limit=1.5"})), 1.5);
+  EXPECT_NE(refusal({"--time-limit=0"}), "");
+}
+
 TEST(CommandLine, WhatIsNoCountIsRefusedWithAnExample) {
   for (const char* text :
        {"-1", "", "abc", "1.5", "1e6", "2^", "^3", "2^-1", "2^64", "99999999999999999999", " 7"}) {
@@ -46,6 +54,18 @@ TEST(CommandLine, WhatIsNoCountIsRefusedWithAnExample) {
   }
   EXPECT_NE(refusal({"--n", "-3"}).find("cannot be negative"), std::string::npos);
   EXPECT_NE(refusal({"--n=-3"}).find("cannot be negative"), std::string::npos);
+}
+
+TEST(CommandLine, OptionsAreSaidInTwoWaysAndOnce) {
+  EXPECT_EQ(parse({"--n=5"}).n, 5u);
+  EXPECT_EQ(parse({"--rung", "any", "--rung=small"}).rungs, (std::vector<std::string>{"any", "small"}));
+  EXPECT_TRUE(parse({"--json", "--json"}).json);
+  EXPECT_NE(refusal({"--n", "1", "--n", "2"}).find("--n is said twice"), std::string::npos);
+  EXPECT_NE(refusal({"--n"}).find("--n needs a value"), std::string::npos);
+  EXPECT_NE(refusal({"--json=1"}).find("--json takes no value"), std::string::npos);
+  EXPECT_NE(refusal({"--jso"}).find("--jso is no option"), std::string::npos);
+  EXPECT_NE(refusal({"tree"}).find("tree is no option"), std::string::npos);
+  EXPECT_NE(refusal({"--n="}).find("not a number"), std::string::npos);
 }
 
 TEST(CommandLine, BlocksArePowersOfTwoThatTheRungTakes) {

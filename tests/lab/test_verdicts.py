@@ -8,8 +8,10 @@ link's stands for what was compiled.
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -124,6 +126,49 @@ class Verdicts(unittest.TestCase):
         tap = run(made, "--tap")
         self.assertEqual(len(re.findall(r"(?m)^ok ", tap.stdout)), 7)
         self.assertIn("not ok 3 - one_block_shared", tap.stdout)
+
+    def test_a_host_loop_without_an_end_is_wrong_and_the_other_rungs_run(self):
+        made = program("02_tree", "endless", ("    n = lab::ceil_div(n, covered);\n", ""))
+        words = ["--rung=many_pass", "--rung=sequential", "--time-limit=1"]
+        found = rungs(made, *words)
+        self.assertEqual(found["sequential"]["state"], "pass")
+        self.assertEqual(found["many_pass"]["state"], "wrong")
+        self.assertRegex(found["many_pass"]["reason"], "^n = 513, exact: no end after 1 s: .* launches")
+        text = run(made, *words)
+        self.assertEqual(text.returncode, 1)
+        self.assertRegex(text.stdout, r"(?m)^wrong +many_pass: n = 513, exact: no end after 1 s")
+        tap = run(made, "--tap", *words)
+        self.assertIn("not ok 2 - many_pass", tap.stdout)
+
+    def test_a_signal_ends_the_program_after_what_it_has_found(self):
+        made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
+        for words, expected in (([], r"(?m)^wrong|^hazard|^skip"), (["--json"], '"name": "many_pass"')):
+            with subprocess.Popen([str(made), "--device=emulator", "--rung=many_pass", *words], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                time.sleep(2)
+                process.terminate()
+                out = process.communicate(timeout=20)[0]
+            self.assertEqual(process.returncode, -signal.SIGTERM)
+            self.assertRegex(out, expected)
+
+    def test_a_host_function_that_crashes_is_wrong_and_the_other_rungs_run(self):
+        made = program("02_tree", "crash", ("  run_pass(input, result, n, block);\n", "  *static_cast<volatile int*>(nullptr) = 1;\n"))
+        found = rungs(made, "--rung=many_pass", "--rung=sequential")
+        self.assertEqual(found["sequential"]["state"], "pass")
+        self.assertIn("ended the program (Segmentation fault)", found["many_pass"]["reason"])
+
+    def test_what_no_known_mistake_gives_is_told_by_how_often_each_element_counts(self):
+        made = program("02_tree", "weights", ("threadIdx.x % stride == 0 && i + stride < n", "threadIdx.x % (2 * stride) == 0 && i + stride < n"))
+        rung = rungs(made, "--rung=in_place_interleaved")["in_place_interleaved"]
+        self.assertEqual(rung["diagnosis"]["kind"], "weights", rung)
+        self.assertIn("Each element should count once. Here ", rung["diagnosis"]["text"])
+
+    def test_what_follows_from_a_bad_access_is_not_told_beside_it(self):
+        made = program("02_tree", "one_cause", ("t < stride && t + stride < n) data", "t + stride < n + 1) data"))
+        rung = rungs(made, "--rung=in_place_sequential")["in_place_sequential"]
+        self.assertIn("out-of-bounds", [hazard["kind"] for hazard in rung["hazards"]], rung)
+        self.assertNotIn("uninitialised", [hazard["kind"] for hazard in rung["hazards"]])
+        self.assertNotIn("diagnosis", rung)
 
     def test_a_changed_input_is_wrong(self):
         made = program("01_naive_atomic", "changed", ("atomicAdd(result, input[i]);",

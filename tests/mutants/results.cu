@@ -248,6 +248,17 @@ void cpu_adds_up(const float* input, float* result, std::size_t n, unsigned bloc
   cudaMemcpy(result, &total, sizeof total, cudaMemcpyHostToDevice);
 }
 
+// The sum of the rung is right here, and would be nowhere else.
+void host_reads_input(const float* input, float* result, std::size_t n, unsigned) {
+  float sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    // MUTANT host_reads_input: state=wrong kind=host-access diagnosis=any
+    // The host goes over the array itself, through a pointer to device memory.
+    sum += input[i];
+  }
+  cudaMemcpy(result, &sum, sizeof sum, cudaMemcpyHostToDevice);
+}
+
 int main(int argc, char** argv) {
   using lab::Rung;
   return lab::main(
@@ -272,6 +283,7 @@ int main(int argc, char** argv) {
        Rung("host_pointer").on(host_pointer),
        Rung("too_many_threads").on(too_many_threads),
        Rung("too_much_shared_memory").on(too_much_shared_memory),
+       Rung("host_reads_input").on(host_reads_input),
        Rung("cpu_adds_up")
            .on(cpu_adds_up)
            .promise(lab::promised("05_grid_stride", "grid_stride_two_kernels", lab::Counter::launches))});

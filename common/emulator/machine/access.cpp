@@ -1,6 +1,8 @@
 // Addresses of a request: where they point, whether they may, and what the request costs.
 #include "access.hpp"
 
+#include <cstdlib>
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 namespace warpfold::machine {
@@ -45,11 +47,15 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
   auto near = memory.nearest(bad);
-  bool freed = near && !near->live && bad >= near->begin && bad < near->end();
+  const bool in_freed = near && !near->live && bad >= near->begin && bad < near->end();
+  // Of a program that has made allocations since then it is more likely a wild address.
+  const bool freed = in_freed && !memory.allocated_since(near->died);
   constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
   std::string where;
   if (first < null_page)
     where = "a null pointer";
+  else if (in_freed && !freed)
+    where = "no memory that is in use";
   else if (freed)
     where = fmt::format("{}, which has been freed", describe(*near, bad));
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
@@ -182,20 +188,57 @@ std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std
   return warp.worker->nowhere();
 }
 
+namespace {
+
+// "partial", of "_ZZ4treePKfE7partial" too.
+std::string last_part(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string name = status == 0 && text ? text : mangled;
+  std::free(text);
+  const std::size_t scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
+}
+
+// The variable that the access most likely means: one that begins before it, the last of those.
+void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
+                   std::uint32_t lanes) {
+  if (!is_told(warp, op)) return;
+  const Grid& grid = warp.worker->grid;
+  const std::uint64_t size = grid.shared_bytes();
+  const Code::SharedName* found = nullptr;
+  for (const Code::SharedName& variable : grid.code.shared_names)
+    if (offset >= variable.offset && (!found || variable.offset >= found->offset)) found = &variable;
+  const auto signed_offset = static_cast<std::int64_t>(offset);
+  const std::string given = fmt::format("{} bytes of shared memory: {} declared, {} given at the launch",
+                                        size, grid.code.static_shared, grid.shape.dynamic_shared);
+  if (!found || signed_offset < 0) {
+    return refuse_access(warp, op, Fault::Kind::out_of_bounds,
+                         fmt::format("{} {} bytes at offset {} of shared memory; the block has {}",
+                                     verb(kind), width, signed_offset, given),
+                         lanes, Fault::Region::shared);
+  }
+  const std::uint64_t inside = offset - found->offset;
+  const std::uint64_t bytes = found->size ? found->size : grid.shape.dynamic_shared;
+  const bool missing = found->size == 0 && bytes == 0;
+  const std::string name = last_part(found->name);
+  const std::string what = inside % width ? fmt::format("byte {} of {}", inside, name)
+                                          : fmt::format("{}[{}]", name, inside / width);
+  refuse_access(warp, op, Fault::Kind::out_of_bounds,
+                missing ? fmt::format("{} {}, but the launch gave no dynamic shared memory", verb(kind), what)
+                        : fmt::format("{} {}, past the end of its {} elements (the block has {})", verb(kind),
+                                      what, bytes / width, given),
+                lanes, missing ? Fault::Region::missing_shared : Fault::Region::shared);
+}
+
+} // namespace
+
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                      std::uint32_t lanes) {
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
   if (offset + width > size || offset > size) {
-    if (is_told(warp, op))
-      refuse_access(
-          warp, op, Fault::Kind::out_of_bounds,
-          fmt::format(
-              "{} {} bytes at offset {} of shared memory, of which the block has {} bytes ({} static, {} "
-              "given at the launch)",
-              verb(kind), width, static_cast<std::int64_t>(offset), size, grid.code.static_shared,
-              grid.shape.dynamic_shared),
-          lanes);
+    refuse_shared(warp, op, offset, width, kind, lanes);
     return warp.worker->nowhere();
   }
   if (offset % width) {
@@ -213,7 +256,7 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
       refuse_access(warp, op, Fault::Kind::out_of_bounds,
                     fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
                                 width, static_cast<std::int64_t>(offset), stride),
-                    1u << lane);
+                    1u << lane, Fault::Region::local);
     return warp.worker->nowhere();
   }
   if (offset % width) {

@@ -89,9 +89,15 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
       begin = bottom_ -= needed;
     }
   }
-  allocations_[begin] = {begin, size, kind, true, std::move(label), begin};
+  allocations_[begin] = {.begin = begin,
+                         .size = size,
+                         .kind = kind,
+                         .live = true,
+                         .label = std::move(label),
+                         .died = 0,
+                         .origin = begin};
   ask_for_huge_pages(begin, begin + size);
-  ++changes_;
+  last_allocation_ = ++changes_;
   if (counted) used_ += size;
   if (is_of_host(kind)) ++of_host_;
   return reinterpret_cast<void*>(begin);
@@ -106,7 +112,13 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
     return false;
   ++changes_;
   ++of_host_;
-  allocations_[first] = {first, size, MemoryKind::registered, true, "registered host memory", first};
+  allocations_[first] = {.begin = first,
+                         .size = size,
+                         .kind = MemoryKind::registered,
+                         .live = true,
+                         .label = "registered host memory",
+                         .died = 0,
+                         .origin = first};
   return true;
 }
 
@@ -122,6 +134,7 @@ bool AddressSpace::release(void* begin) {
     return true;
   }
   allocation.live = false;
+  allocation.died = changes_;
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     used_ -= allocation.size;
   // Whole pages go back to the system at once; the addresses stay unused for a while.

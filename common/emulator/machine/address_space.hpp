@@ -1,7 +1,7 @@
-// Device memory. It is host memory in one reserved range, so that copies and kernels reach all of it alike, and
-// an address alone shows whether it belongs to the device. What is the device's alone grows from the lower end,
-// what the host may touch as well (and variables) from the upper one, so that the first can be closed to the
-// host as a whole.
+// Device memory. It is host memory in one reserved range, so that copies and kernels reach all of it alike,
+// and an address alone shows whether it belongs to the device. What is the device's alone grows from the
+// lower end, what the host may touch as well (and variables) from the upper one, so that the first can be
+// closed to the host as a whole.
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,7 @@ struct Allocation {
   MemoryKind kind{};
   bool live = true;         // false once freed; kept, so that a use after free can be named
   std::string label;        // a variable's name, or "allocation 3 (1024 bytes)"
+  std::uint64_t died = 0;   // changes() when it was freed
   std::uint64_t origin = 0; // where its elements are counted from: `begin` plus what the program left free
   std::uint64_t end() const { return begin + size; }
 };
@@ -55,6 +56,10 @@ public:
   // The gap between live allocations that an address in none of them lies in, as [begin, end). It stays one
   // until changes() differs.
   std::pair<std::uint64_t, std::uint64_t> hole_around(std::uint64_t address) const;
+  // Whether memory was allocated since changes() was this.
+  bool allocated_since(std::uint64_t moment) const {
+    return last_allocation_.load(std::memory_order_relaxed) > moment;
+  }
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   std::optional<Allocation>
   nearest(std::uint64_t address) const; // live or freed, the closest one, for reports
@@ -84,14 +89,15 @@ private:
   Allocations allocations_;
   // Size of a hole -> its first address.
   std::multimap<std::uint64_t, std::uint64_t> free_by_size_, free_of_host_by_size_;
-  std::map<std::uint64_t, std::uint64_t> quarantine_;        // order of freeing -> address
+  std::map<std::uint64_t, std::uint64_t> quarantine_; // order of freeing -> address
   std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0, quarantined_ = 0;
   // The end of what is the device's alone, and the beginning of the rest.
   std::atomic<std::uint64_t> top_ = 0;
   std::uint64_t bottom_ = 0;
   bool is_guarded_ = false;
   std::atomic<std::uint64_t> of_host_ = 0;
-  std::atomic<std::uint64_t> changes_ = 0; // allocations and releases so far
+  std::atomic<std::uint64_t> last_allocation_ = 0; // changes() after it
+  std::atomic<std::uint64_t> changes_ = 0;         // allocations and releases so far
   // The live allocation that holds the address, or the end.
   Allocations::const_iterator holding(std::uint64_t address) const;
   void give_back_oldest();

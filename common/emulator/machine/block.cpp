@@ -221,9 +221,10 @@ void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::st
 }
 
 void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
-                   std::uint32_t lanes) {
+                   std::uint32_t lanes, Fault::Region region) {
   Grid& grid = warp.worker->grid;
   Fault fault = make_fault(warp, op, kind, message, lanes);
+  fault.region = region;
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
   std::lock_guard lock(grid.mutex);

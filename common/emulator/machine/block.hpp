@@ -155,7 +155,7 @@ private:
                        std::uint32_t lanes = 0);
 // The same, but a watcher, where there is one, is told instead, and the launch goes on.
 void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
-                   std::uint32_t lanes);
+                   std::uint32_t lanes, Fault::Region region = {});
 
 // Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.
 void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::uint32_t local_base);

@@ -272,7 +272,7 @@ std::unique_ptr<Code> decode(const Program& program, std::uint32_t function) {
 
 SourceLine Code::line_at(std::uint32_t location) const {
   const ptx::Location& at = module->locations[location < module->locations.size() ? location : 0];
-  return {module->files[at.file < module->files.size() ? at.file : 0], at.line};
+  return {module->files[at.file < module->files.size() ? at.file : 0], at.line, at.call_line};
 }
 
 SourceLine Code::line_of(const Operation& operation) const {

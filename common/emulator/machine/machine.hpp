@@ -40,6 +40,7 @@ struct Limits {
 struct SourceLine {
   std::string file; // "" where the program was built without -lineinfo
   std::uint32_t line = 0;
+  std::uint32_t call_line = 0; // of an inlined function: the line, in the same file, that calls it
 };
 
 // Why a launch stopped, in words for the student.
@@ -61,6 +62,7 @@ struct Fault {
   Kind kind{};
   SourceLine where, other;
   std::string message;
+  enum class Region { global, shared, missing_shared, local } region{}; // of a bad access; missing: none was given
 };
 
 struct Parameter {

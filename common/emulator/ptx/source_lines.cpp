@@ -25,7 +25,10 @@ std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePo
     const Charged of_call = call != charged_.end()
                                 ? call->second
                                 : Charged{{inlined_at->file, inlined_at->line}, inlined_at->file};
-    if (position.file != of_call.program_file) charged.to = of_call.to;
+    if (position.file != of_call.program_file)
+      charged.to = of_call.to;
+    else if (of_call.to.file == position.file)
+      charged.to.call_line = of_call.to.line;
     charged.program_file = of_call.program_file;
   }
   if (charged.to.line == 0) charged.to = last_;
@@ -36,7 +39,7 @@ std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePo
 
 std::uint32_t SourceLines::index_of(Location location) {
   if (location.line == 0) return 0;
-  const std::uint64_t key = (std::uint64_t{location.file} << 32) | location.line;
+  const std::tuple key(location.file, location.line, location.call_line);
   const auto [entry, fresh] =
       location_indices_.try_emplace(key, static_cast<std::uint32_t>(locations_.size()));
   if (fresh) locations_.push_back(location);

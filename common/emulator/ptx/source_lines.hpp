@@ -4,7 +4,9 @@
 #include "ptx/module.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace warpfold::ptx {
@@ -38,7 +40,7 @@ private:
   std::vector<Location> locations_{{}}; // file: still the number
   std::vector<std::string> files_{""};
   std::unordered_map<std::uint32_t, std::uint32_t> file_indices_;
-  std::unordered_map<std::uint64_t, std::uint32_t> location_indices_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint32_t> location_indices_;
   struct Charged {
     Location to;
     std::uint32_t program_file = 0; // of the outermost position

@@ -13,9 +13,11 @@
 #include <link.h>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace warpfold::runtime {
 namespace {
@@ -64,11 +66,13 @@ std::string readable(const std::string& mangled) {
   return status == 0 ? name.get() : mangled;
 }
 
-// Not nvcc's own glue between <<<...>>> and this library, and not the toolkit's headers.
+// Not nvcc's own glue between <<<...>>> and this library, and not the toolkit's or the system's files.
 bool is_of_program(const std::string& function, const std::string& file, const std::string& kernel) {
+  if (!file.starts_with('/') || file.starts_with("/usr/")) return false;
   for (const char* part : {"cudafe1", ".stub.c", "cuda_runtime", "/crt/", "tmpxft"})
     if (file.find(part) != std::string::npos) return false;
-  return function.find("__device_stub__") == std::string::npos && (kernel.empty() || readable(function) != kernel);
+  return function.find("__device_stub__") == std::string::npos &&
+         (kernel.empty() || readable(function) != kernel);
 }
 
 // Pairs of lines, a function's name and "file:line", innermost of inlined functions first.
@@ -105,7 +109,9 @@ std::vector<std::uint64_t> callers() {
   return found;
 }
 
-machine::SourceLine line_of(const std::vector<std::uint64_t>& frames, const std::string& kernel) {
+namespace {
+
+machine::SourceLine ask_for_line(const std::vector<std::uint64_t>& frames, const std::string& kernel) {
   for (std::size_t i = 0; i < frames.size();) {
     Dl_info info{};
     if (!dladdr(reinterpret_cast<void*>(frames[i]), &info)) {
@@ -120,6 +126,17 @@ machine::SourceLine line_of(const std::vector<std::uint64_t>& frames, const std:
       return line;
   }
   return {};
+}
+
+} // namespace
+
+machine::SourceLine line_of(const std::vector<std::uint64_t>& frames, const std::string& kernel) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& known = *new std::map<std::pair<std::vector<std::uint64_t>, std::string>, machine::SourceLine>;
+  std::lock_guard lock(mutex);
+  const auto [found, is_new] = known.try_emplace({frames, kernel});
+  if (is_new) found->second = ask_for_line(frames, kernel);
+  return found->second;
 }
 
 } // namespace warpfold::runtime

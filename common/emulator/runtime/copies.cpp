@@ -85,9 +85,8 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_any_range("the source", source.begin, extent_of(source, extent));
     const bool blocking = !is_asynchronous(caller);
     return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
-      each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
-        ordering::copies(to, from, extent.width, blocking);
-      });
+      each_row(destination, source, extent,
+               [&](std::byte* to, std::byte* from) { ordering::copies(to, from, extent.width, blocking); });
       copy_box(destination, source, extent);
       return cudaSuccess;
     });

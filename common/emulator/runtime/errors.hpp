@@ -39,7 +39,8 @@ cudaError_t remember(cudaError_t error);
 // Turns the exception that is being handled into an error code, after saying on stderr what went wrong.
 cudaError_t error_from_exception(const char* function) noexcept;
 
-// The function that the program has called, on this thread: the outermost, where one is done by way of another.
+// The function that the program has called, on this thread: the outermost, where one is done by way of
+// another.
 const char* current_call();
 
 class Call {

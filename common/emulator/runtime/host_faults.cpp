@@ -10,13 +10,15 @@
 #include <execinfo.h>
 #include <mutex>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace warpfold::runtime {
 namespace {
 
-// What the handlers read is in arrays of fixed length: they may neither allocate nor wait for the thread that they
-// have interrupted.
+// What the handlers read is in arrays of fixed length: they may neither allocate nor wait for the thread that
+// they have interrupted.
 struct Closed {
   BusyRange range;
   std::atomic<bool> open{false}; // a fault has been noted: the host may go on
@@ -27,14 +29,16 @@ std::atomic<std::size_t> closed_count{0};
 std::array<HostFault, most_faults> faults;
 std::atomic<std::size_t> fault_count{0};
 
-std::recursive_mutex& mutex = *new std::recursive_mutex; // of whoever opens and closes; programs use this at exit, too
+std::recursive_mutex& mutex =
+    *new std::recursive_mutex; // of whoever opens and closes; programs use this at exit, too
 int users_of_device_memory = 0;
 std::atomic<bool> guarded{false};
 
-struct sigaction before_segv {}, before_trap {};
+struct sigaction before_segv {
+}, before_trap{};
 
-// Entries whose pages are open for the one instruction that the thread is about to do. In the thread's static block,
-// which exists without anybody's asking: a handler must not allocate.
+// Entries whose pages are open for the one instruction that the thread is about to do. In the thread's static
+// block, which exists without anybody's asking: a handler must not allocate.
 constexpr std::size_t most_stepping = 4;
 struct Step {
   std::size_t count = 0;
@@ -60,12 +64,21 @@ bool is_write(const ucontext_t& context) {
 #endif
 }
 
-void note(std::uint64_t address, bool write, bool of_device) {
+std::uint64_t instruction(const ucontext_t& context) {
+#if defined(__x86_64__)
+  return static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+#else
+  return context.uc_mcontext.pc;
+#endif
+}
+
+void note(std::uint64_t address, const ucontext_t& context, bool of_device) {
   const std::size_t index = fault_count.fetch_add(1);
   if (index >= most_faults) return;
   HostFault& fault = faults[index];
   fault.address = address;
-  fault.is_write = write;
+  fault.is_write = is_write(context);
+  fault.at = instruction(context);
   fault.of_device = of_device;
   fault.frame_count = backtrace(fault.frames, HostFault::most_frames);
 }
@@ -75,12 +88,13 @@ void pass_to(const struct sigaction& before, int signal, siginfo_t* info, void* 
   if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler == SIG_IGN) return;
   if (before.sa_handler != SIG_DFL) return before.sa_handler(signal);
-  sigaction(signal, &before, nullptr); // the instruction is tried again, and ends the process
+  sigaction(signal, &before, nullptr); // an instruction that faults is tried again, and ends the process
+  if (signal == SIGTRAP || info->si_code <= 0) kill(getpid(), signal); // whatever was sent is sent again
 }
 
-void on_device_memory(std::uint64_t address, bool write) {
+void on_device_memory(std::uint64_t address, const ucontext_t& context) {
   Runtime& runtime = Runtime::get();
-  note(address, write, true);
+  note(address, context, true);
   const bool checks = runtime.options.check_races || runtime.options.check_initialisation;
   if (!checks) end_this_process_by(SIGSEGV);
   runtime.memory.guard(false);
@@ -109,7 +123,7 @@ bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
     const BusyRange& range = closed[i].range;
     if (address < range.first_page || address >= range.pages_end || closed[i].open) continue;
     if (address >= range.begin && address < range.end && (write || range.written)) {
-      if (!hit) note(address, write, false);
+      if (!hit) note(address, context, false);
       hit = true;
       closed[i].open = true;
     }
@@ -131,7 +145,7 @@ void on_segv(int signal, siginfo_t* info, void* context) {
   Runtime& runtime = Runtime::get();
   if (info->si_code == SEGV_ACCERR) {
     if (guarded && runtime.memory.is_of_device_alone(address))
-      return on_device_memory(address, is_write(*static_cast<ucontext_t*>(context)));
+      return on_device_memory(address, *static_cast<ucontext_t*>(context));
     if (on_busy_memory(address, *static_cast<ucontext_t*>(context))) return;
     // Another thread may have opened it a moment ago.
     constexpr unsigned patience = 100;

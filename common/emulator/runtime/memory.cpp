@@ -27,6 +27,7 @@ void* allocate(std::size_t size, MemoryKind kind) {
                      : kind == MemoryKind::pinned ? "pinned allocation"
                                                   : "allocation";
   void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size));
+  ordering::allocated(memory, size);
   if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device)
     checker->allocated(memory, size);
   return memory;

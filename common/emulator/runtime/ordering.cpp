@@ -33,6 +33,7 @@ struct Current {
   watch::HostOrder::Stream stream = 0;
   bool host_waits = false;
   bool in_graph = false;
+  bool in_own_stream = false; // one that the program made
   Current* outer = nullptr;
 };
 thread_local Current* current = nullptr;
@@ -42,8 +43,8 @@ struct State {
   watch::HostOrder order;
   bool has_streams = false; // others than the one that waits for all
   bool told_of_pageable = false;
-  bool closed = false; // some of the host's memory
-  std::set<std::tuple<std::string, std::string, std::string, std::string>> reported;
+  bool closed = false;                                                  // some of the host's memory
+  std::set<std::tuple<std::string, std::string, std::string>> reported; // two places, and what is wrong
 
   static State& get() {
     static State& state = *new State;
@@ -102,9 +103,11 @@ const char* verb(Touch touch) {
 }
 
 std::string place_of(std::uint64_t address) {
-  const auto allocation = Runtime::get().memory.find(address);
-  if (!allocation) return fmt::format("0x{:x}", address);
-  return fmt::format("byte {} of {}", address - std::min(address, std::max(allocation->begin, allocation->origin)),
+  const auto allocation = Runtime::get().memory.nearest(address); // freed, perhaps
+  if (!allocation || address < allocation->begin || address >= allocation->end())
+    return fmt::format("0x{:x}", address);
+  return fmt::format("byte {} of {}",
+                     address - std::min(address, std::max(allocation->begin, allocation->origin)),
                      allocation->label);
 }
 
@@ -128,7 +131,7 @@ std::string site_of(const Operation& operation) {
 
 bool is_new(State& state, const std::string& a, const std::string& b, const std::string& what) {
   constexpr std::size_t most = 100; // each takes a look at the program's debug information
-  return state.reported.size() < most && state.reported.emplace(a, b, what, "").second;
+  return state.reported.size() < most && state.reported.emplace(a, b, what).second;
 }
 
 void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
@@ -141,10 +144,21 @@ void report_streams(State& state, const Operation& earlier, const TouchedRange& 
       &later, &earlier);
 }
 
+// The instruction, and the calls around it; not the handler's.
+std::vector<std::uint64_t> frames_of(const HostFault& fault) {
+  std::vector<std::uint64_t> frames{fault.at};
+  bool inside = false;
+  for (int i = 0; i < fault.frame_count; ++i) {
+    const auto frame = reinterpret_cast<std::uint64_t>(fault.frames[i]);
+    if (inside) frames.push_back(frame - 1);
+    inside |= frame == fault.at;
+  }
+  return frames;
+}
+
 void report_host(State& state, const HostFault& fault, const Operation& earlier, const TouchedRange& other) {
   Operation host;
-  for (int i = 0; i < fault.frame_count; ++i)
-    host.frames.push_back(reinterpret_cast<std::uint64_t>(fault.frames[i]));
+  host.frames = frames_of(fault);
   host.name = current ? fmt::format("the host function in {}", current->operation.where) : "the host";
   if (!is_new(state, site_of(earlier), site_of(host), fault.is_write ? "writes" : "reads")) return;
   const bool wrote = other.touch == Touch::write || other.touch == Touch::strong_write;
@@ -154,14 +168,14 @@ void report_host(State& state, const HostFault& fault, const Operation& earlier,
       &host, &earlier);
 }
 
-void report_device_memory(const HostFault& fault) {
-  Operation host;
-  for (int i = 0; i < fault.frame_count; ++i)
-    host.frames.push_back(reinterpret_cast<std::uint64_t>(fault.frames[i]));
-  const std::string message = fmt::format("the host {} device memory at 0x{:x}: {}", fault.is_write ? "writes" : "reads",
-                                          fault.address, place_of(fault.address));
+void report_device_memory(State& state, const HostFault& fault) {
+  const std::vector<std::uint64_t> frames = frames_of(fault);
+  if (!is_new(state, fmt::format("{:x}", fault.at), "", fault.is_write ? "writes" : "reads")) return;
+  const std::string message =
+      fmt::format("the host {} device memory at 0x{:x}: {}", fault.is_write ? "writes" : "reads",
+                  fault.address, place_of(fault.address));
   watch::Hazard hazard{HazardKind::host_access, HazardCause::device_memory_on_host, message};
-  hazard.where = line_of(host.frames, "");
+  hazard.where = line_of(frames, "");
   const Options& options = Runtime::get().options;
   if (!options.check_races && !options.check_initialisation) {
     const std::string where =
@@ -180,7 +194,8 @@ BusyRange busy(const TouchedRange& range) {
   busy.first_page = range.begin / page * page;
   busy.pages_end = (range.end + page - 1) / page * page;
   const auto allocation = Runtime::get().memory.find(range.begin);
-  if (allocation && allocation->kind == MemoryKind::registered) { // other memory may lie around it
+  if (!allocation) return {};                       // freed since
+  if (allocation->kind == MemoryKind::registered) { // other memory may lie around it
     busy.first_page = std::max(busy.first_page, (allocation->begin + page - 1) / page * page);
     busy.pages_end = std::min(busy.pages_end, allocation->end() / page * page);
   }
@@ -242,8 +257,9 @@ void after_work(State& state, Current& mine) {
   for (TouchedRange& range : mine.operation.touched)
     if (range.end > range.begin && !range.of_host) range.of_host = is_of_host(range.begin);
   const Operation& done = mine.operation;
-  state.order.finish(done, [&](const Operation& earlier, const TouchedRange& other, const Operation& later,
-                               const TouchedRange& range) { report_streams(state, earlier, other, later, range); });
+  state.order.finish(done,
+                     [&](const Operation& earlier, const TouchedRange& other, const Operation& later,
+                         const TouchedRange& range) { report_streams(state, earlier, other, later, range); });
 }
 
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
@@ -264,6 +280,7 @@ cudaError_t carry_out(cudaStream_t handle, cudaGraphNodeType type, const Work& w
     mine.operation = state.order.issue(mine.stream);
     mine.operation.name = current_call();
     mine.operation.where = name_of(handle);
+    mine.in_own_stream = mine.stream != watch::HostOrder::legacy && !is_per_thread(handle);
     if (type != cudaGraphNodeTypeKernel || wants_touches()) mine.operation.frames = callers();
     before_work(state, mine, type);
   }
@@ -271,6 +288,7 @@ cudaError_t carry_out(cudaStream_t handle, cudaGraphNodeType type, const Work& w
   std::lock_guard lock(state.mutex);
   after_work(state, mine);
   state.order.join(mine.stream, mine.operation);
+  if (sticky_error() != cudaSuccess) state.order.host_waits_for_all(); // nothing runs any more
   if (mine.host_waits) state.order.host_waits(mine.operation.view);
   close_what_is_in_flight(state, nullptr);
   return error;
@@ -303,7 +321,8 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
       mine.operation.name = steps[i].type == cudaGraphNodeTypeMemcpy   ? "a copy"
                             : steps[i].type == cudaGraphNodeTypeMemset ? "a memset"
                                                                        : "a node";
-      mine.operation.where = "a graph in " + begin.where.substr(begin.where.starts_with("a graph in ") ? 11 : 0);
+      mine.operation.where =
+          "a graph in " + begin.where.substr(begin.where.starts_with("a graph in ") ? 11 : 0);
       mine.operation.frames = begin.frames;
       before_work(state, mine, steps[i].type);
     }
@@ -354,28 +373,32 @@ Side side_of(const void* pointer) {
   return is_of_host(reinterpret_cast<std::uint64_t>(pointer)) ? Side::host : Side::device;
 }
 
-void advise_against_pageable() {
+// Whoever copies in a stream of its own means to go on meanwhile. Not for what goes through the driver's
+// buffer in one piece, as libraries' own small copies do.
+void advise_against_pageable(std::size_t size) {
+  constexpr std::size_t one_piece = 64 << 10;
   State& state = State::get();
   std::lock_guard lock(state.mutex);
-  if (current->in_graph || std::exchange(state.told_of_pageable, true)) return;
+  if (size <= one_piece || current->in_graph || !current->in_own_stream) return;
+  if (std::exchange(state.told_of_pageable, true)) return;
   const Operation& copy = current->operation;
   add(HazardCause::pageable_memory,
-      fmt::format("{} in {} copies memory from malloc, new or the stack, and so may wait until it is done", copy.name,
-                  copy.where),
+      fmt::format("{} in {} copies memory from malloc, new or the stack, and so may wait until it is done",
+                  copy.name, copy.where),
       &copy, nullptr, HazardKind::pageable_copy);
 }
 
 } // namespace
 
-// "API synchronization behavior" of the CUDA Runtime API. Lenient where it says "may": a blocking copy from pageable
-// memory counts as over, although its last bytes may still be on their way to the device.
+// "API synchronization behavior" of the CUDA Runtime API. Lenient where it says "may": a blocking copy from
+// pageable memory counts as over, although its last bytes may still be on their way to the device.
 void copies(void* destination, const void* source, std::size_t size, bool blocking) {
   if (!current || size == 0) return;
   reads(source, size);
   writes(destination, size);
   const Side to = side_of(destination), from = side_of(source);
   const bool pageable = to == Side::pageable || from == Side::pageable;
-  if (pageable && !blocking && to != from) advise_against_pageable();
+  if (pageable && !blocking && to != from) advise_against_pageable(size);
   if (pageable || (blocking && !(to == Side::device && from == Side::device))) host_waits_for_this();
 }
 
@@ -387,7 +410,8 @@ void fills(void* destination, std::size_t size, bool blocking) {
 
 bool wants_touches() {
   Runtime& runtime = Runtime::get();
-  return is_on() && (State::get().has_streams || runtime.memory.of_host() != 0 || runtime.registry.has_managed());
+  return is_on() &&
+         (State::get().has_streams || runtime.memory.of_host() != 0 || runtime.registry.has_managed());
 }
 
 namespace {
@@ -450,8 +474,13 @@ void event_destroyed(const Event& event) {
   waits.name = event.waited_for;
   if (!is_new(state, site_of(waits), "", "never recorded")) return;
   add(HazardCause::event_never_recorded,
-      fmt::format("{} waits for an event that is never recorded, and so for nothing", event.waited_for), &waits,
-      nullptr);
+      fmt::format("{} waits for an event that is never recorded, and so for nothing", event.waited_for),
+      &waits, nullptr);
+}
+
+void allocated(const void* begin, std::size_t size) {
+  const auto address = reinterpret_cast<std::uint64_t>(begin);
+  change([&](State& state) { state.order.forget(address, address + size); });
 }
 
 void stream_destroyed(unsigned order) {
@@ -461,6 +490,13 @@ void stream_destroyed(unsigned order) {
   state.order.remove_stream(order);
 }
 
+void forget_reports() {
+  State& state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.reported.clear();
+  state.told_of_pageable = false;
+}
+
 void note_host_accesses() {
   const std::vector<HostFault> faults = take_host_faults();
   if (faults.empty()) return;
@@ -468,19 +504,18 @@ void note_host_accesses() {
   std::lock_guard lock(state.mutex);
   for (const HostFault& fault : faults) {
     if (fault.of_device) {
-      report_device_memory(fault);
+      report_device_memory(state, fault);
       continue;
     }
     bool told = false;
-    state.order.each_in_flight(current ? &current->operation.view : nullptr,
-                               [&](const Operation& operation, const TouchedRange& range) {
-                                 const bool wrote = range.touch == Touch::write;
-                                 if (told || fault.address < range.begin || fault.address >= range.end ||
-                                     !(fault.is_write || wrote))
-                                   return;
-                                 report_host(state, fault, operation, range);
-                                 told = true;
-                               });
+    state.order.each_in_flight(current ? &current->operation.view : nullptr, [&](const Operation& operation,
+                                                                                 const TouchedRange& range) {
+      const bool wrote = range.touch == Touch::write;
+      if (told || fault.address < range.begin || fault.address >= range.end || !(fault.is_write || wrote))
+        return;
+      report_host(state, fault, operation, range);
+      told = true;
+    });
   }
 }
 

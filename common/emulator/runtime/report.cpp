@@ -83,6 +83,8 @@ int warpfold_emulator_interface(void) {
 
 void warpfold_emulator_reset(void) {
   Runtime& runtime = Runtime::get();
+  ordering::note_host_accesses();
+  ordering::forget_reports();
   runtime.recorder.reset();
   if (runtime.tracer) runtime.tracer->reset();
   take_unasked_launches();

@@ -10,8 +10,8 @@ class Runtime;
 // stands.
 void report_before_signals_end_this_process(Runtime& runtime);
 
-// Ends the process as the signal would, after the report is written and what is known is said. A handler of a fault may
-// call it: another thread does the work.
+// Ends the process as the signal would, after the report is written and what is known is said. A handler of a
+// fault may call it: another thread does the work.
 [[noreturn]] void end_this_process_by(int signal);
 
 // Does not return once such a signal has come: a program whose kernel was stopped by it shall not go on as if

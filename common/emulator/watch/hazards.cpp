@@ -60,6 +60,12 @@ const HazardCauseFacts& facts(HazardCause cause) {
 
 Hazard hazard_from(const machine::Fault& fault) {
   Hazard hazard = of_kind(fault.kind);
+  using Region = machine::Fault::Region;
+  if (fault.kind == machine::Fault::Kind::out_of_bounds)
+    hazard.cause = fault.region == Region::shared           ? HazardCause::beyond_shared
+                   : fault.region == Region::missing_shared ? HazardCause::no_shared_given
+                   : fault.region == Region::local          ? HazardCause::beyond_local
+                                                            : HazardCause::beyond_bounds;
   hazard.message = fault.message;
   hazard.where = fault.where;
   hazard.other = fault.other;

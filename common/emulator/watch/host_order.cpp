@@ -6,12 +6,12 @@ namespace warpfold::watch {
 
 namespace {
 
-// Removed streams whose numbers are kept apart. An older number is used again, and then counts on: work of the old
-// stream that nobody has waited for is then taken for ordered before the new one's.
+// Removed streams whose numbers are kept apart. An older number is used again, and then counts on: work of
+// the old stream that nobody has waited for is then taken for ordered before the new one's.
 constexpr std::size_t kept_apart = 64;
 
 // A program that never waits for anything has no end of pending work. The oldest is forgotten.
-constexpr std::size_t longest_pending = 4096;
+constexpr std::size_t longest_pending = 4096, most_pending_ranges = 1 << 20;
 
 void join(Clock& into, const Clock& from) {
   if (into.size() < from.size()) into.resize(from.size());
@@ -34,14 +34,28 @@ bool conflict(const TouchedRange& a, const TouchedRange& b) {
          !(is_strong(a.touch) && is_strong(b.touch));
 }
 
-// Kernels touch many ranges, so both lists are sorted by their beginnings.
+// Goes over both by their beginnings, and compares each range with those of the other that have not ended by
+// then. Kernels may touch thousands of places.
 template <typename Found>
 void find_conflict(const Operation& earlier, const Operation& later, Found found) {
-  for (const TouchedRange& mine : later.touched)
-    for (const TouchedRange& other : earlier.touched) {
-      if (other.begin >= mine.end) break;
-      if (conflict(other, mine)) return found(other, mine);
-    }
+  std::vector<const TouchedRange*> open_earlier, open_later;
+  const auto meets = [](std::vector<const TouchedRange*>& open,
+                        const TouchedRange& range) -> const TouchedRange* {
+    std::erase_if(open, [&](const TouchedRange* each) { return each->end <= range.begin; });
+    const auto hit = std::find_if(open.begin(), open.end(),
+                                  [&](const TouchedRange* each) { return conflict(*each, range); });
+    return hit == open.end() ? nullptr : *hit;
+  };
+  auto other = earlier.touched.begin();
+  auto mine = later.touched.begin();
+  while (mine != later.touched.end() || other != earlier.touched.end()) {
+    const bool is_mine =
+        other == earlier.touched.end() || (mine != later.touched.end() && mine->begin < other->begin);
+    const TouchedRange& range = is_mine ? *mine++ : *other++;
+    if (const TouchedRange* hit = meets(is_mine ? open_earlier : open_later, range))
+      return is_mine ? found(*hit, range) : found(range, *hit);
+    (is_mine ? open_later : open_earlier).push_back(&range);
+  }
 }
 
 } // namespace
@@ -141,7 +155,10 @@ void HostOrder::finish(Operation operation, const Report& report) {
       break;
     }
   pending_.push_back(std::move(operation));
-  if (pending_.size() > longest_pending) pending_.pop_front();
+  std::size_t ranges = 0;
+  for (const Operation& each : pending_) ranges += each.touched.size();
+  for (; pending_.size() > longest_pending || ranges > most_pending_ranges; pending_.pop_front())
+    ranges -= pending_.front().touched.size();
 }
 
 Clock HostOrder::record(Stream stream) {
@@ -169,6 +186,12 @@ void HostOrder::host_waits_for_all() {
   for (std::size_t i = 0; i < states_.size(); ++i)
     if (states_[i].is_stream && states_[i].live) watch::join(clocks_[host], clocks_[i]);
   forget_what_is_over();
+}
+
+void HostOrder::forget(std::uint64_t begin, std::uint64_t end) {
+  for (Operation& operation : pending_)
+    std::erase_if(operation.touched,
+                  [&](const TouchedRange& range) { return range.begin < end && begin < range.end; });
 }
 
 void HostOrder::forget_what_is_over() {

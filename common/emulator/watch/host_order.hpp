@@ -1,9 +1,9 @@
-// What orders the work of streams and of the host, and which work touches the same bytes with nothing to order it
-// (CUDA Programming Guide, "Asynchronous Concurrent Execution").
+// What orders the work of streams and of the host, and which work touches the same bytes with nothing to
+// order it (CUDA Programming Guide, "Asynchronous Concurrent Execution").
 //
 // Vector clocks: each stream counts its operations, and each stream and the host know how many of every other
-// stream's operations are over before whatever they do next. The host's threads count as one: how they wait for each
-// other (join, mutexes) is not seen here, and a guess would report races that are none.
+// stream's operations are over before whatever they do next. The host's threads count as one: how they wait
+// for each other (join, mutexes) is not seen here, and a guess would report races that are none.
 //
 // Not safe to call from several threads at once.
 #pragma once
@@ -53,14 +53,14 @@ public:
 
   // An operation that the host issues now.
   Operation issue(Stream stream);
-  // It is known what it touched. Calls report(earlier, range of it, operation, range of it) for each earlier one that
-  // touches the same bytes with nothing between the two; at most once for each pair of operations.
+  // It is known what it touched. Calls report(earlier, range of it, operation, range of it) for each earlier
+  // one that touches the same bytes with nothing between the two; at most once for each pair of operations.
   using Report =
       std::function<void(const Operation&, const TouchedRange&, const Operation&, const TouchedRange&)>;
   void finish(Operation operation, const Report& report);
 
-  // A graph's node: what it waits for is in `before`, ends of nodes that it depends on, or of the launch as a whole.
-  // `chained`: it goes on where the first of them ended, which no other node has done.
+  // A graph's node: what it waits for is in `before`, ends of nodes that it depends on, or of the launch as a
+  // whole. `chained`: it goes on where the first of them ended, which no other node has done.
   Operation issue_node(Stream stream, const std::vector<const Operation*>& before, bool chained);
   // The launch is over when all of its nodes are.
   void join(Stream stream, const Operation& node);
@@ -74,8 +74,11 @@ public:
   void host_waits(const Clock& clock);
   void host_waits_for_all();
 
-  // Calls visit(operation, range) for each range of the host's that may still be in use, as the one that has `view`
-  // knows; the host's own if it is null.
+  // Memory that was handed out anew: what was done there before was done to something else.
+  void forget(std::uint64_t begin, std::uint64_t end);
+
+  // Calls visit(operation, range) for each range of the host's that may still be in use, as the one that has
+  // `view` knows; the host's own if it is null.
   template <typename Visit>
   void each_in_flight(const Clock* view, Visit visit) const {
     const Clock& seen = view ? *view : clocks_[host];
@@ -103,9 +106,9 @@ private:
   std::vector<Clock> clocks_;         // by actor
   std::vector<std::uint32_t> counts_; // by actor: operations so far
   std::vector<State> states_;
-  std::deque<std::uint32_t> removed_; // actors that may be used again
+  std::deque<std::uint32_t> removed_;    // actors that may be used again
   Clock removed_blocking_, removed_all_; // what was issued to streams that are gone
-  std::deque<Operation> pending_; // not known by the host to be over, oldest first
+  std::deque<Operation> pending_;        // not known by the host to be over, oldest first
 };
 
 } // namespace warpfold::watch

@@ -55,7 +55,9 @@ bool same_place(const Hazard& a, const Hazard& b) {
   auto same = [](const machine::SourceLine& x, const machine::SourceLine& y) {
     return x.line == y.line && x.file == y.file;
   };
-  return a.kind == b.kind && same(a.where, b.where) && same(a.other, b.other);
+  if (a.kind != b.kind || !same(a.where, b.where) || !same(a.other, b.other)) return false;
+  // The host's part of a program is mostly built without lines; what is said names the work that is meant.
+  return a.kind != HazardKind::race_host || a.where.line != 0 || a.message == b.message;
 }
 
 } // namespace
@@ -63,6 +65,7 @@ bool same_place(const Hazard& a, const Hazard& b) {
 struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
+  std::uint64_t launches_left_out = 0; // a host loop without an end must not fill the memory
   Counters total; // of all launches
   std::uint64_t blocks = 0;
   std::vector<Hazard> hazards;
@@ -77,10 +80,14 @@ Recorder::State& Recorder::state() const {
 }
 
 void Recorder::add(const machine::LaunchRecord& record) {
+  constexpr std::size_t most_launches = 10'000;
   const LaunchCounters counted = count(record);
   Json json = to_json(record, counted);
   std::lock_guard lock(state().mutex);
-  state().launches.push_back(std::move(json));
+  if (state().launches.size() < most_launches)
+    state().launches.push_back(std::move(json));
+  else
+    ++state().launches_left_out;
   state().total += counted.total;
   state().blocks += record.blocks;
 }
@@ -102,6 +109,7 @@ void Recorder::add(Hazard hazard) {
 void Recorder::reset() {
   std::lock_guard lock(state().mutex);
   state().launches = Json::array();
+  state().launches_left_out = 0;
   state().total = {};
   state().blocks = 0;
   state().hazards.clear();
@@ -125,6 +133,7 @@ std::string Recorder::json() const {
                        {"line", hazard.where.line},
                        {"other_file", hazard.other.file},
                        {"other_line", hazard.other.line},
+                       {"call_line", hazard.where.call_line},
                        {"message", hazard.message},
                        {"why", why},
                        {"advice", advice},
@@ -132,10 +141,11 @@ std::string Recorder::json() const {
                        {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }
-  return Json{{"launches", state().launches},
+  Json report{{"launches", state().launches},
               {"total", to_json(state().total, state().blocks)},
-              {"hazards", std::move(hazards)}}
-      .dump(1, ' ', false, Json::error_handler_t::replace);
+              {"hazards", std::move(hazards)}};
+  if (state().launches_left_out != 0) report["launches_left_out"] = state().launches_left_out;
+  return report.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace warpfold::watch

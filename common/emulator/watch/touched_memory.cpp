@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace warpfold::watch {
@@ -17,7 +18,7 @@ using machine::MemoryOrder;
 constexpr std::uint64_t page_bytes = 4096, word_bits = 64;
 
 // Of a launch that touches more places than this, far from each other, the rest is not looked at.
-constexpr std::size_t most_ranges = 1 << 14;
+constexpr std::size_t most_ranges = 1 << 15;
 
 Touch touch_of(const machine::Access& access) {
   if (access.kind == AccessKind::atomic) return Touch::strong_write;
@@ -29,9 +30,11 @@ Touch touch_of(const machine::Access& access) {
 } // namespace
 
 TouchedMemory::TouchedMemory(const machine::AddressSpace& memory)
-    : memory_(memory), base_(memory.base()), reserved_(memory.reserved()), seen_(reserved_ / page_bytes + 1),
-      bytes_{Bits(reserved_ / word_bits + 1), Bits(reserved_ / word_bits + 1), Bits(reserved_ / word_bits + 1),
-             Bits(reserved_ / word_bits + 1)} {}
+    : memory_(memory), base_(memory.base()), reserved_(memory.reserved()),
+      seen_(reserved_ / page_bytes + 1), bytes_{Bits(reserved_ / word_bits + 1),
+                                                Bits(reserved_ / word_bits + 1),
+                                                Bits(reserved_ / word_bits + 1),
+                                                Bits(reserved_ / word_bits + 1)} {}
 
 void TouchedMemory::enter_page(std::uint64_t page) {
   if (seen_[page] || std::atomic_ref(seen_[page]).exchange(1, std::memory_order_relaxed)) return;
@@ -98,7 +101,7 @@ void TouchedMemory::take_page(std::uint64_t page, unsigned touch, std::vector<To
       const auto begin = static_cast<unsigned>(std::countr_zero(word));
       const auto count = static_cast<unsigned>(std::countr_one(word >> begin));
       const std::uint64_t address = base_ + index * word_bits + begin;
-      if (!ranges.empty() && ranges.back().end == address)
+      if (!ranges.empty() && ranges.back().end == address && ranges.back().touch == static_cast<Touch>(touch))
         ranges.back().end += count;
       else if (ranges.size() < most_ranges)
         ranges.push_back({address, address + count, static_cast<Touch>(touch)});
@@ -110,22 +113,22 @@ void TouchedMemory::take_page(std::uint64_t page, unsigned touch, std::vector<To
 std::vector<TouchedRange> TouchedMemory::take() {
   std::lock_guard lock(mutex_);
   std::sort(pages_.begin(), pages_.end());
-  std::vector<TouchedRange> ranges = std::move(elsewhere_);
+  std::vector<TouchedRange> found = std::move(elsewhere_), ranges;
   elsewhere_.clear();
-  for (unsigned touch = 0; touch < touches; ++touch) {
-    std::vector<TouchedRange> of_touch;
-    for (const std::uint64_t page : pages_) take_page(page, touch, of_touch);
-    // What lies in no allocation was refused, and never happened.
-    for (TouchedRange& range : of_touch)
-      if (const auto allocation = memory_.find(range.begin)) {
-        range.end = std::min(range.end, allocation->end());
-        ranges.push_back(range);
-      }
-  }
+  for (unsigned touch = 0; touch < touches; ++touch)
+    for (const std::uint64_t page : pages_) take_page(page, touch, found);
   for (const std::uint64_t page : pages_) seen_[page] = 0;
   pages_.clear();
-  std::sort(ranges.begin(), ranges.end(),
+  // What lies in no allocation was refused, and never happened.
+  std::sort(found.begin(), found.end(),
             [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
+  std::optional<machine::Allocation> last;
+  for (TouchedRange& range : found) {
+    if (!last || range.begin >= last->end()) last = memory_.find(range.begin);
+    if (!last || range.begin < last->begin) continue;
+    range.end = std::min(range.end, last->end());
+    ranges.push_back(range);
+  }
   return ranges;
 }
 

@@ -19,20 +19,27 @@ from ..paths import ROOT
 
 # What is left out, by the beginning of its path.
 LEFT_OUT = (
-    "solutions/", "docs/instructor/", "docs/results/mutants.md", ".ci/", ".github/", ".git", "tests/", "common/kit/classroom/", "common/recorder/",
+    "solutions/", "docs/instructor/", "docs/results/mutants.md", ".ci/", ".github/", ".git", ".pre-commit-config.yaml", "CONTRIBUTING.md", "tests/", "common/kit/classroom/", "common/recorder/",
     *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board", "test_class")),
 )  # fmt: skip
 # Of the tests: those that hold nothing solved, and that a student's clone can run.
-KEPT = ("tests/meson.build", "tests/emulator/fatbin/", "tests/emulator/ptx/", "tests/emulator/machine/", "tests/kit/meson.build", "tests/kit/test_stubs.py", ".gitignore")
+TESTS = ("emulator/fatbin", "emulator/ptx", "emulator/machine", "kit")
+KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit/test_stubs.py", ".gitignore")
 # README.md, where it speaks of the solved files.
 REWORDED = [
-    ("climbs the ladder: every solved rung, right or wrong, and what it costs", "climbs the ladder: every rung that you have filled, and what it costs"),
+    (
+        "climbs the ladder: every solved rung, right or wrong, and what it costs",
+        "climbs the ladder: every rung that you have filled, and what it costs",
+    ),
     ("# runs every test: the solutions, the stubs, and the kit's own", "# runs every test of the kit's that comes with this edition"),
     ("(the solved ones; leave `--solutions` out for your own)", "(once it is filled)"),
     ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
     ("--rung sequential --solutions --html", "--rung sequential --html"),
     ("The solved files lie under the same names in `solutions/`, the course notes,", "The course notes,"),
-    ("a page a lab, in `docs/handouts/`. They are\nnotebooks too:", "a page a lab, are in `docs/handouts/`. They are notebooks too:"),
+    (
+        "one page per lab, in `docs/handouts/`. They are\nnotebooks too:",
+        "one page per lab, are in `docs/handouts/`. They are notebooks too:",
+    ),
     ("(`--pdf` to print;\n`--edition instructor` has the answers)", "(`--pdf` to print)"),
 ]
 MANIFEST = "RELEASE.json"
@@ -45,7 +52,11 @@ def files(root: Path = ROOT) -> list[str]:
         names = listing.stdout.decode().split("\0")
         return sorted(name for name in names if name and os.path.lexists(root / name))
     skipped = {".git", ".kit", "__pycache__"}
-    found = [path.relative_to(root) for path in root.rglob("*") if (path.is_file() or path.is_symlink()) and not skipped & set(path.relative_to(root).parts)]
+    found = [
+        path.relative_to(root)
+        for path in root.rglob("*")
+        if (path.is_file() or path.is_symlink()) and not skipped & set(path.relative_to(root).parts)
+    ]
     return sorted(str(path) for path in found if not path.parts[0].startswith("build"))
 
 
@@ -75,6 +86,9 @@ def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
         else:
             found[name] = (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
     found["README.md"] = (reworded(found["README.md"][0].decode()).encode(), 0o644)
+    found["tests/meson.build"] = (f"foreach folder : {list(TESTS)}\n  subdir(folder)\nendforeach\n".encode(), 0o644)
+    stubs = (ROOT / "tests/kit/meson.build").read_text()
+    found["tests/kit/meson.build"] = (stubs[stubs.index("stubs = []") :].encode(), 0o644)
     listed = {name: hashlib.sha256(data).hexdigest() for name, (data, _) in sorted(found.items())}
     names = sorted({name.split("/")[1] for name in found if re.match(r"labs/\d\d_", name)})
     manifest = {"name": "warpfold", "edition": "student", "version": version(), "labs": names, "files": listed}

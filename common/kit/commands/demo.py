@@ -22,6 +22,7 @@ def arguments(parser) -> None:
     shared.json(parser)
     parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder, as SVG, into FILE")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
+    parser.add_argument("--n", metavar="N", help="without a GPU: count at this many elements where a rung takes them (2^20); docs/ladder.svg is 2^24")
     parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
 
@@ -46,7 +47,7 @@ def run(options) -> int:
     labs.compile(build, chosen)
     # What is counted is the same whatever else runs; what a GPU's clock says is not.
     with ThreadPoolExecutor(os.cpu_count() if emulated else 1) as pool:
-        answers = list(pool.map(lambda lab: ask(lab, solved), chosen))
+        answers = list(pool.map(lambda lab: ask(lab, solved, options.n if emulated else None), chosen))
     if not solved:
         answers = [lab | {"rungs": filled} for lab in answers if (filled := [rung for rung in lab["rungs"] if rung["state"] != "todo"])]
     if not answers:
@@ -64,9 +65,14 @@ def run(options) -> int:
     return 0 if all(rung["state"] in ("pass", "skip") for answer in answers for rung in answer["rungs"]) else 1
 
 
-def ask(lab: labs.Lab, solved: bool) -> dict:
+def ask(lab: labs.Lab, solved: bool, n: str | None) -> dict:
     say(f"running {lab.name}")
-    return labs.ask(lab, *(["--solutions"] if solved else []), "--time")
+    tree = ["--solutions"] if solved else []
+    answer = labs.ask(lab, *tree, "--time")
+    if n:
+        counted = {rung["name"]: rung for rung in labs.ask(lab, *tree, "--profile", "--device", "emulator", "--n", n)["rungs"] if rung.get("profile")}
+        answer["rungs"] = [counted.get(rung["name"], rung) for rung in answer["rungs"]]
+    return answer
 
 
 def is_emulated() -> bool:

@@ -6,6 +6,12 @@ from ..emulate import compiler
 
 PURPOSE = "compile a CUDA program for a GPU and for the emulator: nvcc with -cudart shared -lineinfo"
 ORDER = 65
+HELP = f"""usage: ./kit nvcc ...
+
+{PURPOSE[0].upper()}{PURPOSE[1:]}. All that follows is nvcc's:
+
+    ./kit nvcc program.cu -o program
+    ./kit emulate --check ./program"""
 
 
 def arguments(parser) -> None:
@@ -14,5 +20,8 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
+    if options.words in (["--help"], ["-h"]):
+        print(HELP)
+        return 0
     command = compiler.find().command(options.words)
     os.execv(command[0], command)

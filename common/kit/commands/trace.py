@@ -9,7 +9,7 @@ from ..building import rungs
 from ..console import paint, say, width
 from ..errors import USAGE, KitError
 from ..process import relative, require_writable
-from ..trace import drawing, page, record, small, words
+from ..trace import animation, drawing, page, record, small, words
 
 PURPOSE = "follow one block through memory, step by step, on a page, in a picture or as text"
 ORDER = 60
@@ -25,6 +25,7 @@ def arguments(parser) -> None:
     parser.add_argument("--block-index", type=int, default=0, metavar="K", help="which block to follow (0)")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
     parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, and no page")
+    parser.add_argument("--animation", type=Path, metavar="FILE", help="write one moving picture of all steps (SVG), and no page")
     parser.add_argument("--text", action="store_true", help="print the steps as text, and write no page")
     parser.add_argument("--failing", action="store_true",
                         help="print the steps in which threads race; where none does, the whole run on a few numbers")  # fmt: skip
@@ -43,6 +44,9 @@ def run(options) -> int:
         print(json.dumps(to_json(traced, steps), indent=1))
     elif options.text:
         show(traced, steps)
+    elif options.animation:
+        options.animation.write_text(animation.animate(steps, f"{lab.name} {traced.rung}, block {options.block_index}, step by step"))
+        say(f"wrote {relative(options.animation)}")
     elif options.svg:
         write_still(traced, steps, *options.svg)
     else:
@@ -55,6 +59,8 @@ def require_sensible(options) -> None:
         raise KitError(f"--block-index {options.block_index}: blocks are counted from 0", code=USAGE)
     if options.html:
         require_writable(options.html, "--html")
+    if options.animation:
+        require_writable(options.animation, "--animation")
     if options.svg:
         require_writable(Path(options.svg[1]), "--svg")
         if not options.svg[0].isdecimal() or int(options.svg[0]) < 1:

@@ -19,12 +19,14 @@ STYLE = """
   .value { font-size: 10px; }
   .bar { fill: #2f6f9f; }
   .bad { fill: #b3541e; }
+  .time { fill: #3d7a3d; }
   .rule { stroke: #d0d7de; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; }
     .heading, .n { fill: #9ea7b3; }
     .bar { fill: #6cb0e0; }
     .bad { fill: #f0a06a; }
+    .time { fill: #7cc47c; }
     .rule { stroke: #30363d; }
   }
 """
@@ -39,6 +41,7 @@ class Panel:
     shown: Callable[[float], str]
     logarithmic: bool = True  # the heading says so
     style: str = "bar"
+    least: float = 0.0005  # of a logarithmic scale
 
 
 def per_element(*keys: str) -> Callable[[dict], float | None]:
@@ -60,6 +63,8 @@ def simt(rung: dict) -> float | None:
 
 
 COUNTED = [
+    # Why one climbs; which GPU it is for stands in the line below the title.
+    Panel("predicted us", lambda rung: rung.get("predicted", {}).get("us"), lambda value: f"{value:,.0f}", style="time", least=2),
     Panel("warp instructions", per_element("warp_instructions"), in_thousand, logarithmic=False),
     Panel("active lanes", simt, lambda value: f"{100 * value:.0f}%", logarithmic=False),
     Panel("bank conflicts", per_element("bank_conflicts"), in_thousand, style="bad"),
@@ -84,6 +89,9 @@ def draw(labs: list[dict]) -> str:
     device = next((lab["device"]["name"] for lab in labs if lab.get("device")), "")
     what = f"measured on {device}" if timed else "counted by the emulator, per 1000 elements"
     what += f", n = {usual}"
+    gpus = {rung["predicted"]["gpu"] for _, rung in rows if rung and rung.get("predicted")}
+    if gpus and not timed:
+        what += f"; microseconds as predicted for an {' or '.join(sorted(gpus))}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="title text">',
         f'<title id="title">The ladder of reductions: what each rung costs, {escape(what)}</title>',
@@ -121,20 +129,20 @@ def draw_panel(panel: Panel, x: int, rows: list[tuple]) -> list[str]:
     for index, value in enumerate(values):
         if value is None:
             continue
-        y, length = TOP + index * ROW, (PANEL_WIDTH - 40) * part(value, largest, panel.logarithmic)
+        y, length = TOP + index * ROW, (PANEL_WIDTH - 40) * part(value, largest, panel)
         if length > 0:
             parts.append(f'<rect class="{panel.style}" x="{x}" y="{y - 9}" width="{length:.1f}" height="10"/>')
         parts.append(f'<text class="value" x="{x + length + 4:.1f}" y="{y}">{escape(panel.shown(value))}</text>')
     return parts
 
 
-def part(value: float, largest: float, logarithmic: bool) -> float:
-    """The bar's length from 0 to 1; on the logarithmic scale a thousandth of a count per element is the least shown."""
+def part(value: float, largest: float, panel: Panel) -> float:
+    """The bar's length from 0 to 1; on the logarithmic scale of counts a thousandth per element is the least shown."""
     if value <= 0:
         return 0
-    if not logarithmic:
+    if not panel.logarithmic:
         return value / largest
-    least = min(0.0005, largest / 10)
+    least = min(panel.least, largest / 10)
     return max(0.02, math.log(max(value, least) / least) / math.log(largest / least))
 
 

@@ -9,7 +9,7 @@ from ..console import say
 from ..errors import SETUP, KitError
 from ..paths import OWN, REQUIREMENTS, VENV
 from ..process import output, tail
-from . import system
+from . import packages
 
 # What pip says when the package index cannot be reached.
 NO_NETWORK = re.compile(
@@ -56,7 +56,7 @@ def make_venv() -> None:
     result = output([sys.executable, "-m", "venv", VENV])
     if result.returncode != 0:
         shutil.rmtree(VENV, ignore_errors=True)
-        raise KitError(f"python3 -m venv failed\n{tail(result.stdout)}", system.how_to_install([system.VENV]), SETUP)
+        raise KitError(f"python3 -m venv failed\n{tail(result.stdout)}", packages.how_to_install([packages.VENV]), SETUP)
     write_stamp("venv", sys.version)
 
 
@@ -64,13 +64,13 @@ def require_venv_module() -> None:
     """Debian ships Python without ensurepip, and venv then fails half-way."""
     if output([sys.executable, "-c", "import venv, ensurepip"]).returncode == 0:
         return
-    if os.geteuid() == 0 and system.manager() == "apt-get":
-        system.install([system.VENV])
+    if os.geteuid() == 0 and packages.manager() == "apt-get":
+        packages.install([packages.VENV])
         if output([sys.executable, "-c", "import venv, ensurepip"]).returncode == 0:
             return
     raise KitError(
         f"{sys.executable} has no venv module, which the kit needs for its own tools",
-        system.how_to_install([system.VENV]),
+        packages.how_to_install([packages.VENV]),
         SETUP,
     )
 

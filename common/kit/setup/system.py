@@ -3,82 +3,35 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 
 from ..console import say
 from ..errors import SETUP, KitError
-from ..process import output, tail
+from ..process import output
+from . import libraries
+from .packages import (
+    BROWSER,
+    BROWSERS,
+    COMPILER,
+    LIBRARIES,
+    OPENCL,
+    PKG_CONFIG,
+    SANDBOX,
+    TEST_LIBRARIES,
+    Need,
+    how_to_install,
+    install,
+    manager,
+    names,
+)
+
+__all__ = ["BROWSER", "SANDBOX", "how_to_install"]  # said here for those who ask for what is missing
 
 OLDEST_GXX = 11
 
 
-@dataclass(frozen=True)
-class Need:
-    """One thing that a command needs: how each distribution calls it, and what it is for."""
-
-    purpose: str
-    packages: dict[str, str]
-    pkg_config: str = ""  # libraries: the name that pkg-config knows; Meson can build these itself
-
-
-def library(pkg_config: str, purpose: str, apt: str, dnf: str, pacman: str, zypper: str) -> Need:
-    return Need(purpose, {"apt-get": apt, "dnf": dnf, "pacman": pacman, "zypper": zypper}, pkg_config)
-
-
-COMPILER = Need("compiles the emulator", {"apt-get": "g++", "dnf": "gcc-c++", "pacman": "gcc", "zypper": "gcc-c++"})
-PKG_CONFIG = Need(
-    "finds libraries", {"apt-get": "pkg-config", "dnf": "pkgconf", "pacman": "pkgconf", "zypper": "pkgconf-pkg-config"}
-)
-VENV = Need(
-    "holds the kit's own tools",
-    {"apt-get": f"python3.{sys.version_info.minor}-venv", "dnf": "python3", "pacman": "python", "zypper": "python3"},
-)
-LIBRARIES = [
-    library("fmt", "text", "libfmt-dev", "fmt-devel", "fmt", "fmt-devel"),
-    library("nlohmann_json", "JSON", "nlohmann-json3-dev", "json-devel", "nlohmann-json", "nlohmann_json-devel"),
-    library("CLI11", "command lines", "libcli11-dev", "cli11-devel", "cli11", "cli11-devel"),
-    library("liblz4", "reads compressed PTX", "liblz4-dev", "lz4-devel", "lz4", "liblz4-devel"),
-    library("libzstd", "reads compressed PTX", "libzstd-dev", "libzstd-devel", "zstd", "libzstd-devel"),
-]
-# For lab 10. Without them the rest of the course is complete, so nothing waits for them but the tests.
-OPENCL = [
-    library("OpenCL", "lab 10: OpenCL", "ocl-icd-opencl-dev opencl-headers pocl-opencl-icd",
-            "ocl-icd-devel opencl-headers pocl", "ocl-icd opencl-headers pocl", "ocl-icd-devel opencl-headers pocl"),
-]  # fmt: skip
-# For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
-TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
-
-INSTALL = {
-    "apt-get": "apt-get install",
-    "dnf": "dnf install",
-    "pacman": "pacman -S",
-    "zypper": "zypper install",
-}
-
-
-def manager() -> str | None:
-    return next((name for name in INSTALL if shutil.which(name)), None)
-
-
-def names(needs: list[Need]) -> str:
-    chosen = manager() or "apt-get"
-    return " ".join(need.packages[chosen] for need in needs)
-
-
-def how_to_install(needs: list[Need]) -> str:
-    """The line that an administrator types."""
-    chosen = manager()
-    if chosen is None:
-        return f"An administrator must install these packages (as Debian calls them): {names(needs)}"
-    return f"An administrator must run: {INSTALL[chosen]} {names(needs)}"
-
-
 def has_library(need: Need) -> bool:
-    return output(["pkg-config", "--exists", need.pkg_config]).returncode == 0
+    told = os.environ | libraries.variables()
+    return output([libraries.program(), "--exists", need.pkg_config], env=told).returncode == 0
 
 
 def host_compiler() -> str | None:
@@ -103,7 +56,7 @@ def check_host_compiler() -> None:
 
 def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
-    if not shutil.which("pkg-config"):
+    if not shutil.which(libraries.program()):
         needs.append(PKG_CONFIG)
     return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OPENCL if tests else []) if not has_library(need)]
 
@@ -111,7 +64,7 @@ def missing(tests: bool) -> list[Need]:
 def provide(needs: list[Need]) -> None:
     """Installs what is missing, where that is allowed; otherwise says what an administrator must add.
 
-    Libraries alone are no reason to stop: Meson fetches and builds its own copies of them."""
+    Libraries alone are no reason to stop: they come from PyPI, or Meson fetches and builds its own copies of them."""
     if not needs:
         return
     if os.geteuid() == 0 and manager() == "apt-get":
@@ -123,7 +76,7 @@ def provide(needs: list[Need]) -> None:
     if left_out:
         say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests say so")
     needs = [need for need in needs if need not in OPENCL]
-    if not needs:
+    if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
         return
     say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
 
@@ -140,21 +93,3 @@ def offer(browser: Need) -> None:
         provide([browser])
     except KitError:
         say(f"not installed: {names([browser])}; the tests do without what it would show")
-
-
-def install(needs: list[Need]) -> None:
-    for need in needs:
-        say(f"installing {need.packages['apt-get']}: {need.purpose}")
-    command = ["apt-get", "install", "-y", "--no-install-recommends", *names(needs).split()]
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    if output(command, env=environment, stdin=subprocess.DEVNULL).returncode == 0:
-        return
-    say("reading the list of packages again: the first try found it out of date")
-    output(["apt-get", "update"], env=environment, stdin=subprocess.DEVNULL)
-    result = output(command, env=environment, stdin=subprocess.DEVNULL)
-    if result.returncode != 0:
-        raise KitError(
-            f"apt-get could not install {names(needs)}\n{tail(result.stdout, 8)}",
-            "Check the network and the package sources, then run the same kit command again.",
-            SETUP,
-        )

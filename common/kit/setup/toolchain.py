@@ -12,7 +12,7 @@ from ..console import say
 from ..errors import SETUP, KitError
 from ..paths import TOOLKIT, VENV
 from ..process import output, relative
-from . import environment, system, toolkit_paths
+from . import environment, libraries, system, toolkit_paths
 from .lock import exclusive
 from .toolkit_paths import Toolkit, ToolkitError
 
@@ -30,7 +30,7 @@ class Tools:
         """For Meson, Ninja and all that they start."""
         own = [str(VENV / "bin")] if VENV.exists() else []
         path = os.pathsep.join([*own, str(self.nvcc.parent), os.environ.get("PATH", os.defpath)])
-        return os.environ | {"PATH": path, "NINJA": self.ninja}
+        return os.environ | libraries.variables() | {"PATH": path, "NINJA": self.ninja}
 
 
 def prepare(tests: bool = False) -> Tools:

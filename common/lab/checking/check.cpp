@@ -1,6 +1,10 @@
 #include "checking/check.hpp"
 
+#include "checking/profile.hpp"
+#include "checking/watchdog.hpp"
+#include "device.hpp"
 #include "diagnosis/diagnosis.hpp"
+#include "diagnosis/weights.hpp"
 #include "grading/host_process.hpp"
 
 #include <algorithm>
@@ -8,6 +12,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -91,12 +97,15 @@ std::string error_text(const Expectation& expected, const Sequence& input, doubl
 
 // Runs twice more on the same input and once on another, and looks for the mistake that explains all.
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-                         double got) {
-  Symptom symptom{given, resident_blocks(given.block), {}, {}, variant.by_rows};
+                         double got, bool& device_lost, const SearchForReasons* to_find_weights = nullptr) {
+  Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
+                  variant.by_rows};
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
+    if (device_lost) return std::nullopt;
     const Outcome outcome = run_once(variant, given, sequence);
-    if (outcome.device_lost || outcome.results.empty()) return std::nullopt;
+    device_lost = outcome.device_lost;
+    if (device_lost || outcome.results.empty()) return std::nullopt;
     return outcome.results[0];
   };
   for (int i = 0; i < 2; ++i) {
@@ -106,12 +115,18 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
-  return diagnose(symptom);
+  Diagnosis found = diagnose(symptom);
+  if (found.specific || !to_find_weights) return found;
+  const WithoutChecks fast; // there was nothing to see
+  const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
+    return to_find_weights->is_over() ? std::nullopt : result_on(probe);
+  });
+  return weights ? describe(*weights, symptom) : found;
 }
 
 // The same for many results: what they were on this input, and what they are on another.
 Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
-                              const Sequence& input, const std::vector<double>& got) {
+                              const Sequence& input, const std::vector<double>& got, bool& device_lost) {
   const auto observed = [&](const Sequence& sequence, const std::vector<double>& results) {
     RowObservation seen{&sequence, {}, results};
     for (std::size_t row = 0; row < given.rows; ++row) {
@@ -121,12 +136,12 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
   };
   const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
   const Outcome on_other = run_once(variant, given, other);
+  device_lost = on_other.device_lost;
   if (on_other.results.size() != given.rows) return {};
   return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
-void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-           const Outcome& outcome, Check& check) {
+void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
   const std::string in_vain = asked_in_vain();
   const auto fail = [&](std::string message) {
     check.ok = false;
@@ -144,8 +159,6 @@ void judge(const Rung& rung, const Variant& variant, const Case& given, const Se
     fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
                      expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
                      value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
-    check.diagnosis = given.rows == 1 ? diagnose_wrong(rung, variant, given, input, got)
-                                      : diagnose_wrong_rows(rung, variant, given, input, outcome.results);
     return;
   }
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
@@ -208,12 +221,17 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
       const Outcome outcome = run_once(variant, given, input);
       seconds_an_element =
           std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(n);
-      judge(rung, variant, given, input, outcome, check);
+      judge(rung, given, input, outcome, check);
       checked.device_lost = outcome.device_lost;
     }
     checked.checks.push_back(check);
     if (!check.ok) return;
   }
+}
+
+std::vector<Case> smallest_first(std::vector<Case> cases) {
+  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.n < b.n; });
+  return cases;
 }
 
 } // namespace
@@ -247,7 +265,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   if (variant.by_rows) {
     add_row_cases(cases, block, rounding);
     add_more(cases, rung, variant, options);
-    return cases;
+    return smallest_first(std::move(cases));
   }
   for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});
   const std::size_t most = rung.most_elements(block), large = std::min(prime_near_a_million, most);
@@ -269,40 +287,227 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     }
   }
   add_more(cases, rung, variant, options);
-  return cases;
+  return smallest_first(std::move(cases));
 }
 
-Checked check_rung(const Rung& rung, const Options& options) {
-  Checked checked;
-  for (int i = 0; i < rung.variant_count; ++i) {
-    const Variant& variant = rung.variants[i];
-    const std::string prefix = rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
-    std::uint64_t seed = options.seed;
-    for (const Case& given : cases_for(rung, variant, options)) {
-      Check check = check_for(given, prefix);
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, seed);
-      if (options.grading())
-        seed += 7919; // what a host function has seen of one input says nothing of the next
-      const Outcome outcome = run_once(variant, given, input);
-      judge(rung, variant, given, input, outcome, check);
-      checked.checks.push_back(check);
-      if (outcome.device_lost) {
-        checked.device_lost = true;
-        return checked;
-      }
-    }
-    if (rung.deterministic && has_rounding(rung, variant)) {
-      const unsigned block = block_for(rung, options);
-      const Case given{Kind::rounding, std::min(prime_near_a_million, rung.most_elements(block)), 1, block,
-                       0};
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
-      checked.checks.push_back(check_same_bits(variant, given, input));
-      if (rung.any_block) checked.checks.push_back(check_any_block(rung, variant, given, input));
-    }
-    if (!on_emulator() && !options.n && !variant.by_rows) check_large(rung, variant, options, checked);
-    if (checked.device_lost) return checked;
+void Progress::runs(const Check& check) {
+  std::lock_guard lock(mutex_);
+  under_way_ = check;
+}
+
+void Progress::is_wrong(const Check& check) {
+  {
+    std::lock_guard lock(mutex_);
+    under_way_ = check;
+    if (std::exchange(told_, true)) return;
   }
-  return checked;
+  if (on_wrong_) on_wrong_(check);
+}
+
+void Progress::add(const Check& check) {
+  if (!check.ok) is_wrong(check);
+  std::lock_guard lock(mutex_);
+  checks_.push_back(check);
+  under_way_.reset();
+}
+
+void Progress::decide(std::size_t check, Diagnosis diagnosis) {
+  std::lock_guard lock(mutex_);
+  checks_[check].diagnosis = std::move(diagnosis);
+  checks_[check].decides = true;
+}
+
+Checked Progress::so_far() const {
+  std::lock_guard lock(mutex_);
+  return {checks_, false};
+}
+
+std::optional<Check> Progress::under_way() const {
+  std::lock_guard lock(mutex_);
+  return under_way_;
+}
+
+namespace {
+
+class Checker {
+public:
+  Checker(const Rung& rung, const Options& options, Progress& progress)
+      : rung_(rung), options_(options), progress_(progress), seed_(options.seed) {}
+
+  Checked check() {
+    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
+    if (!failures_.empty()) find_reason();
+    Checked checked = progress_.so_far();
+    checked.device_lost = device_lost_;
+    return checked;
+  }
+
+private:
+  struct Failure {
+    const Variant* variant;
+    Case given;
+    std::uint64_t seed; // of the input
+    std::size_t check;  // which
+    double got;
+  };
+
+  // A hazard explains a wrong result, and then no other reason is looked for.
+  bool is_over() const {
+    return device_lost_ ||
+           (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
+  }
+
+  // Of one array, exact, and small enough to be looked at element by element.
+  bool has_telling_failure() const {
+    return std::any_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.kind == Kind::exact && failure.given.n >= 256;
+    });
+  }
+
+  void check_variant(const Variant& variant) {
+    const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+    for (const Case& given : cases_for(rung_, variant, options_)) {
+      if (is_over()) return;
+      if (search_ && given.n > std::max(small, largest_wrong_) && has_telling_failure()) return;
+      check_case(variant, given, check_for(given, prefix));
+    }
+    if (search_) return;
+    if (rung_.deterministic && has_rounding(rung_, variant)) check_order(variant);
+    if (!on_emulator() && !options_.n && !variant.by_rows) {
+      Checked checked;
+      check_large(rung_, variant, options_, checked);
+      for (const Check& check : checked.checks) progress_.add(check);
+      device_lost_ = checked.device_lost;
+    }
+  }
+
+  void check_case(const Variant& variant, const Case& given, Check check) {
+    const std::uint64_t seed = seed_;
+    // What a host function has seen of one input says nothing of the next to be graded.
+    if (options_.grading()) seed_ += 7919;
+    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, seed);
+    progress_.runs(check);
+    const Outcome outcome = run_once(variant, given, input);
+    device_lost_ = outcome.device_lost;
+    if (outcome.stopped && search_) return; // it was cut short
+    judge(rung_, given, input, outcome, check);
+    if (!check.ok) {
+      progress_.is_wrong(check);
+      largest_wrong_ = std::max(largest_wrong_, given.n);
+      if (!search_) search_.emplace();
+      if (outcome.error.empty() && !is_over()) explain(variant, given, seed, input, outcome, check);
+    }
+    progress_.add(check);
+  }
+
+  // Sums of one array are explained once all failures are known; of others, each.
+  void explain(const Variant& variant, const Case& given, std::uint64_t seed, const Sequence& input,
+               const Outcome& outcome, Check& check) {
+    if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
+      failures_.push_back({&variant, given, seed, progress_.so_far().checks.size(), outcome.results[0]});
+    } else {
+      check.diagnosis =
+          given.rows == 1 ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)
+                          : diagnose_wrong_rows(rung_, variant, given, input, outcome.results, device_lost_);
+    }
+  }
+
+  // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
+  // that can be worked out by hand. Where nothing explains it, the next ones are tried.
+  void find_reason() {
+    const auto rank = [](const Failure& failure) {
+      const Case& given = failure.given;
+      return std::tuple(given.offset != 0 || given.block != 256,
+                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+    };
+    std::stable_sort(failures_.begin(), failures_.end(),
+                     [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    constexpr std::size_t tries = 4;
+    const auto of_nothing = std::find_if(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
+    });
+    if (of_nothing != failures_.end() && of_nothing->got != 0) {
+      return progress_.decide(of_nothing->check, {"no-elements",
+                                                  "There are no elements, and the sum of none is 0: "
+                                                  "something is added that is no element, such as a variable "
+                                                  "that is never set, or what lies past the end of an array.",
+                                                  true});
+    }
+    for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
+      Failure telling = failures_[i];
+      Diagnosis found = reason_of(telling);
+      if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
+      if (found.kind == "nothing-counts" && try_more_elements(telling)) {
+        Diagnosis of_more = reason_of(telling);
+        if (of_more.specific)
+          found = std::move(of_more);
+        else
+          telling = failures_[i];
+      }
+      if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
+    }
+  }
+
+  // Of few elements nothing may be left where of many something is.
+  bool try_more_elements(Failure& failure) {
+    Case given = failure.given;
+    given.n = prime_near_a_million;
+    if (failure.given.n >= given.n || given.n > rung_.most_elements(given.block)) return false;
+    return try_case(given, failure);
+  }
+
+  bool try_case(const Case& given, Failure& failure) {
+    const Failure before = failure;
+    const std::size_t count = failures_.size();
+    check_case(*before.variant, given, check_for(given, ""));
+    if (failures_.size() == count) return false;
+    failure = failures_.back();
+    return true;
+  }
+
+  Diagnosis reason_of(const Failure& failure) {
+    const Sequence input =
+        make_sequence(failure.variant->type, rung_.op, failure.given.kind, failure.given.n, failure.seed);
+    return diagnose_wrong(rung_, *failure.variant, failure.given, input, failure.got, device_lost_,
+                          &*search_);
+  }
+
+  // As many blocks as threads in each, and what is wrong goes with that number: which of the two is it?
+  static bool is_ambiguous(const Diagnosis& found, const Case& given) {
+    return resident_blocks(given.block) == given.block &&
+           found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
+  }
+
+  bool try_other_block(Failure& failure) {
+    Case given = failure.given;
+    given.block /= 2;
+    if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
+    return try_case(given, failure);
+  }
+
+  void check_order(const Variant& variant) {
+    const unsigned block = block_for(rung_, options_);
+    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
+    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, options_.seed);
+    progress_.add(check_same_bits(variant, given, input));
+    if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
+  }
+
+  static constexpr std::size_t small = 5000; // it takes no time
+  const Rung& rung_;
+  const Options& options_;
+  Progress& progress_;
+  std::uint64_t seed_;                     // of the next input
+  std::optional<SearchForReasons> search_; // from the first wrong result on
+  std::vector<Failure> failures_;
+  std::size_t largest_wrong_ = 0; // n
+  bool device_lost_ = false;
+};
+
+} // namespace
+
+Checked check_rung(const Rung& rung, const Options& options, Progress& progress) {
+  return Checker(rung, options, progress).check();
 }
 
 } // namespace lab

@@ -1,9 +1,11 @@
 #include "checking/profile.hpp"
 
+#include "checking/causes.hpp"
 #include "device.hpp"
 
 #include "runtime/warpfold_emulator.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -29,6 +31,7 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.line = json.value("line", 0);
   hazard.other_file = path_of("other_file");
   hazard.other_line = json.value("other_line", 0);
+  hazard.call_line = json.value("call_line", 0);
   hazard.message = json.value("message", "");
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
@@ -36,26 +39,58 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   return hazard;
 }
 
+// That a launch was under way when interrupt_device() was called is no mistake of the kernel's.
+bool is_our_interrupt(const nlohmann::ordered_json& hazard) {
+  return hazard.value("kind", "") == "endless" &&
+         hazard.value("message", "").find("was stopped before its end") != std::string::npos;
+}
+
 } // namespace
 
 Recorded record(const std::function<void()>& run) {
   look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
   run();
+  return recorded_so_far();
+}
+
+Recorded recorded_so_far() {
   Recorded recorded;
   recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
   const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
-  recorded.profile.launches = report.at("launches").size();
+  recorded.profile.launches =
+      report.at("launches").size() + report.value("launches_left_out", std::size_t{0});
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if (hazard.at("fails_check")) recorded.hazards.push_back(hazard_from(hazard));
+    if (hazard.at("fails_check") && !is_our_interrupt(hazard))
+      recorded.hazards.push_back(hazard_from(hazard));
+  recorded.hazards = causes_among(std::move(recorded.hazards));
   return recorded;
+}
+
+void run_in_order(bool in_order) {
+  if (!on_emulator() || std::getenv("WARPFOLD_WORKERS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("workers", in_order ? "1" : "0");
 }
 
 void check_all_hazards() {
   if (std::getenv("WARPFOLD_CHECKS")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
+}
+
+void close_device_memory() {
+  if (std::getenv("WARPFOLD_GUARD_DEVICE_MEMORY")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("guard-device-memory", "on");
+}
+
+WithoutChecks::WithoutChecks() {
+  if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "none");
+}
+
+WithoutChecks::~WithoutChecks() {
+  if (on_emulator()) check_all_hazards();
 }
 
 void limit_steps(std::size_t warp_instructions) {
@@ -68,6 +103,16 @@ void limit_printing() {
   constexpr const char* lines = "64";
   if (std::getenv("WARPFOLD_PRINT_LIMIT")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("print-limit", lines);
+}
+
+void limit_launches(double seconds) {
+  if (std::getenv("WARPFOLD_TIME_LIMIT")) return;
+  const std::string value = std::to_string(static_cast<std::size_t>(std::ceil(seconds * 1000)));
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("time-limit", value.c_str());
+}
+
+void interrupt_device() {
+  if (on_emulator()) look_up<decltype(warpfold_emulator_interrupt)>("warpfold_emulator_interrupt")();
 }
 
 void protect_input(const void* begin, std::size_t bytes) {

@@ -14,11 +14,27 @@ struct Recorded {
   std::vector<Hazard> hazards;
 };
 Recorded record(const std::function<void()>& run);
+// What it has recorded so far; any thread may ask.
+Recorded recorded_so_far();
 
 // From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
 // makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on
 // the emulator.
 void check_all_hazards();
+
+// As long as it lives they are not, and kernels run faster.
+class WithoutChecks {
+public:
+  WithoutChecks();
+  ~WithoutChecks();
+  WithoutChecks(const WithoutChecks&) = delete;
+  WithoutChecks& operator=(const WithoutChecks&) = delete;
+};
+
+// From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
+// rung whose host code does so is wrong, with that reason. What the user has set in the environment stands.
+// Only on the emulator.
+void close_device_memory();
 
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // What the user has set in the environment stands. Only on the emulator.
@@ -26,6 +42,18 @@ void limit_steps(std::size_t warp_instructions);
 // From now on, a launch prints so many lines of printf and no more: a kernel of a million threads would print
 // as many. The same holds for this one.
 void limit_printing();
+
+// From now on, blocks run one after the other, so that each run of the program says the same; or on all
+// cores. Nothing where this is no emulator.
+void run_in_order(bool in_order);
+
+// From now on, a launch that has not ended after so long is stopped as endless. What the user has set in the
+// environment stands. Only on the emulator.
+void limit_launches(double seconds);
+
+// Stops what runs on the device, and lets nothing start. Any thread may call it. Nothing where this is no
+// emulator.
+void interrupt_device();
 
 // From now on, kernels may not write to these bytes of device memory; 0 bytes: to none. Nothing where this is
 // no emulator.

@@ -1,7 +1,9 @@
 #include "checking/run.hpp"
 
 #include "checking/profile.hpp"
+#include "checking/watchdog.hpp"
 #include "cuda_errors.hpp"
+#include "device.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -11,15 +13,21 @@
 namespace lab {
 namespace {
 
+// The advice on time-outs is about GPUs with a display; on the emulator a hazard says where the kernel stood.
+std::string explained(cudaError_t error) {
+  if (!on_emulator() || error != cudaErrorLaunchTimeout) return explain(error);
+  return fmt::format("{} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
 // Errors of a launch or of a kernel that ran. After some, the process's device context is gone for good.
 void collect_errors(Outcome& outcome) {
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t finished = cudaDeviceSynchronize();
   cudaGetLastError();
   if (launched != cudaSuccess) {
-    outcome.error = "the launch failed: " + explain(launched);
+    outcome.error = "the launch failed: " + explained(launched);
   } else if (finished != cudaSuccess) {
-    outcome.error = "the kernel stopped: " + explain(finished);
+    outcome.error = "the kernel stopped: " + explained(finished);
   }
   outcome.device_lost = cudaDeviceSynchronize() != cudaSuccess;
   cudaGetLastError();
@@ -64,8 +72,15 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
   if (!variant.in_place) protect_input(data.data(), given.n * width);
-  variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
-  collect_errors(outcome);
+  {
+    constexpr std::size_t small = 5000; // so few take no time
+    run_in_order(given.n <= small);
+    const WatchedRun watched;
+    variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
+    collect_errors(outcome);
+    outcome.stopped = watched.was_stopped();
+  }
+  if (outcome.stopped) outcome.error = no_end();
   protect_input(nullptr, 0);
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);
@@ -80,7 +95,18 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   return outcome;
 }
 
+std::string no_end() {
+  std::string text = fmt::format("no end after {:.3g} s", seconds_per_run());
+  if (on_emulator()) {
+    const std::size_t launches = recorded_so_far().profile.launches;
+    text += fmt::format(": the host function does not return; {} launches since the rung's first check",
+                        launches);
+  }
+  return text;
+}
+
 void launch_and_wait(const Variant& variant, const Arguments& arguments) {
+  const WatchedRun watched;
   variant.invoke(variant.function, arguments);
   Outcome outcome;
   collect_errors(outcome);

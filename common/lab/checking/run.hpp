@@ -23,6 +23,7 @@ struct Outcome {
   std::vector<std::byte> bits;      // the same, as they lay in memory
   std::string error;                // of the CUDA runtime, in words; "" where there was none
   bool device_lost = false;         // no later call can succeed in this process
+  bool stopped = false;             // it took longer than a run may
   std::string input_change, damage; // "" or what was written that must not be
 };
 
@@ -31,6 +32,9 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
 // Rows of a matrix of about n elements: as many as asked for, or about as many as columns. One where the
 // variant sums a single array.
 std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::size_t> asked);
+
+// What is said of a run that does not end.
+std::string no_end();
 
 // The rung's launches and nothing else, on memory that is already there; returns when the device has
 // finished. Throws CudaError.

@@ -14,6 +14,13 @@ const Check* first_failed(const std::vector<Check>& checks) {
   return found == checks.end() ? nullptr : &*found;
 }
 
+// What no luck makes right: on a GPU the process ends there.
+const Hazard* first_fatal(const std::vector<Hazard>& hazards) {
+  const auto found = std::find_if(hazards.begin(), hazards.end(),
+                                  [](const Hazard& hazard) { return hazard.kind == "host-access"; });
+  return found == hazards.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 Result verdict_on(std::string rung, Findings findings) {
@@ -21,8 +28,12 @@ Result verdict_on(std::string rung, Findings findings) {
   result.rung = std::move(rung);
   if (const Check* failed = first_failed(findings.checks)) {
     result.state = State::wrong;
-    result.diagnosis = diagnosis_beside(findings.checks, *failed);
+    // A hazard explains the number, and what it looks like is chance.
+    if (findings.hazards.empty()) result.diagnosis = diagnosis_beside(findings.checks, *failed);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);
+  } else if (const Hazard* fatal = first_fatal(findings.hazards)) {
+    result.state = State::wrong;
+    result.reason = fatal->message;
   } else if (!findings.hazards.empty()) {
     result.state = State::hazard;
     result.reason = "right, but by luck: " + findings.hazards[0].message;

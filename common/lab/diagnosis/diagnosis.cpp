@@ -80,6 +80,22 @@ Diagnosis from_limits(const Symptom& symptom) {
   return {};
 }
 
+// Whole numbers where the elements are none.
+Diagnosis from_whole_numbers(const Symptom& symptom) {
+  if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
+  const bool fits =
+      std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& seen) {
+        return seen.got == std::floor(seen.got) && std::abs(seen.got) < 0x1p23 &&
+               seen.expected != std::floor(seen.expected);
+      });
+  if (!fits) return {};
+  return {
+      "whole-numbers",
+      "The result is a whole number, though the elements are not: on the way, values go through an int (a "
+      "variable, a parameter or a result of that type), which cuts off what is behind the point.",
+      true};
+}
+
 Diagnosis from_runs(const Symptom& symptom) {
   std::vector<double> all{symptom.observations[0].got};
   all.insert(all.end(), symptom.again.begin(), symptom.again.end());
@@ -137,6 +153,7 @@ Diagnosis diagnose(const Symptom& symptom) {
   if (Diagnosis found = from_runs(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_stalling(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_whole_numbers(symptom); !found.kind.empty()) return found;
   if (symptom.given.kind != Kind::exact || symptom.given.rows != 1) return {};
   if (symptom.observations[0].input->op != Operator::add) return mistake_in_operator(symptom);
   std::vector<View> views;
@@ -155,7 +172,9 @@ Diagnosis diagnose(const Symptom& symptom) {
     if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
     if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
   }
-  if (Diagnosis found = one_block_alone(symptom); !found.kind.empty()) return found;
+  // Where races are told, blocks that overwrite each other's result are, and this is something else.
+  if (Diagnosis found = one_block_alone(symptom); !symptom.races_are_told && !found.kind.empty())
+    return found;
   if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_short_sums(symptom); !found.kind.empty()) return found;
   return vague;
@@ -172,6 +191,7 @@ const Check* most_telling(std::span<const Check> checks) {
   };
   const Check* best = nullptr;
   for (const Check& check : checks) {
+    if (check.decides) return &check;
     if (check.diagnosis.kind.empty()) continue;
     if (!best || rank(check) < rank(*best)) best = &check;
   }

@@ -24,6 +24,8 @@ struct Symptom {
   unsigned resident_blocks = 1;          // blocks of given.block threads that the device holds
   std::vector<Observation> observations; // on different inputs of the same case; at least one
   std::vector<double> again;             // further results on the first observation's input
+  bool one_block = false;                // no more than that is ever launched
+  bool races_are_told = false;           // by hazards; here there was none
   bool of_rows = false;                  // what is reduced is a row of a matrix, or could have been
 };
 

@@ -33,9 +33,10 @@ struct Hypotheses {
   std::vector<Hypothesis> found;
 };
 
-void add_whole(Hypotheses& all); // in sums_as_a_whole.cpp, like the next three
+void add_whole(Hypotheses& all); // in sums_as_a_whole.cpp, like the next four
 void add_signs(Hypotheses& all);
 void add_widths(Hypotheses& all);
+void add_extremes(Hypotheses& all);
 void add_identity(Hypotheses& all);
 void add_prefixes(Hypotheses& all); // in sums_of_prefixes.cpp
 void add_threads(Hypotheses& all);  // in sums_of_threads.cpp

@@ -24,6 +24,7 @@ std::vector<Hypothesis> mistakes_in_sums(const Symptom& symptom) {
   add_walks(all);
   add_signs(all);
   add_widths(all);
+  add_extremes(all);
   add_identity(all);
   all.add(
       "nothing-added", [](const View&) { return 0.0; },

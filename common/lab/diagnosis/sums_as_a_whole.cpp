@@ -1,6 +1,7 @@
 // Sums that are wrong by what happens to each element alike, or to the result.
 #include "diagnosis/hypotheses.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <utility>
@@ -84,11 +85,47 @@ void add_widths(Hypotheses& all) {
                              lost);
         });
   }
-  all.add_prefix("index-overflow", all.n & 0xffff, [n = all.n] {
-    return fmt::format("The result is the sum of the first {} elements, which is {} modulo 2^16: an index or "
-                       "count of 16 bits overflowed.",
-                       n & 0xffff, n);
-  });
+  // The elements beyond 2^16 may also be those that the walk of a whole grid leaves out.
+  const std::size_t grid = std::size_t{all.symptom.resident_blocks} * all.block;
+  if ((all.n & 0xffff) + grid != all.n)
+    all.add_prefix("index-overflow", all.n & 0xffff, [n = all.n] {
+      return fmt::format(
+          "The result is the sum of the first {} elements, which is {} modulo 2^16: an index or "
+          "count of 16 bits overflowed.",
+          n & 0xffff, n);
+    });
+}
+
+// The least or the greatest of each group's elements in place of their sum.
+void add_extremes(Hypotheses& all) {
+  const std::pair<std::size_t, const char*> groups[] = {
+      {32, "the elements of a warp"},
+      {all.block, "the elements of a block"},
+      {2 * std::size_t{all.block}, "the elements of a block"},
+      {all.n, "the elements"}};
+  for (const auto& [group, whose] : groups) {
+    if (group < 2) continue;
+    for (const Operator op : {Operator::min, Operator::max}) {
+      all.add(
+          "other-operator",
+          [group = group, op](const View& v) {
+            const Sequence& input = *v.observation.input;
+            double sum = 0;
+            for (std::size_t first = 0; first < input.n; first += group) {
+              double extreme = input[first];
+              for (std::size_t i = first; i < std::min(first + group, input.n); ++i)
+                extreme = apply(op, extreme, input[i]);
+              sum += extreme;
+            }
+            return sum;
+          },
+          [op, whose = whose] {
+            return fmt::format(
+                "The result is what comes out when of {} the {} is taken, where their sum should be.", whose,
+                op == Operator::max ? "greatest" : "least");
+          });
+    }
+  }
 }
 
 // Threads beyond the end that contribute 1, and other constants that go with a number of threads.

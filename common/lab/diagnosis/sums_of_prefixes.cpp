@@ -44,7 +44,13 @@ void add_prefixes(Hypotheses& all) {
   if (all.symptom.resident_blocks > 1) add_first_pass(all, grid);
   for (const unsigned each : {1u, 2u, 4u, 8u, 16u}) {
     const std::size_t count = std::size_t{each} * all.block;
-    all.add_prefix("only-block-0", count, [block = all.block, each, count] {
+    all.add_prefix("only-block-0", count, [block = all.block, each, count, one = all.symptom.one_block] {
+      if (one) {
+        return fmt::format(
+            "The result is the sum of the first {} elements: what lies {} places further on, each thread's "
+            "second element, is missing, be it by its load or by the step with stride {}.",
+            count, count, count);
+      }
       return fmt::format("The result is the sum of the first {} elements, {} a thread for {} threads: only "
                          "block 0's part reached it.",
                          count, each, block);

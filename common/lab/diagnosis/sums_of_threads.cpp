@@ -26,8 +26,9 @@ void add_threads(Hypotheses& all) {
     if (block > 64) {
       keep(
           "stale-second-stage", [block](unsigned r) { return r % block < 64; },
-          "The result is exactly what the first two warps of each block contributed: where warps' sums are "
-          "added up, every step starts anew from what lies in shared memory, so only the last step counts.");
+          "The result is exactly what the first 64 threads of each block contributed: the steps that bring "
+          "the "
+          "others', with strides of 64 and more, are missing, or what they have added is lost again.");
     }
     keep(
         "only-first-lanes", [block](unsigned r) { return r % block % 32 == 0; },
@@ -62,20 +63,23 @@ void add_threads(Hypotheses& all) {
           const unsigned warp = r % block / 32;
           return (warp & (warp - 1)) == 0;
         },
-        "The result is exactly what the warps 0, 1, 2, 4, 8 and 16 of each block contributed: where warps' "
-        "sums are added up, every step takes a warp's own sum once more, not the sum so far.");
+        fmt::format("The result is exactly what the warps {} of each block contributed: where warps' sums "
+                    "are added up, "
+                    "every step takes a warp's own sum once more, not the sum so far.",
+                    block == 128   ? "0, 1 and 2"
+                    : block == 256 ? "0, 1, 2 and 4"
+                    : block == 512 ? "0, 1, 2, 4 and 8"
+                                   : "0, 1, 2, 4, 8 and 16"));
   }
   for (const unsigned part : {block, 2 * block}) {
     keep(
         "stale-steps", [part](unsigned r) { return (r % part & (r % part - 1)) == 0; },
         "The result is exactly what lay at first in elements 0, 1, 2, 4, 8 and so on: each step adds what an "
-        "element held at first, not what the step before has left there. No barrier makes a step wait for "
-        "the one before.");
+        "element held at first, not what the step before has left there.");
   }
   keep(
       "only-first-threads", [block](unsigned r) { return r % block == 0; },
-      "The result is exactly what thread 0 of each block contributed: the threads of a block were not added "
-      "up.");
+      "The result is exactly what thread 0 of each block contributed: what the other threads have is lost.");
 }
 
 // A tree that leaves out the step with stride s loses the places with bit s.
@@ -102,9 +106,9 @@ void add_steps(Hypotheses& all) {
           return v.places.where([=](unsigned r) { return (r & (2 * stride - 1)) == 0; });
         },
         [stride] {
-          return fmt::format(
-              "The result lacks exactly what the steps with strides {} to 1 add: the tree stops too early.",
-              stride);
+          return fmt::format("The result lacks exactly what the steps with strides {} to 1 add: the tree "
+                             "stops too early, or what they add is not stored.",
+                             stride);
         });
   }
 }

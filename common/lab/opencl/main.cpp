@@ -3,9 +3,9 @@
 #include "command_line.hpp"
 #include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
-#include "opencl/guard.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
+#include "session.hpp"
 #include "source/source_file.hpp"
 
 #include <algorithm>
@@ -21,7 +21,6 @@ struct Rung {
   void (*reduce)(Run& run);
 };
 
-constexpr int exit_failed = 1, exit_usage = 2, exit_skipped = 77;
 constexpr int most_tries = 2000;
 
 std::vector<float> floats_of(const Sequence& sequence) {
@@ -66,7 +65,7 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   tried.check.usual = given.kind == Kind::exact && given.block == 256;
   const std::vector<float> values = floats_of(input);
   std::vector<float> after = values;
-  const Stopwatch limit;
+  const WatchedRun watched; // a kernel on a CPU runs inside this process, and nothing stops it
   const Ran ran =
       run(rung.reduce, after, static_cast<float>(poison(Type::float32, given.kind)), given.block, order);
   tried.got = ran.result, tried.groups = std::max<std::size_t>(ran.groups, 1);
@@ -99,15 +98,22 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   return diagnose(symptom);
 }
 
-void check_right(const Rung& rung, const Device& device, const Options& options, Result& result) {
+void check_right(const Rung& rung, const Device& device, const Options& options, Progress& progress) {
   const Variant variant = variant_of(rung);
+  std::optional<SearchForReasons> search; // from the first wrong result on
   for (const Case& given : cases_for(rung.what, variant, options)) {
     if (given.offset != 0) continue; // a buffer starts where OpenCL puts it
     if (given.block > device.largest_group) continue;
     const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
+    if (search && search->is_over()) return;
+    progress.runs({.name = describe(given), .message = "", .diagnosis = {}, .n = given.n});
     Tried tried = try_case(rung, given, input);
+    if (!tried.check.ok) {
+      progress.is_wrong(tried.check);
+      if (!search) search.emplace();
+    }
     if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried);
-    result.checks.push_back(tried.check);
+    progress.add(tried.check);
   }
 }
 
@@ -129,15 +135,17 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
 }
 
 // Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
-void check_wrong(const Rung& rung, const Options& options, Result& result) {
+void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   const unsigned group = block_for(rung.what, options);
   const std::size_t most = rung.what.most_elements(group);
   const Case alone{Kind::exact, std::size_t{2} * group, 1, group, 0};
   const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
+  progress.runs({.name = describe(alone), .message = "", .diagnosis = {}, .n = alone.n});
   Tried tried = try_case(rung, alone, small);
   tried.check.name += ", one work-group: its barrier holds";
+  if (!tried.right) progress.is_wrong(tried.check);
   if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, alone, small, tried);
-  result.checks.push_back(tried.check);
+  progress.add(tried.check);
   if (!tried.right) return;
   const Case given{Kind::exact, std::min(options.n.value_or(most), most), 1, group, 0};
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, given.n, options.seed);
@@ -158,14 +166,16 @@ void check_wrong(const Rung& rung, const Options& options, Result& result) {
     check.message =
         fmt::format("right in all {} runs: luck, which another device or a busier day takes away", tries);
   }
-  result.checks.push_back(check);
+  progress.add(check);
 }
 
 class Program {
 public:
-  Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<lab::Rung> plain)
+  Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<lab::Rung> plain,
+          char** argv)
       : options_(std::move(options)), heading_(std::move(heading)), rungs_(rungs), plain_(std::move(plain)),
-        regions_(read_regions(heading_.source)) {}
+        regions_(read_regions(heading_.source)),
+        session_(options_, heading_, names_asked_for(), argv, aside_) {}
 
   int run_all() {
     if (options_.list) return print_list(heading_, plain_, regions_, options_.json), 0;
@@ -173,27 +183,30 @@ public:
       return asked(rung) && !next_todo(regions_, plain_, rung.what);
     });
     if (any_filled) open_and_compile();
+    if (any_filled) session_.watch();
     for (const Rung& rung : rungs_) {
       if (!asked(rung)) continue;
-      results_.push_back(result_of(rung));
-      if (!options_.json && !options_.tap) {
-        print_text(results_.back(), options_);
-        if (rung.what.cannot_be_right && results_.back().state == State::pass) {
-          fmt::print("    {}\n", results_.back().checks.back().message);
-        }
-      }
+      const Result result = result_of(rung);
+      session_.add(result);
+      const bool as_text = !options_.json && !options_.tap;
+      if (as_text && rung.what.cannot_be_right && result.state == State::pass)
+        fmt::print("    {}\n", result.checks.back().message);
     }
-    if (options_.json) print_json(stdout, heading_, results_, {});
-    if (options_.tap && results_.size() == 1) print_tap(results_[0], options_.solutions);
-    if (options_.tap && results_.size() != 1)
-      print_tap(std::span<const Result>(results_), options_.solutions);
-    return exit_code();
+    return session_.finish();
   }
 
 private:
   bool asked(const Rung& rung) const {
     return options_.rungs.empty() ||
            std::find(options_.rungs.begin(), options_.rungs.end(), rung.what.name) != options_.rungs.end();
+  }
+
+  std::vector<std::string> names_asked_for() const {
+    std::vector<std::string> names;
+    for (const Rung& rung : rungs_) {
+      if (asked(rung)) names.push_back(rung.what.name);
+    }
+    return names;
   }
 
   void open_and_compile() {
@@ -231,15 +244,16 @@ private:
   void check(const Rung& rung, Result& result) {
     std::string luck;
     const auto has_failed = [](const Check& c) { return !c.ok; };
+    Progress& progress = session_.begin();
     try {
-      const Guard guard(rung.what.name, options_);
-      rung.what.cannot_be_right ? check_wrong(rung, options_, result)
-                                : check_right(rung, device_, options_, result);
+      rung.what.cannot_be_right ? check_wrong(rung, options_, progress)
+                                : check_right(rung, device_, options_, progress);
+      result.checks = progress.so_far().checks;
       if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         luck = luck_of(rung, device_, options_);
     } catch (const Error& error) {
-      result.checks.push_back(
-          {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
+      progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
+      result.checks = progress.so_far().checks;
     }
     const auto failed = std::find_if(result.checks.begin(), result.checks.end(), has_failed);
     if (failed != result.checks.end()) {
@@ -254,24 +268,15 @@ private:
     }
   }
 
-  int exit_code() const {
-    if (options_.tap) return 0;
-    bool all_ran = true;
-    for (const Result& result : results_) {
-      if (is_failure(result.state, options_.solutions)) return exit_failed;
-      all_ran = all_ran && result.state == State::pass;
-    }
-    return all_ran || options_.json ? 0 : exit_skipped;
-  }
-
   Options options_;
   Heading heading_;
   std::span<const Rung> rungs_;
   std::vector<lab::Rung> plain_;
   std::vector<Region> regions_;
-  std::vector<Result> results_;
   Device device_;
   std::string build_log_;
+  StdoutAside aside_{false}; // what an OpenCL kernel prints, PoCL prints when it likes
+  Session session_;
 };
 
 } // namespace
@@ -290,7 +295,7 @@ int main(int argc, char** argv, std::initializer_list<Implementation> named, con
     const std::optional<Options> options = parse_command_line(argc, argv, lab, plain);
     if (!options) return 0;
     tap = options->tap;
-    return Program(*options, {lab, path}, rungs, plain).run_all();
+    return Program(*options, {lab, path}, rungs, plain, argv).run_all();
   } catch (const NoDevice& missing) {
     if (tap) return print_tap_skip(missing.what()), 0;
     fmt::print(stderr, "{}\n", missing.what());

@@ -114,6 +114,7 @@ std::string quoted(const std::string& file, int line) {
 std::string event_of(const Hazard& hazard) {
   std::string text = fmt::format("{}: {}", hazard.kind, hazard.message);
   if (hazard.line != 0) text += "\n  " + quoted(hazard.file, hazard.line);
+  if (hazard.call_line != 0) text += "\n  called at " + quoted(hazard.file, hazard.call_line);
   const bool elsewhere = hazard.other_line != hazard.line || hazard.other_file != hazard.file;
   if (hazard.other_line != 0 && elsewhere) text += "\n  " + quoted(hazard.other_file, hazard.other_line);
   return text;
@@ -144,13 +145,18 @@ void print_hazards(std::span<const Hazard> hazards) {
 
 } // namespace
 
-void print_text(const Result& result, const Options& options) {
+void print_first_line(const Result& result) {
   // The heading's escape codes take no columns, so the rest is wrapped as if the state stood there plainly.
   const std::string plain = fmt::format("{:<14} ", name_of(result.state));
   const std::string text =
       result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
   fmt::print("{}{}\n", painted(result.state, 14),
              wrapped(text, terminal_width(), plain, "    ").substr(plain.size() - 1));
+  std::fflush(stdout);
+}
+
+void print_text(const Result& result, const Options& options, bool first_line_is_out) {
+  if (!first_line_is_out) print_first_line(result);
   if (const std::string place = place_of(result); !place.empty() && result.state != State::pass) {
     fmt::print("    at {}\n", place);
   }

@@ -20,7 +20,9 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
                 bool json);
 
 // The state, the reason for it, where to look, and what is known of the mistake.
-void print_text(const Result& result, const Options& options);
+void print_text(const Result& result, const Options& options, bool first_line_is_out = false);
+// The first line of that: the state and the reason for it.
+void print_first_line(const Result& result);
 
 // One rung's checks, each a TAP point.
 void print_tap(const Result& result, bool todo_fails);

@@ -28,6 +28,7 @@ ordered_json to_json(const Hazard& hazard) {
           {"line", hazard.line},
           {"other_file", hazard.other_file},
           {"other_line", hazard.other_line},
+          {"call_line", hazard.call_line},
           {"message", hazard.message},
           {"why", hazard.why},
           {"advice", hazard.advice},

@@ -1,6 +1,7 @@
 // Streams, events, copies and memory that the host shares: what orders them, and what does not.
 #include "cases.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 
@@ -156,13 +157,22 @@ CASE(rows_waited_for, "clean") {
 }
 CASE(pageable_memory, "pageable-copy: cudaMemcpyAsync in stream 3 copies memory from malloc") {
   Things t;
-  int* pageable = static_cast<int*>(std::malloc(bytes));
-  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // here
+  constexpr std::size_t many = 100000;
+  int* pageable = static_cast<int*>(std::malloc(many));
+  int* large;
+  OK(cudaMalloc(&large, many));
+  OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one)); // here
   OK(cudaStreamSynchronize(t.one));
-  OK(cudaMemcpyAsync(pageable, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one));
   OK(cudaStreamSynchronize(t.one));
   sink = pageable[0];
   std::free(pageable);
+}
+CASE(pageable_number, "clean") {
+  Things t;
+  int number = 5;
+  OK(cudaMemcpyAsync(t.a, &number, sizeof number, cudaMemcpyHostToDevice, t.one));
+  OK(cudaStreamSynchronize(t.one));
 }
 CASE(registered_waited_for, "clean") {
   Things t;
@@ -344,6 +354,7 @@ CASE(default_streams_of_two_threads, "race-host: fill.* in the thread's default 
   fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 1); // there
   std::thread([&] {
     fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 2); // here
+    OK(cudaGetLastError());
   }).join();
 }
 
@@ -414,7 +425,7 @@ CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of p
 // ---- host functions, graphs, memory in the order of a stream
 
 static void read_first(void* data) {
-  sink = *static_cast<volatile int*>(data); // here
+  sink = *static_cast<volatile int*>(data);
 }
 CASE(host_function_in_order, "clean") {
   Things t;
@@ -426,7 +437,7 @@ CASE(host_function_in_order, "clean") {
 CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));
+  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here: nvcc keeps no line of read_first itself
   OK(cudaDeviceSynchronize());
 }
 static cudaGraphExec_t captured(Things& t) {
@@ -469,7 +480,7 @@ static void two_nodes(Things& t, bool ordered) {
   OK(cudaGraphAddKernelNode(&second, graph, &first, ordered ? 1 : 0, &node));
   OK(cudaGraphInstantiate(&ready, graph, 0));
   OK(cudaGraphLaunch(ready, t.one)); // here
-  OK(cudaGraphLaunch(ready, t.one));
+  OK(cudaGraphLaunch(ready, t.one)); // here
   OK(cudaStreamSynchronize(t.one));
 }
 CASE(graph_nodes_ordered, "clean") {
@@ -520,6 +531,28 @@ CASE(device_memory_copied, "clean") {
   fill<<<1, 64>>>(t.a, n, 1);
   OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost));
   sink = t.pinned[4];
+}
+
+// ---- signals that mean something else: they end the process as ever (test_host_order.py)
+
+static void close_something(Things& t) {
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+}
+SIGNAL_CASE(null_pointer) {
+  Things t;
+  close_something(t);
+  int* volatile nowhere = nullptr;
+  *nowhere = 1;
+}
+SIGNAL_CASE(fault_sent) {
+  Things t;
+  close_something(t);
+  std::raise(SIGSEGV);
+}
+SIGNAL_CASE(trap_sent) {
+  Things t;
+  close_something(t);
+  std::raise(SIGTRAP);
 }
 
 int main(int argc, char** argv) {

@@ -1,0 +1,79 @@
+"""`kit autograder`: what Gradescope, PrairieLearn and git services take to grade by themselves, and what they run."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from ..classroom import config, release, results, sandbox, services, version
+from ..console import say
+from ..errors import USAGE, KitError
+from ..process import relative
+
+PURPOSE = "write what Gradescope, PrairieLearn or a git service takes to grade by itself"
+ORDER = 250
+
+USUAL_NAMES = {"gradescope": "autograder.zip", "prairielearn": "prairielearn", "git": "grade.yml"}
+
+
+def arguments(parser) -> None:
+    parser.add_argument(
+        "what",
+        choices=[*USUAL_NAMES, "build", "run"],
+        metavar="KIND",
+        help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission",
+    )
+    parser.add_argument("--lab", required=True, metavar="LAB", help="the lab that is graded")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to")
+    parser.add_argument(
+        "--class",
+        dest="folder",
+        type=Path,
+        default=Path("class"),
+        metavar="FOLDER",
+        help="the class's folder, whose course.toml counts (class)",
+    )
+    parser.add_argument("--submission", type=Path, metavar="FOLDER", help="run: what was handed in")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="run: where the answer goes")
+    parser.add_argument("--form", choices=services.FORMS, default="json", help="run: how the answer looks")
+
+
+def run(options) -> int:
+    lab = (release.chosen_labs([options.lab]) or [])[0]
+    if options.what == "build":
+        version.prepare([lab])
+        return 0
+    if options.what == "run":
+        return grade(options, lab)
+    course = config.load(options.folder)
+    config.hidden(options.folder, course)
+    settings = {name: (options.folder / name).read_bytes() for name in ("course.toml", "secret.txt") if (options.folder / name).exists()}
+    out = options.out or Path(USUAL_NAMES[options.what])
+    services.write(options.what, lab, out, settings)
+    say(f"wrote {relative(out)}")
+    return 0
+
+
+def grade(options, lab: str) -> int:
+    if options.submission is None or options.results is None:
+        raise KitError("autograder run: say --submission FOLDER and --results FILE", code=USAGE)
+    graded = version.prepare([lab])[0]
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="warpfold-class-") as work:
+        course = config.load(options.folder) if options.folder.exists() else config.Course()
+        hidden = config.hidden(options.folder if options.folder.exists() else Path(work), course)
+        mark = services.grade_one(graded, options.submission, course, hidden, room(), Path(work))
+    results.write(options.results, services.as_form(options.form, mark, time.monotonic() - began))
+    options.results.chmod(0o644)
+    say(f"{lab}: {mark.why or f'{mark.points:g} of {mark.most:g} points'}")
+    return 0 if mark.points is not None else 1
+
+
+def room() -> sandbox.Sandbox:
+    """A room, or in a service's container that allows none and is thrown away afterwards, another user without rights."""
+    if not sandbox.why_not():
+        return sandbox.Sandbox()
+    made = sandbox.Sandbox(dropping=True)
+    if made.as_root and services.is_a_container():
+        say("this container allows no sandbox: student's code runs as a user of its own without rights")
+        return made
+    return sandbox.require(unsafe=False)

@@ -1,0 +1,193 @@
+#include "checking/watchdog.hpp"
+
+#include "checking/profile.hpp"
+#include "device.hpp"
+#include "processes.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+
+namespace lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+// The emulator's own limit of a launch is to come first, since it knows where the kernel stood; and after an
+// interrupt a host function has time to come back.
+constexpr Seconds after_the_emulators(0.5), to_come_back(1), for_reasons(3);
+
+Clock::time_point in(Seconds seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
+}
+
+struct Watch {
+  std::mutex mutex;
+  Seconds per_run{10};
+  std::optional<Clock::time_point> run_ends, reasons_end;
+  bool matters = true, stopped = false;
+  Clock::time_point stopped_at;
+  std::function<void(const Ending&)> end;
+};
+Watch& state() {
+  static Watch* const only = new Watch; // the thread below lives as long as the process
+  return *only;
+}
+
+std::atomic<int> asked = 0; // the signal
+int pipe_ends[2] = {-1, -1};
+struct sigaction before[64];
+thread_local bool is_watchdog = false;
+
+// A handler may do next to nothing, so it hands the signal's number to the thread.
+void pass_on(int signal) {
+  const int error = errno;
+  const auto number = static_cast<unsigned char>(signal);
+  [[maybe_unused]] const auto written = write(pipe_ends[1], &number, 1);
+  errno = error;
+}
+
+void on_asked(int signal) {
+  asked = signal;
+  forward_to_child(signal);
+  pass_on(signal);
+}
+
+void on_crash(int signal) {
+  if (is_watchdog) {
+    sigaction(signal, &before[signal], nullptr);
+    return; // the instruction crashes once more
+  }
+  pass_on(signal);
+  for (;;) pause();
+}
+
+bool is_crash(int signal) {
+  for (const int one : crashing)
+    if (one == signal) return true;
+  return false;
+}
+
+void act_on(int signal) {
+  if (child_is_running()) return; // it was told, and hands back what it has found
+  std::function<void(const Ending&)> end;
+  Ending ending{is_crash(signal) ? Ending::Why::crashed : Ending::Why::asked, signal, false};
+  {
+    std::lock_guard lock(state().mutex);
+    end = state().end;
+    ending.matters = state().matters;
+    if (is_crash(signal) && !state().run_ends) end_by(signal); // no student's code
+  }
+  interrupt_device();
+  end(ending);
+}
+
+void look_at_the_clock() {
+  std::unique_lock lock(state().mutex);
+  if (!state().run_ends) return;
+  if (!state().stopped) {
+    if (Clock::now() < *state().run_ends) return;
+    state().stopped = true, state().stopped_at = Clock::now();
+    lock.unlock();
+    interrupt_device();
+  } else if (Clock::now() > state().stopped_at + (on_emulator() ? to_come_back : Seconds(0))) {
+    const auto end = state().end;
+    const Ending ending{Ending::Why::endless, 0, state().matters};
+    lock.unlock();
+    end(ending);
+  }
+}
+
+void watch() {
+  is_watchdog = true;
+  for (;;) {
+    constexpr int milliseconds = 20;
+    pollfd readable{pipe_ends[0], POLLIN, 0};
+    unsigned char signal = 0;
+    if (poll(&readable, 1, milliseconds) > 0 && read(pipe_ends[0], &signal, 1) == 1) act_on(signal);
+    look_at_the_clock();
+  }
+}
+
+} // namespace
+
+void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
+  state().per_run = Seconds(seconds), state().end = std::move(end);
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return;
+  const auto handle = [](int signal, void (*handler)(int)) {
+    struct sigaction action = {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, &before[signal]);
+    // What the shell has told this process to ignore (nohup) stays ignored.
+    if (before[signal].sa_handler == SIG_IGN) sigaction(signal, &before[signal], nullptr);
+  };
+  for (const int signal : asking) handle(signal, on_asked);
+  for (const int signal : crashing) handle(signal, on_crash);
+  std::thread(watch).detach();
+}
+
+WatchedRun::WatchedRun() {
+  std::lock_guard lock(state().mutex);
+  state().matters = !state().reasons_end;
+  state().stopped = false;
+  state().run_ends = in(state().per_run + after_the_emulators);
+  if (state().reasons_end) state().run_ends = std::min(*state().run_ends, *state().reasons_end);
+}
+
+WatchedRun::~WatchedRun() {
+  std::lock_guard lock(state().mutex);
+  state().run_ends.reset();
+}
+
+bool WatchedRun::was_stopped() const {
+  std::lock_guard lock(state().mutex);
+  return state().stopped;
+}
+
+SearchForReasons::SearchForReasons() {
+  std::lock_guard lock(state().mutex);
+  state().reasons_end = in(for_reasons);
+}
+
+SearchForReasons::~SearchForReasons() {
+  std::lock_guard lock(state().mutex);
+  state().reasons_end.reset();
+}
+
+bool SearchForReasons::is_over() const {
+  std::lock_guard lock(state().mutex);
+  return !state().reasons_end || Clock::now() >= *state().reasons_end;
+}
+
+double seconds_per_run() {
+  return state().per_run.count();
+}
+
+void end_by(int signal) {
+  sigaction(signal, &before[signal], nullptr); // the emulator's, say, which writes its report
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  kill(getpid(), signal);
+  std::this_thread::sleep_for(Seconds(5)); // it comes to another thread
+  _exit(128 + signal);
+}
+
+void end_if_asked() {
+  if (asked != 0) end_by(asked);
+}
+
+} // namespace lab

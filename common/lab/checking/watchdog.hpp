@@ -1,0 +1,54 @@
+// Ends what does not end by itself: a run that takes longer than it may, and the program when a signal asks
+// for it or a rung's host function crashes. In each case what was found so far is told first.
+#pragma once
+
+#include <functional>
+
+namespace lab {
+
+// Why the program has to end now.
+struct Ending {
+  enum class Why { endless, crashed, asked };
+  Why why{};
+  int signal = 0;       // crashed, asked
+  bool matters = false; // endless, crashed: the run was to show whether the rung is right (WatchedRun)
+};
+
+// From now on runs are watched. `end` is called on a thread of its own, while the main thread is wherever it
+// is; it must not return. On the emulator a run that is too long is stopped there; `end` is called only where
+// that does not bring the host function back.
+void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end);
+
+// One run of a rung, from the call of its host function until the device has finished.
+class WatchedRun {
+public:
+  // A run that matters has all the seconds that a run may take. One that does not, because the rung is wrong
+  // anyhow, has what is left of those that the search for the reason may take.
+  WatchedRun();
+  ~WatchedRun();
+  WatchedRun(const WatchedRun&) = delete;
+  WatchedRun& operator=(const WatchedRun&) = delete;
+
+  bool was_stopped() const; // the device is lost then
+};
+
+// As long as it lives, runs do not matter, and all of them together have so many seconds.
+class SearchForReasons {
+public:
+  SearchForReasons();
+  ~SearchForReasons();
+  SearchForReasons(const SearchForReasons&) = delete;
+  SearchForReasons& operator=(const SearchForReasons&) = delete;
+
+  bool is_over() const;
+};
+
+double seconds_per_run();
+
+// Ends this process as the signal would have ended it.
+[[noreturn]] void end_by(int signal);
+
+// Ends it where a signal asked for that while another process ran the rungs (processes.hpp).
+void end_if_asked();
+
+} // namespace lab

@@ -1,0 +1,374 @@
+#include "diagnosis/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace lab {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+using ResultOn = std::function<std::optional<double>(const Sequence&)>;
+
+constexpr std::size_t most_one_by_one = 1100, most_runs = 1500;
+
+// Inputs with values of the search's own.
+class Prober {
+public:
+  Prober(const Sequence& like, const ResultOn& result_on) : input_(like), result_on_(result_on) {
+    input_.kind = Kind::exact, input_.period = input_.n;
+    input_.values.assign(input_.n * size_of(input_.type), std::byte{});
+  }
+
+  void set(std::size_t i, double value) {
+    store_value(input_.type, value, input_.values.data() + i * size_of(input_.type));
+  }
+  std::optional<double> result() {
+    if (++runs_ > most_runs) return std::nullopt;
+    const std::optional<double> got = result_on_(input_);
+    return got && std::isfinite(*got) ? got : std::nullopt;
+  }
+
+private:
+  Sequence input_;
+  const ResultOn& result_on_;
+  std::size_t runs_ = 0;
+};
+
+// How many places one run tells of: their weights are the digits of what comes out. All of it has to be below
+// 2^24, so the larger the weights are, the fewer.
+struct Digits {
+  double base;
+  std::size_t count;
+};
+
+bool find_digits(Prober& prober, std::size_t first, const Digits& digits, Weights& weights) {
+  const double base = digits.base;
+  const std::size_t last = std::min(first + digits.count, weights.of.size());
+  double value = 1;
+  for (std::size_t i = first; i < last; ++i, value *= base) prober.set(i, value);
+  const std::optional<double> got = prober.result();
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
+  if (!got) return false;
+  double rest = *got - weights.constant;
+  // More than so many digits can be is what a weight of 64 and more gives, or a negative one.
+  if (rest >= 0 && rest < std::pow(base, digits.count) && rest == std::floor(rest)) {
+    for (std::size_t i = first; i < last; ++i, rest = std::floor(rest / base))
+      weights.of[i] = std::fmod(rest, base);
+    return true;
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    prober.set(i, 1);
+    const std::optional<double> alone = prober.result();
+    prober.set(i, 0);
+    if (!alone) return false;
+    weights.of[i] = *alone - weights.constant;
+  }
+  return true;
+}
+
+std::optional<double> result_of_ones(Prober& prober, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) prober.set(i, 1);
+  const std::optional<double> result = prober.result();
+  for (std::size_t i = 0; i < n; ++i) prober.set(i, 0);
+  return result;
+}
+
+// Stretches of one weight, where they are few.
+bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::size_t& runs_left,
+                    Weights& weights) {
+  if (runs_left < 2) return false;
+  runs_left -= 2;
+  const auto length = static_cast<double>(last - first);
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 1);
+  const std::optional<double> ones = prober.result();
+  double expected = 0; // if all of them have the same weight
+  for (std::size_t i = first; i < last; ++i) {
+    const auto value = static_cast<double>(i * 2654435761u % 7);
+    prober.set(i, value), expected += value;
+  }
+  const std::optional<double> others = prober.result();
+  for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
+  if (!ones || !others) return false;
+  const double weight = (*ones - weights.constant) / length;
+  if (*others - weights.constant == weight * expected && weight == std::floor(weight)) {
+    std::fill(weights.of.begin() + static_cast<std::ptrdiff_t>(first),
+              weights.of.begin() + static_cast<std::ptrdiff_t>(last), weight);
+    return true;
+  }
+  if (last - first == 1) return false;
+  const std::size_t middle = first + (last - first) / 2;
+  return find_stretches(prober, first, middle, runs_left, weights) &&
+         find_stretches(prober, middle, last, runs_left, weights);
+}
+
+bool explains(const Weights& weights, const Observation& observation) {
+  double sum = weights.constant;
+  for (std::size_t i = 0; i < weights.of.size(); ++i)
+    if (weights.of[i] != 0) sum += weights.of[i] * (*observation.input)[i];
+  return sum == observation.got;
+}
+
+std::string times(double weight) {
+  if (weight == 0) return "not at all";
+  if (weight == 1) return "once";
+  if (weight == 2) return "twice";
+  if (weight < 0) return weight == -1 ? "negative" : fmt::format("{:g} times", weight);
+  return fmt::format("{:g} times", weight);
+}
+
+// "elements 3 and 7"; "" where there are too many.
+std::string few(const Indices& places) {
+  if (places.size() > 4) return "";
+  std::string text = fmt::format("element{} {}", places.size() == 1 ? "" : "s", places[0]);
+  for (std::size_t i = 1; i < places.size(); ++i)
+    text += fmt::format("{} {}", i + 1 == places.size() ? " and" : ",", places[i]);
+  return text;
+}
+
+std::string ordinal(std::size_t number) { // of powers of two from 2 on
+  return number == 2 ? "second"
+                     : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
+}
+
+// Those that stand in a row, or at the same places of each `period` elements; "" where they do not.
+std::string regular(const Indices& places, std::size_t n, unsigned block) {
+  const std::size_t first = places.front(), last = places.back();
+  if (last - first + 1 == places.size()) {
+    if (places.size() == n) return "every element";
+    return fmt::format("elements {} to {}{}", first, last,
+                       first == 0      ? fmt::format(" (the first {})", places.size())
+                       : last + 1 == n ? fmt::format(" (the last {})", places.size())
+                                       : "");
+  }
+  std::vector<bool> held(n);
+  for (const std::size_t place : places) held[place] = true;
+  for (std::size_t period = 2; period <= 4 * std::size_t{block} && 2 * period <= n; period *= 2) {
+    bool repeats = true;
+    for (std::size_t i = period; i < n && repeats; ++i) repeats = held[i] == held[i - period];
+    if (!repeats) continue;
+    std::size_t begin = 0, end = period;
+    while (!held[begin]) ++begin;
+    while (!held[end - 1]) --end;
+    const auto count = std::count(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(period), true);
+    if (static_cast<std::size_t>(count) != end - begin) return "";
+    if (end - begin == 1)
+      return fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period);
+    return fmt::format("of each {} elements those from {} to {} ({} to {}, {} to {}, ...)", period, begin,
+                       end - 1, begin, end - 1, begin + period, end - 1 + period);
+  }
+  return "";
+}
+
+std::string in_words(const Indices& places, std::size_t n, unsigned block) {
+  if (const std::string text = regular(places, n, block); !text.empty() && places.size() > 2) return text;
+  if (const std::string text = few(places); !text.empty()) return text;
+  return fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2]);
+}
+
+std::string constant_in_words(double constant, const Symptom& symptom) {
+  if (constant == 0) return "";
+  const bool is_old = constant == poison(symptom.observations[0].input->type, Kind::exact);
+  return fmt::format(" {:g} is added whatever the elements are{}.", constant,
+                     is_old ? ": it stood in the result before the launch" : "");
+}
+
+// Whose number a weight is.
+std::string crowd_of(double weight, const Symptom& symptom) {
+  const unsigned block = symptom.given.block, blocks = symptom.resident_blocks;
+  if (weight == block && weight == blocks)
+    return fmt::format(
+        " There are {} blocks of as many threads: each block, or each thread of a block, adds what one "
+        "should.",
+        block);
+  if (weight == block && block > 32)
+    return fmt::format(" A block has {} threads: each of them adds what one should.", block);
+  if (weight == blocks && !symptom.one_block)
+    return fmt::format(
+        " The device holds {} blocks: each of them adds the same elements, as where the block's number "
+        "is missing from the index.",
+        blocks);
+  if (weight == 32)
+    return " A warp has 32 lanes: each of them adds what one should, or each of 5 steps doubles.";
+  if (weight > 2 && weight == block / 32)
+    return fmt::format(" A block has {} warps: each of them adds what one should.", block / 32);
+  if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
+    return fmt::format(
+        " {:g} is 2 to the power of {:.0f}: so many steps add a value to itself. A shuffle from a lane "
+        "that is not there gives a lane its own value.",
+        weight, std::log2(weight));
+  return "";
+}
+
+// Of elements that are not counted, when all others count once.
+std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
+  const std::size_t n = symptom.given.n, block = symptom.given.block, grid = block * symptom.resident_blocks;
+  if (lost.size() == 1) return " Look at the bounds, and at what the first or last thread does.";
+  const bool in_a_row = lost.back() - lost.front() + 1 == lost.size();
+  if (in_a_row && lost.size() + 1 == n && lost.front() == 1)
+    return " Nothing is ever added to the first: which threads work, by the condition as it stands, and with "
+           "which "
+           "partner? Is what they work out stored?";
+  if (in_a_row && lost.back() + 1 == n) {
+    if (lost.size() == grid)
+      return " They are as many as the grid has threads: each thread's last element, or the last round of "
+             "the walk.";
+    return lost.size() < block
+               ? " The last, incomplete part is left out, as where a division rounds down."
+               : " Nobody comes to the rest: a walk that ends too early, or too few threads or blocks.";
+  }
+  if (in_a_row && lost.front() == 0)
+    return " What comes first is lost: later values may overwrite it (= in place of +=), or the walk starts "
+           "too late.";
+  return " What those threads hold gets lost on the way: look at which threads work in which step, and with "
+         "which "
+         "partner.";
+}
+
+// What such a picture comes of most often; "" where nothing is known.
+std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symptom) {
+  const auto missing = by_weight.find(0);
+  if (by_weight.size() == 1 && missing != by_weight.end())
+    return " What the threads work out does not get to the result: is it stored where it is read, and added "
+           "(+=) and "
+           "not just assigned?";
+  if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
+  if (by_weight.size() > 2) {
+    // More often the further on an element lies.
+    std::size_t before = 0;
+    bool grows = true;
+    for (const auto& [weight, places] : by_weight)
+      grows = grows && places.front() >= before, before = places.front();
+    return grows ? " Threads that walk on at too short a stride meet elements that others have had."
+                 : " Some are met by several threads or steps: look at where each thread starts, and how far "
+                   "it goes "
+                   "from one element, or one partner, to the next.";
+  }
+  const double most = by_weight.rbegin()->first;
+  if (missing == by_weight.end())
+    return by_weight.begin()->first == 1 && most == 2
+               ? " Some are met twice: parts that should lie side by side overlap."
+               : "";
+  return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
+}
+
+// Threads that take one element each, at an index that is made in another way than block after block.
+Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
+  const std::size_t n = weights.of.size(), block = symptom.given.block, covering = ceil_div(n, block);
+  if (weights.constant != 0 || n <= block) return {};
+  struct Factor {
+    std::size_t value;
+    std::string name;
+  };
+  const auto constant = [](std::size_t value) { return Factor{value, std::to_string(value)}; };
+  for (const std::size_t blocks : {covering, ceil_div(n, 2 * block), std::size_t{symptom.resident_blocks}}) {
+    const Factor of_grid{blocks, "gridDim.x"}, of_block{block, "blockDim.x"};
+    const Factor for_block[] = {constant(0),
+                                constant(1),
+                                of_block,
+                                of_grid,
+                                constant(32),
+                                constant(256),
+                                constant(512),
+                                constant(1024),
+                                {2 * block, "2 * blockDim.x"},
+                                {block / 2, "blockDim.x / 2"}};
+    const Factor for_thread[] = {constant(0), constant(1), constant(2), constant(4), of_block, of_grid};
+    for (const Factor& each_block : for_block) {
+      for (const Factor& each_thread : for_thread) {
+        if (each_block.value == block && each_thread.value == 1) continue; // the right one
+        std::vector<double> met(n);
+        for (std::size_t b = 0; b < blocks; ++b)
+          for (std::size_t t = 0; t < block; ++t)
+            if (const std::size_t i = b * each_block.value + t * each_thread.value; i < n) ++met[i];
+        if (met != weights.of) continue;
+        const auto product = [](const char* what, const Factor& factor) {
+          if (factor.value == 0 && factor.name == "0") return std::string();
+          return factor.value == 1 && factor.name == "1" ? std::string(what)
+                                                         : fmt::format("{} * {}", what, factor.name);
+        };
+        const std::string of_blocks = product("blockIdx.x", each_block),
+                          of_threads = product("threadIdx.x", each_thread);
+        return {
+            "wrong-index",
+            fmt::format(
+                "The elements that count are those at {}{}{}, one for each thread. Block after block, the "
+                "index is blockIdx.x * blockDim.x + threadIdx.x: a block's first element is its number "
+                "times the block size.",
+                of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
+            true};
+      }
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& result_on) {
+  const Sequence& input = *symptom.observations[0].input;
+  if (symptom.given.kind != Kind::exact || symptom.given.rows != 1 || input.op != Operator::add ||
+      input.n == 0)
+    return std::nullopt;
+  Prober prober(input, result_on);
+  Weights weights{std::vector<double>(input.n), 0};
+  const std::optional<double> of_zeros = prober.result();
+  if (!of_zeros) return std::nullopt;
+  weights.constant = *of_zeros;
+  std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
+  if (!find_stretches(prober, 0, input.n, runs_left, weights)) {
+    if (input.n > most_one_by_one) return std::nullopt;
+    const std::optional<double> of_ones = result_of_ones(prober, input.n);
+    if (!of_ones) return std::nullopt;
+    const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
+    const Digits digits = average < 8 ? Digits{64, 3} : Digits{4096, 2};
+    for (std::size_t i = 0; i < input.n; i += digits.count)
+      if (!find_digits(prober, i, digits, weights)) return std::nullopt;
+  }
+  const bool fits = std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                                [&](const Observation& seen) { return explains(weights, seen); });
+  return fits ? std::optional(weights) : std::nullopt;
+}
+
+Diagnosis describe(const Weights& weights, const Symptom& symptom) {
+  const std::size_t n = weights.of.size();
+  std::map<double, Indices> by_weight;
+  for (std::size_t i = 0; i < n; ++i) by_weight[weights.of[i]].push_back(i);
+  if (by_weight.size() == 1 && by_weight.begin()->first == 1 && weights.constant == 0) return {};
+  if (by_weight.size() == 1 && by_weight.begin()->first == 1)
+    return {"constant-added",
+            fmt::format("Every element counts once, as it should, but{}",
+                        constant_in_words(weights.constant, symptom)),
+            true};
+  if (by_weight.size() == 1 && by_weight.begin()->first == 0)
+    return {"nothing-counts",
+            fmt::format("The result is {:g} whatever the elements are: none of them counts.{}",
+                        weights.constant, hint(by_weight, symptom)),
+            true};
+  if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
+  const auto as_it_should = by_weight.find(1);
+  const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
+  std::string text;
+  constexpr std::size_t most_groups = 4;
+  if (by_weight.size() > most_groups) {
+    text = fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}",
+                       by_weight.begin()->first, by_weight.rbegin()->first, times(weights.of[0]), n - 1,
+                       times(weights.of[n - 1]));
+    text = "the elements " + text;
+  } else {
+    for (const auto& [weight, places] : by_weight) {
+      if (weight == 1 && mostly_right) continue;
+      text +=
+          fmt::format("{}{} count{} {}", text.empty() ? "" : ", ", in_words(places, n, symptom.given.block),
+                      places.size() == 1 || places.size() == n ? "s" : "", times(weight));
+    }
+    if (mostly_right) text += ", and the others once, as they should";
+  }
+  return {"weights",
+          fmt::format("Each element should count once. Here {}.{}{}", text,
+                      constant_in_words(weights.constant, symptom), hint(by_weight, symptom)),
+          true};
+}
+
+} // namespace lab

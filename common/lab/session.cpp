@@ -1,0 +1,150 @@
+#include "session.hpp"
+
+#include "checking/profile.hpp"
+#include "checking/run.hpp"
+#include "checking/verdict.hpp"
+#include "device.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace lab {
+namespace {
+
+std::string crash_text(int signal) {
+  const bool by_address = signal == SIGSEGV || signal == SIGBUS;
+  return fmt::format("the rung ended the program ({}){}", strsignal(signal),
+                     by_address
+                         ? ": code on the host reads or writes where it may not. What `input` and `result` "
+                           "point to is the device's memory: only kernels and cudaMemcpy reach it"
+                         : "");
+}
+
+} // namespace
+
+void Session::watch() {
+  start_watchdog(time_limit_for(options_), [this](const Ending& ending) { end_early(ending); });
+}
+
+Progress& Session::begin() {
+  std::lock_guard lock(mutex_);
+  return progress_.emplace([this](const Check& wrong) { print_headline(wrong); });
+}
+
+void Session::add(const Result& result) {
+  std::lock_guard lock(mutex_);
+  if (prints_text()) print_text(result, options_, headline_is_out_);
+  headline_is_out_ = false;
+  results_.push_back(result);
+  progress_.reset();
+}
+
+// A wrong result, before its reason is looked for: the same line as print_text's first.
+void Session::print_headline(const Check& wrong) {
+  std::lock_guard lock(mutex_);
+  if (!prints_text()) return;
+  Findings findings;
+  findings.checks = {wrong};
+  print_first_line(verdict_on(rungs_[results_.size()], std::move(findings)));
+  headline_is_out_ = true;
+}
+
+// A process that has lost its device, or whose main thread does not come back, can run nothing more.
+int Session::finish() {
+  const std::vector<std::string> left(rungs_.begin() + static_cast<std::ptrdiff_t>(results_.size()),
+                                      rungs_.end());
+  ChildOutput rest;
+  // A grader asks for the rest itself, of a new process of the student's.
+  if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text());
+  report(rest.output);
+  end_if_asked();
+  return std::max(rest.exit_code, exit_code());
+}
+
+// Called on the watchdog's thread; the main thread gets no further than to the lock.
+void Session::end_early(const Ending& ending) {
+  mutex_.lock();
+  if (progress_ && results_.size() < rungs_.size()) {
+    const Result result = result_so_far(ending);
+    if (prints_text()) print_text(result, options_, headline_is_out_);
+    results_.push_back(result);
+  }
+  if (ending.why == Ending::Why::asked) {
+    report("");
+    std::fflush(nullptr);
+    end_by(ending.signal);
+  }
+  const int code = finish();
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+// Of the rung that is being checked.
+Result Session::result_so_far(const Ending& ending) const {
+  Findings findings;
+  findings.checks = progress_->so_far().checks;
+  const std::optional<Check> under_way = progress_->under_way();
+  if (ending.why != Ending::Why::asked && ending.matters) {
+    Check check = under_way.value_or(Check{.name = "the rung runs", .message = "", .diagnosis = {}});
+    check.ok = false;
+    check.message = ending.why == Ending::Why::endless ? no_end() : crash_text(ending.signal);
+    findings.checks.push_back(check);
+  } else if (under_way && !under_way->ok) {
+    findings.checks.push_back(*under_way); // wrong already; its reason was still looked for
+  }
+  if (on_emulator()) findings.hazards = recorded_so_far().hazards;
+  const std::size_t count = findings.checks.size();
+  Result result = verdict_on(rungs_[results_.size()], std::move(findings));
+  if (ending.why == Ending::Why::asked && result.state == State::pass) {
+    result.state = State::skip;
+    result.reason =
+        fmt::format("ended by a signal ({}) after {} checks, all right", strsignal(ending.signal), count);
+  }
+  return result;
+}
+
+void Session::report(const std::string& rest) {
+  aside_.end();
+  print_results(rest);
+}
+
+// `rest`: the JSON of the rungs that another process ran, or "".
+void Session::print_results(const std::string& rest) const {
+  if (options_.json) {
+    // Kernels print to stdout; a grader's answer goes where nothing of a student's can.
+    std::FILE* const out = options_.answer ? fdopen(*options_.answer, "w") : stdout;
+    if (!out) throw std::runtime_error("--answer: that is no open descriptor");
+    print_json(out, heading_, results_, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
+    std::fflush(out);
+  } else if (options_.tap && rungs_.size() == 1 && results_.size() == 1) {
+    print_tap(results_[0], options_.solutions);
+    if (!is_failure(results_[0].state, options_.solutions)) return;
+    const StdoutAside to_stderr(true); // Meson shows a failed test's stderr as it stands
+    print_text(results_[0], options_);
+  } else if (options_.tap) {
+    std::vector<Result> results = results_;
+    if (!rest.empty()) {
+      for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
+    }
+    print_tap(std::span<const Result>(results), options_.solutions);
+  }
+}
+
+int Session::exit_code() const {
+  if (options_.tap) return 0; // the points say it; Meson takes anything else for a broken test program
+  bool all_ran = true;
+  for (const Result& result : results_) {
+    // What nobody has touched yet is still to do, though it is told apart from what is right.
+    const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
+    if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
+    all_ran = all_ran && result.state == State::pass && !untouched;
+  }
+  // A lab that still has a TODO has not failed, and has not passed either.
+  return all_ran || options_.json || options_.profile || options_.time ? 0 : exit_skipped;
+}
+
+} // namespace lab

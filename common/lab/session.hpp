@@ -1,0 +1,59 @@
+// What a lab program has found of its rungs so far, and how it comes to its end: after the last rung, after a
+// rung that no other can follow in the same process, or at a signal.
+#pragma once
+
+#include "checking/check.hpp"
+#include "checking/watchdog.hpp"
+#include "processes.hpp"
+#include "reporting/report.hpp"
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+constexpr int exit_failed = 1, exit_usage = 2,
+              exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
+
+class Session {
+public:
+  // `aside` is ended before anything is printed for programs.
+  Session(const Options& options, const Heading& heading, std::vector<std::string> rungs, char** argv,
+          StdoutAside& aside)
+      : options_(options), heading_(heading), rungs_(std::move(rungs)), argv_(argv), aside_(aside) {}
+
+  // From now on a run that does not end, a crash and a signal end the program, with what is known by then.
+  void watch();
+
+  // The next rung is going to be checked.
+  Progress& begin();
+  // It has been: as text, it is printed now.
+  void add(const Result& result);
+  // Runs the rungs that are left, if any, in a process of their own, prints what has not been printed, and
+  // returns the program's exit code.
+  int finish();
+
+private:
+  bool prints_text() const { return !options_.json && !options_.tap; }
+  void print_headline(const Check& wrong);
+  [[noreturn]] void end_early(const Ending& ending);
+  Result result_so_far(const Ending& ending) const;
+  void report(const std::string& rest);
+  void print_results(const std::string& rest) const;
+  int exit_code() const;
+
+  const Options& options_;
+  const Heading& heading_;
+  const std::vector<std::string> rungs_;
+  char** const argv_;
+  StdoutAside& aside_;
+
+  std::mutex mutex_; // of what follows, and of what is printed
+  std::vector<Result> results_;
+  std::optional<Progress> progress_; // of the rung that is being checked
+  bool headline_is_out_ = false;
+};
+
+} // namespace lab

@@ -1,0 +1,88 @@
+"""The first page's cards, one per handout: its question (from the handout itself), what is learned, how long it takes, a picture.
+
+Run as a program it draws the pictures anew, from traces: python3 docs/cards.py (it builds the labs, and needs no GPU)."""
+
+import re
+from html import escape
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PICTURES = HERE / "figures" / "cards"
+
+# By handout: what is learned; how long a first reader takes, in minutes; and whose trace the picture is (lab, rung, step).
+CARDS = {
+    "00_start": ("threads, warps, blocks, memory, and how this course counts", 30, None),
+    "01_naive_atomic": ("atomics, coalescing, and why many threads can be slow", 30, ("01_naive_atomic", "naive_atomic", 1)),
+    "02_tree": ("shared memory, barriers, divergence, bank conflicts", 120, ("02_tree", "sequential", 3)),
+    "03_warp_unroll": ("what a warp may do without a barrier, and what it may not", 60, ("03_warp_unroll", "unroll_last_warp", 3)),
+    "04_shuffle": ("values from register to register", 60, ("04_shuffle", "warp_shuffle", 2)),
+    "05_grid_stride": ("a grid that fits the machine, loads in flight", 90, ("05_grid_stride", "grid_stride_tree", 2)),
+    "06_operators": ("associativity, identities, templates", 45, ("06_operators", "max", 2)),
+    "07_precision": ("rounding, error bounds, the same bits on every run", 60, ("07_precision", "tree_float", 2)),
+    "08_hazards": ("reading a verdict and finding the line", 120, ("08_hazards", "missing_barrier", 3)),
+    "09_speed_of_light": ("wide loads, one wave of blocks, the last block; beat the library", 120, ("09_speed_of_light", "last_block", 2)),
+    "10_opencl": ("what carries over to other makers' devices", 60, ("02_tree", "in_place_sequential", 2)),
+    "11_row_sums": ("choosing who works on what, by the shape of the data", 60, ("11_row_sums", "warp_per_row", 1)),
+}
+
+
+def question(handout: Path) -> tuple[str, str]:
+    """The handout's title, and the first paragraph below it."""
+    title, rest = re.search(r"^# (.+?)\n\n(.+?)\n\n", handout.read_text(), re.MULTILINE | re.DOTALL).groups()
+    return title, " ".join(rest.split())
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[*_`]", "", text)
+
+
+def minutes(count: int) -> str:
+    return f"{count} minutes" if count < 60 else "1 hour" if count == 60 else f"{count / 60:g} hours"
+
+
+def html() -> str:
+    cards = []
+    for path in sorted((HERE / "handouts").glob("[0-9][0-9]_*.md")):
+        learned, time, _ = CARDS[path.stem]
+        title, asked = question(path)
+        # Beside a title that says it all, a picture that cannot be read aloud is decoration.
+        picture = f'<img src="_static/{path.stem}.svg" alt="" loading="lazy">'
+        cards.append(
+            f'<a class="card" href="handouts/{path.stem}.html">{picture}<strong>{escape(plain(title))}</strong>'
+            f"<span>{escape(plain(asked))}</span><small>You learn {escape(learned)}. About {minutes(time)}.</small></a>"
+        )
+    return '\n```{raw} html\n<div class="cards">\n' + "\n".join(cards) + "\n</div>\n```\n"
+
+
+def draw() -> None:
+    import sys
+    from argparse import Namespace
+
+    sys.path.insert(0, str(HERE.parent / "common"))
+    from kit.building import folder, labs
+    from kit.errors import KitError
+    from kit.trace import animation, record
+
+    # The drawing of the first handout, which takes its colour from the page, on a ground of its own.
+    threads = (HERE / "figures" / "threads.svg").read_text()
+    ground = '<rect width="700" height="250" fill="#fff"/>'
+    (PICTURES / "00_start.svg").write_text(re.sub(r"(</desc>)", rf"\1\n{ground}", threads.replace("currentColor", "#1b1f24", 1), count=1))
+    build = folder.prepare()
+    for stem, (_, _, whose) in CARDS.items():
+        if whose is None:
+            continue
+        name, rung, number = whose
+        # The bugs are the student's own copy: the solved one has none.
+        lab = labs.named(labs.find(build, solved=name != "08_hazards"), name)
+        labs.compile(build, [lab])
+        try:
+            traced = record.record(lab, rung, Namespace(n=None, block="32", rows=None, block_index=0))
+        except KitError:  # it takes no block as small
+            traced = record.record(lab, rung, Namespace(n=None, block=None, rows=None, block_index=0))
+        steps = record.steps_of(traced, 0)
+        step = next((each for each in steps if each.races), steps[min(number, len(steps)) - 1])
+        (PICTURES / f"{stem}.svg").write_text(animation.still(step, columns=16))
+
+
+if __name__ == "__main__":
+    draw()

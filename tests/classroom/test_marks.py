@@ -1,0 +1,225 @@
+"""From results to marks, and from marks to what others take."""
+
+import csv
+import io
+import json
+import tempfile
+import unittest
+from datetime import datetime, timezone
+from pathlib import Path
+from xml.etree import ElementTree
+
+import support  # noqa: F401 - where kit is found
+from kit.classroom import config, formats, index, marks, pages, results
+from kit.classroom.roster import Roster, Student
+from kit.errors import KitError
+
+ANN, BO, EVE = (
+    Student("ann", "Ann Lee", {"canvas": "101", "email": "ann@x.org"}),
+    Student("bo", "Bo Dyk", {"canvas": "102"}),
+    Student("eve", '=HYPERLINK("x")<script>', {"canvas": "103"}),
+)
+LABS = {"02_tree": ("one", "two"), "05_grid_stride": ("three",)}
+
+
+def rung(name: str, state: str, reason: str = "") -> dict:
+    return {"name": name, "state": state, "reason": reason, "checks": [], "hazards": []}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.into = Path(folder.name)
+        self.pieces = {}
+        self.course = config.Course(points={"default": 2, "02_tree": {"two": 4, "default": 2}})
+        self.students = [ANN, BO, EVE]
+        self.result("ann", "02_tree", [rung("one", "pass"), rung("two", "pass")])
+        self.result("ann", "05_grid_stride", [rung("three", "hazard", "right, but by luck")])
+        self.result("bo", "02_tree", [rung("one", "wrong", "n = 1: expected 2, got 3"), rung("two", "off-technique", "=1+1")])
+        self.result("eve", "02_tree", None, why="the machine burnt down")
+
+    def result(self, student: str, lab: str, rungs: list | None, why: str = "", unsafe: bool = False) -> None:
+        piece = index.Found(self.into, lab, f"key-{student}")
+        self.pieces[student, lab] = piece
+        place = results.place(self.into, lab, piece.key) if rungs is not None else results.failure_place(self.into, lab, piece.key)
+        results.write(
+            place, {"format": results.FORMAT, "graded": rungs is not None, "why": why, "rungs": rungs or [], "flags": [], "unsafe": unsafe}
+        )
+
+    def about(self, student: str, lab: str, when: datetime) -> None:
+        results.write(self.into / "submissions" / student / lab / "about.json", {"time": when.timestamp()})
+
+    def marks(self) -> list[marks.Mark]:
+        return marks.all_marks(self.into, self.course, self.students, LABS, self.pieces)
+
+    def points(self) -> dict[tuple[str, str], float | None]:
+        return {(mark.student.id, mark.lab): mark.points for mark in self.marks()}
+
+
+class Marks(Case):
+    def test_points_by_rung_and_state(self):
+        self.assertEqual(
+            self.points(),
+            {
+                ("ann", "02_tree"): 6,
+                ("ann", "05_grid_stride"): 1,
+                ("bo", "02_tree"): 2,
+                ("bo", "05_grid_stride"): 0,
+                ("eve", "02_tree"): None,
+                ("eve", "05_grid_stride"): 0,
+            },
+        )
+
+    def test_what_the_machine_could_not_do_is_no_zero_and_says_why(self):
+        mark = next(mark for mark in self.marks() if mark.student.id == "eve" and mark.lab == "02_tree")
+        self.assertEqual((mark.points, mark.state, mark.why), (None, "not graded", "the machine burnt down"))
+
+    def test_late_with_grace_and_extension(self):
+        self.course.due = {"02_tree": datetime(2026, 11, 30, 12, tzinfo=timezone.utc)}
+        self.course.late = {"per_day": 0.25, "most_days": 3, "grace_minutes": 10}
+        for day, minute, expected in ((30, 5, 6), (30, 11, 4.5), (31, 5, 4.5), (31, 11, 3)):
+            month, day = (11, 30) if day == 30 else (12, 1)
+            self.about("ann", "02_tree", datetime(2026, month, day, 12, minute, tzinfo=timezone.utc))
+            self.assertEqual(self.points()["ann", "02_tree"], expected, (day, minute))
+        self.about("ann", "02_tree", datetime(2026, 12, 9, tzinfo=timezone.utc))
+        self.assertEqual(self.points()["ann", "02_tree"], 0)
+        self.course.extensions = {"ann": {"02_tree": 9}}
+        self.assertEqual(self.points()["ann", "02_tree"], 6)
+
+    def test_overrides_stand_beside_what_the_machine_said_and_survive(self):
+        self.marks()  # which makes the empty file
+        (self.into / "overrides.csv").write_text(
+            "student,lab,rung,points,comment\nbo,02_tree,one,1.5,nearly\neve,02_tree,,5,by hand\nann,05_grid_stride,,,see me\n"
+        )
+        before = (self.into / "overrides.csv").read_bytes()
+        for _ in range(2):
+            found = {(mark.student.id, mark.lab): mark for mark in self.marks()}
+            self.assertEqual((found["bo", "02_tree"].points, found["bo", "02_tree"].machine), (3.5, 2))
+            self.assertEqual((found["eve", "02_tree"].points, found["eve", "02_tree"].machine), (5, None))
+            self.assertEqual((found["ann", "05_grid_stride"].points, found["ann", "05_grid_stride"].comments), (1, ["see me"]))
+        self.assertEqual((self.into / "overrides.csv").read_bytes(), before)
+
+    def test_an_override_for_nobody_is_said(self):
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,02_tree,,1,\n")
+        with self.assertRaisesRegex(KitError, "nobody"):
+            self.marks()
+
+    def test_unsafe_is_in_the_note(self):
+        self.result("bo", "05_grid_stride", [rung("three", "pass")], unsafe=True)
+        self.assertIn("without a sandbox", formats.as_csv(self.marks()))
+
+
+CANVAS = (
+    'Student,ID,SIS User ID,SIS Login ID,Section,"02_tree (555)","Lab 05 (556)","Essay (557)",Final Score\r\n'
+    '"    Points Possible",,,,,6,2,10,\r\n"Lee, Ann",101,,ann,A,,1.5,9,80\r\n"Dyk, Bo",102,,bo,A,3,,8,70\r\n"Eve",103,,eve,A,4,,7,60\r\n"Else, Somebody",999,,x,A,1,1,1,1\r\n'
+)
+MOODLE = (
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,Last modified (submission),Feedback comments\n"
+    "Participant 101,Ann Lee,ann@x.org,Submitted,,6.00,Yes,-,\nParticipant 102,Bo Dyk,bo@x.org,Submitted,1.00,6.00,No,-,old\n"
+)
+
+
+class Formats(Case):
+    def rows(self, text: str) -> list[list[str]]:
+        return list(csv.reader(io.StringIO(text, newline="")))
+
+    def test_csv_holds_no_formula(self):
+        for row in self.rows(formats.as_csv(self.marks())):
+            for cell in row:
+                self.assertFalse(cell.startswith(formats.FORMULA), cell)
+
+    def filled(self, text: str, kind: str, made=None, **columns) -> tuple[str, list[str]]:
+        path = self.into / "export.csv"
+        path.write_bytes(text.encode())
+        return formats.filled_in(path, made or self.marks(), Roster(self.students), columns, kind)
+
+    def test_canvas_is_filled_in_and_nothing_else_changes(self):
+        text, problems = self.filled(CANVAS, "canvas")
+        before, after = self.rows(CANVAS), self.rows(text)
+        self.assertEqual(after[0], before[0])
+        self.assertEqual(after[1], before[1])
+        self.assertEqual([row[5] for row in after[2:]], ["6", "2", "4", "1"])  # Eve's is not graded: the cell stays
+        self.assertEqual([row[6] for row in after[2:]], ["1", "", "", "1"])
+        for row, old in zip(after, before, strict=True):
+            self.assertEqual(
+                [cell for place, cell in enumerate(row) if place not in (5, 6)],
+                [cell for place, cell in enumerate(old) if place not in (5, 6)],
+            )
+        self.assertTrue(any("Else" in problem for problem in problems))
+        self.assertTrue(text.endswith("\r\n"))
+
+    def test_canvas_wants_a_column_that_is_there(self):
+        with self.assertRaisesRegex(KitError, "no column for 05_grid_stride"):
+            self.filled(CANVAS.replace("Lab 05", "Nothing"), "canvas")
+        text, _ = self.filled(CANVAS.replace("Lab 05", "Nothing"), "canvas", **{"05_grid_stride": "Nothing (556)"})
+        self.assertEqual(self.rows(text)[2][6], "1")
+
+    def test_moodle_fills_grade_and_comment_and_leaves_what_is_locked(self):
+        made = [mark for mark in self.marks() if mark.lab == "02_tree"]
+        text, problems = self.filled(MOODLE, "moodle", made)
+        rows = self.rows(text.removeprefix("\ufeff"))
+        self.assertTrue(text.startswith("\ufeff"))
+        self.assertEqual(rows[1][4], "6")
+        self.assertEqual((rows[2][4], rows[2][8]), ("1.00", "old"))
+        self.assertIn("bo 02_tree: the grade is locked", problems)
+
+    def test_junit_is_xml_whatever_stands_in_it(self):
+        self.result("bo", "05_grid_stride", [rung("three", "wrong", "\0\033[2J<![CDATA[ ]]> \ud800")])
+        root = ElementTree.fromstring(formats.as_junit(self.marks()))
+        self.assertEqual(len(root.findall(".//failure")), 4)
+        self.assertEqual(len(root.findall(".//error")), 1)
+
+    def test_json_and_nbgrader(self):
+        self.assertEqual(json.loads(formats.as_json(self.marks(), self.course))["marks"][0]["points"], 6)
+        rows = self.rows(formats.as_nbgrader(self.marks(), self.course))
+        self.assertEqual(rows[0][:4], ["assignment", "duedate", "timestamp", "student_id"])
+        self.assertEqual(rows[1][9:], ["6", "6"])
+
+    def test_pages_escape_everything_and_load_nothing(self):
+        self.result("eve", "02_tree", [rung("one", "wrong", "<script>alert(1)</script>"), rung("two", "todo")])
+        made = self.marks()
+        for text in (
+            pages.overview(self.course, made, {}),
+            pages.feedback(self.course, [mark for mark in made if mark.student.id == "eve"], {"02_tree": "<b>"}),
+        ):
+            self.assertNotIn("<script", text)
+            self.assertNotRegex(text, r"(src|href)=[\"']?(https?:|//)")
+            self.assertIn("default-src &#x27;none&#x27;".replace("&#x27;", "'"), text)
+
+
+class Settings(unittest.TestCase):
+    def test_what_is_written_for_a_new_class_can_be_read(self):
+        with tempfile.TemporaryDirectory() as name:
+            course = config.load(Path(name))
+            self.assertEqual(course.credit_for("pass"), 1)
+            self.assertEqual(config.hidden(Path(name), course), config.hidden(Path(name), course))
+            self.assertEqual(len(config.hidden(Path(name), course).sizes), 4)
+
+    def test_every_commented_example_can_be_read(self):
+        text = "\n".join(
+            line.removeprefix("# ") if line.startswith("# ") and ("=" in line or line.startswith("# [")) else line
+            for line in config.DEFAULT.splitlines()
+        )
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "course.toml").write_text(text)
+            course = config.load(Path(name))
+        self.assertEqual(course.engine["kind"], "slurm")
+        self.assertEqual(course.hidden["seed"], 4711)
+        self.assertEqual(course.extensions, {"alice": 2})
+
+    def test_a_typing_error_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            for text, said in (
+                ("poinst = 3", "poinst"),
+                ("[credit]\nhazzard = 1", "hazzard"),
+                ("[due]\n02_tree = 2026-01-01", "02_tree"),
+                ("a = ", "course.toml"),
+            ):
+                Path(name, "course.toml").write_text(text)
+                with self.assertRaisesRegex(KitError, said):
+                    config.load(Path(name))
+
+
+if __name__ == "__main__":
+    unittest.main()

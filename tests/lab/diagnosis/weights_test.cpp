@@ -1,0 +1,81 @@
+#include "diagnosis/weights.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace lab {
+namespace {
+
+// A rung that counts element i weight(i) times and adds a constant.
+struct WeighedRung {
+  std::size_t n;
+  std::function<double(std::size_t)> weight;
+  double constant = 0;
+
+  double of(const Sequence& input) const {
+    double sum = constant;
+    for (std::size_t i = 0; i < n; ++i) sum += weight(i) * input[i];
+    return sum;
+  }
+  Symptom symptom(const Sequence& first, const Sequence& second) const {
+    Symptom seen{{Kind::exact, n, 1, 256, 0}, 4, {}, {}};
+    for (const Sequence* input : {&first, &second})
+      seen.observations.push_back({input, reduce(*input, 0, n).value, of(*input)});
+    return seen;
+  }
+};
+
+std::string said_of(const WeighedRung& rung,
+                    const std::function<double(const Sequence&, double)>& spoil = {}) {
+  const Sequence first = make_sequence(Type::float32, Operator::add, Kind::exact, rung.n, 1);
+  const Sequence second = make_sequence(Type::float32, Operator::add, Kind::exact, rung.n, 2);
+  const Symptom symptom = rung.symptom(first, second);
+  const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
+    return spoil ? spoil(probe, rung.of(probe)) : rung.of(probe);
+  });
+  return weights ? describe(*weights, symptom).text : "";
+}
+
+bool has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Weights, AreSaidOfStretchesAndOfPlacesThatRepeat) {
+  const auto second_half = said_of({1000, [](std::size_t i) { return i < 500 ? 1.0 : 2.0; }});
+  EXPECT_TRUE(has(second_half, "elements 500 to 999 (the last 500) count twice")) << second_half;
+  const auto one = said_of({1000, [](std::size_t i) { return i == 17 ? 0.0 : 1.0; }});
+  EXPECT_TRUE(has(one, "element 17 counts not at all, and the others once")) << one;
+  const auto lanes = said_of({1000, [](std::size_t i) { return i % 32 == 5 ? 1.0 : 0.0; }});
+  EXPECT_TRUE(has(lanes, "every 32nd element (5, 37, ...) count once")) << lanes;
+  const auto steps = said_of({1000, [](std::size_t i) { return i % 64 < 16 ? 1.0 : 0.0; }});
+  EXPECT_TRUE(has(steps, "of each 64 elements those from 0 to 15 (0 to 15, 64 to 79, ...) count once"))
+      << steps;
+}
+
+TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
+  EXPECT_TRUE(has(said_of({100, [](std::size_t) { return 256.0; }}), "every element counts 256 times"));
+  EXPECT_TRUE(has(said_of({100, [](std::size_t i) { return i % 2 ? -1.0 : 1.0; }}), "negative"));
+  const auto growing = said_of({1000, [](std::size_t i) { return static_cast<double>(i / 100 + 1); }});
+  EXPECT_TRUE(has(growing, "count between 1 and 10 times: element 0 once, element 999 10 times")) << growing;
+  EXPECT_TRUE(has(growing, "too short a stride")) << growing;
+}
+
+TEST(Weights, AConstantIsToldApart) {
+  const auto text = said_of({100, [](std::size_t) { return 1.0; }, 28});
+  EXPECT_TRUE(has(text, "28 is added whatever the elements are")) << text;
+}
+
+TEST(Weights, OfLongInputsAreFoundInStretches) {
+  const auto text = said_of({100003, [](std::size_t i) { return i < 65536 ? 1.0 : 0.0; }});
+  EXPECT_TRUE(has(text, "elements 65536 to 100002 (the last 34467) count not at all")) << text;
+}
+
+TEST(Weights, NothingIsSaidOfWhatIsNoWeighedSum) {
+  const WeighedRung right{100, [](std::size_t) { return 1.0; }};
+  int runs = 0;
+  EXPECT_EQ(said_of(right, [&](const Sequence&, double sum) { return sum + (++runs % 7 == 3); }), "");
+  EXPECT_EQ(said_of(right, [](const Sequence&, double) { return NAN; }), "");
+}
+
+} // namespace
+} // namespace lab
