@@ -1,8 +1,8 @@
 #include "diagnosis/weights.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <fmt/format.h>
 #include <map>
 
@@ -241,7 +241,7 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
   if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
     return std::is_sorted(weights.of.begin(), weights.of.end())
-               ? " Threads that walk on at too short a stride meet elements that others have had."
+               ? " The further on, the more often: too short a stride, or threads or lanes that add what others have added."
                : " Some are met by several threads or steps: look at where each thread starts, how far it "
                  "goes from one "
                  "element, or one partner, to the next, and at who adds in the end.";
@@ -314,13 +314,13 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
     return std::nullopt;
   Prober prober(input, result_on);
   Weights weights{std::vector<double>(input.n), 0};
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const std::optional<double> of_zeros = prober.result();
   if (!of_zeros) return std::nullopt;
   // Where a run is slow, a smaller input is worth more than one that would not be done with in time.
-  const std::chrono::duration<double> one_run = std::chrono::steady_clock::now() - start;
+  const double one_run = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   constexpr double most_seconds = 1.5;
-  const bool has_time = one_run.count() * static_cast<double>(input.n / 3) < most_seconds;
+  const bool has_time = one_run * static_cast<double>(input.n / 3) < most_seconds;
   weights.constant = *of_zeros;
   std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
   if (!find_stretches(prober, 0, input.n, runs_left, weights)) {
