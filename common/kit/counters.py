@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .paths import ROOT
 
 FILE = ROOT / "common" / "emulator" / "watch" / "counted.def"
-ROW = re.compile(r'^(COUNTED|COUNTED_PER_LAUNCH|COUNTED_PER_LINE|RATIO)\((\w+), "(.*?)", "(.*?)", "(.*?)", (.*)\)$', re.MULTILINE)
+ROW = re.compile(r'^(COUNTED|COUNTED_PER_LAUNCH|COUNTED_PER_LINE|COUNTED_MOST|RATIO)\((\w+), "(.*?)", "(.*?)", "(.*?)", (.*)\)$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Counter:
     unit: str  # "share" for a part of 1
     meaning: str
     nsight: tuple[str, ...] = ()  # Nsight Compute's metrics of a launch, to be added up
+    is_most: bool = False  # of several launches the greatest, not the sum
     numerator: str = ""  # of a ratio, over other counters' keys
     denominator: str = ""
 
@@ -33,9 +34,10 @@ def _read(text: str) -> dict[str, Counter]:
     for kind, key, label, unit, third, rest in ROW.findall(text):
         if kind == "RATIO":
             numerator, denominator = rest.split(", ")
-            found[key] = Counter(key, label, unit, third, (), numerator, denominator)
+            found[key] = Counter(key, label, unit, third, numerator=numerator, denominator=denominator)
         else:
-            found[key] = Counter(key, label, unit, rest.strip('"'), tuple(third.split(" + ")) if third else ())
+            found[key] = Counter(key, label, unit, rest.strip('"'), tuple(third.split(" + ")) if third else (),
+                                 kind == "COUNTED_MOST")
     return found
 
 
@@ -55,7 +57,7 @@ def add_up(into: dict, counted: dict) -> None:
     """Adds the counters of a line or a launch to a sum. Ratios are left out: `value` works them out of the sum."""
     for key, number in counted.items():
         if key in CATALOGUE and not CATALOGUE[key].is_ratio:
-            into[key] = into.get(key, 0) + number
+            into[key] = max(into.get(key, 0), number) if CATALOGUE[key].is_most else into.get(key, 0) + number
 
 
 def _evaluate(expression: str, counted: dict) -> float:

@@ -160,10 +160,12 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     options.seed = *value;
   }
   if (time_limit) {
-    const auto value = whole_number<std::uint64_t>(*time_limit);
-    if (!value || *value == 0)
-      throw UsageError(fmt::format("--time-limit {}: give a whole number of seconds from 1 up", *time_limit));
-    options.time_limit = static_cast<double>(*value);
+    double seconds = 0;
+    const auto [end, error] =
+        std::from_chars(time_limit->data(), time_limit->data() + time_limit->size(), seconds);
+    if (error != std::errc() || end != time_limit->data() + time_limit->size() || !(seconds > 0))
+      throw UsageError(fmt::format("--time-limit {}: give seconds, more than 0", *time_limit));
+    options.time_limit = seconds;
   }
   for (const std::string& text : more) {
     const auto colon = text.find(':');

@@ -51,6 +51,8 @@ T* scratch(std::size_t count) {
 // -----------------------------------------------------------------------------------------------------------
 // For main().
 
+enum class Operator { add, min, max, product, bitwise_and };
+
 enum class Type { float32, float64, int32, uint32 };
 
 template <class T>
@@ -112,19 +114,26 @@ struct Variant {
               a.block);
         }) {}
 
+  // Reduces by another operator than its rung does: a kernel that is to leave the operator to its caller is
+  // tried with that one too.
+  Variant& tried_with(Operator other) { return has_own_operator = true, own_operator = other, *this; }
+
   Type type{};
+  Operator own_operator{};
+  bool has_own_operator = false;
   bool in_place = false, by_rows = false;
   Function function = nullptr;
   void (*invoke)(Function, const Arguments&) = nullptr;
 };
 
-// A rung by its name, with its host function, or one for each of up to four element types.
+// A rung by its name, with its host function, or one for each of up to four element types, and one that
+// tries its kernel with another operator.
 struct Implementation {
-  static constexpr int max_variants = 4;
+  static constexpr int max_variants = 5;
 
   Implementation(const char* rung_name, Variant first, Variant second = {}, Variant third = {},
-                 Variant fourth = {})
-      : rung(rung_name), variants{first, second, third, fourth} {}
+                 Variant fourth = {}, Variant fifth = {})
+      : rung(rung_name), variants{first, second, third, fourth, fifth} {}
 
   // For a rung whose promise depends on a number that is the reader's to choose.
   Implementation& elements_per_thread(unsigned count) { return per_thread = count, *this; }

@@ -58,7 +58,6 @@ public:
       const bool asked = options_.rungs.empty() || std::find(options_.rungs.begin(), options_.rungs.end(),
                                                              rung.name) != options_.rungs.end();
       if (asked) chosen_.push_back(&rung);
-      if (!todo_of(rung)) filled_.push_back(&rung);
     }
   }
 
@@ -200,9 +199,13 @@ private:
     findings.device_lost = checked.device_lost;
     const bool right =
         std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.ok; });
+    if (right)
+      std::erase_if(findings.hazards, [](const Hazard& hazard) { return hazard.kind == unset_register; });
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
-      findings.technique = check_technique(rung, filled_, how);
+      findings.technique = check_technique(rung, how);
+      const std::vector<Check> others = check_other_operators(rung, how);
+      findings.technique.insert(findings.technique.end(), others.begin(), others.end());
       if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)
@@ -243,7 +246,7 @@ private:
   const std::span<const Rung> rungs_;
   const std::vector<Region> regions_;
   char** const argv_;
-  std::vector<const Rung*> chosen_, filled_;
+  std::vector<const Rung*> chosen_;
 };
 
 void check_rungs(std::span<const Rung> rungs) {

@@ -97,6 +97,18 @@ struct Product {
   }
 };
 
+// Nothing to fill in: with this one too the kernel is tried, to see that it takes both from the operator it is given.
+struct BitwiseAnd {
+  template <class T>
+  static __device__ T identity() {
+    return ~T(0);
+  }
+  template <class T>
+  static __device__ T combine(T a, T b) {
+    return a & b;
+  }
+};
+
 // -----------------------------------------------------------------------------------------------------------
 // The one kernel, for all four operators. Op::combine(a, b) is the operator, Op::template identity<T>() its
 // identity: a + or a 0 written here would be right for `add` and wrong for the others.
@@ -144,7 +156,8 @@ int main(int argc, char** argv) {
   return lab::main(
       argc, argv,
       {
-          {"add", reduce<Add, float>, reduce<Add, double>, reduce<Add, int>, reduce<Add, unsigned>},
+          {"add", reduce<Add, float>, reduce<Add, double>, reduce<Add, int>, reduce<Add, unsigned>,
+           lab::Variant(reduce<BitwiseAnd, unsigned>).tried_with(lab::Operator::bitwise_and)},
           {"min", reduce<Min, float>, reduce<Min, double>, reduce<Min, int>, reduce<Min, unsigned>},
           {"max", reduce<Max, float>, reduce<Max, double>, reduce<Max, int>, reduce<Max, unsigned>},
           {"product", reduce<Product, float>, reduce<Product, double>, reduce<Product, int>,

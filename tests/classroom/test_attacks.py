@@ -19,7 +19,11 @@ FOLDER = Path(__file__).parent / "attacks"
 ATTACKS = sorted(FOLDER.glob("*.cu"))
 SECRETS = re.compile(r"root:[^ ]|const std::size_t i = std::size_t\{blockIdx.x\} \* blockDim.x \+ threadIdx.x;\\n  if \(i < n\) atomicAdd")
 # Quicker to be had than in a class, where nobody waits for them.
-QUICK = {"COMPILING": {"cpu": 15, "memory": 1024 << 20}, "JUDGING": {"cpu": 5, "memory": 1024 << 20}, "HOSTING": {"cpu": 5, "memory": 256 << 20}}
+QUICK = {
+    "COMPILING": {"cpu": 15, "memory": 1024 << 20},
+    "JUDGING": {"cpu": 5, "memory": 1024 << 20},
+    "HOSTING": {"cpu": 5, "memory": 256 << 20},
+}
 
 
 def head(text: str, key: str) -> str:
@@ -38,7 +42,7 @@ class Attacks(unittest.TestCase):
         only = [word for word in sys.argv[1:] if not word.startswith("-")]  # by hand: some of them
         cls.attacks = [path for path in ATTACKS if not only or path.stem in only]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            cls.results = dict(zip((path.stem for path in cls.attacks), pool.map(cls.graded, cls.attacks)))
+            cls.results = dict(zip((path.stem for path in cls.attacks), pool.map(cls.graded, cls.attacks), strict=False))
 
         if "-v" in sys.argv:
             for name, result in sorted(cls.results.items(), key=lambda item: -item[1]["seconds"]):
@@ -69,7 +73,10 @@ class Attacks(unittest.TestCase):
                 for rung, state in states.items():
                     self.assertNotEqual(state, "pass", f"{path.stem}: {rung} passes")
                 if result["graded"]:
-                    self.assertTrue({states[rung] for rung in attacked} <= set(head(text, "expect").split("|")), f"{states}: {result['rungs'][0]['reason']}")
+                    self.assertTrue(
+                        {states[rung] for rung in attacked} <= set(head(text, "expect").split("|")),
+                        f"{states}: {result['rungs'][0]['reason']}",
+                    )
 
     def test_none_is_left_ungraded_for_a_fault_of_the_grader(self):
         for name, result in self.results.items():

@@ -15,8 +15,14 @@ from kit.classroom.roster import Roster, Student, read
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
 STUB = (support.ROOT / "labs/02_tree/tree.cu").read_text()
-STUBS = [handin.Stub("01_naive_atomic", "naive_atomic.cu", (support.ROOT / "labs/01_naive_atomic/naive_atomic.cu").read_text()), handin.Stub("02_tree", "tree.cu", STUB)]
-ANN, BO = Student("ann", "Ann Lee", {"email": "ann@x.org", "canvas": "101"}), Student("bo", "Bo van Dyk", {"email": "bo@x.org", "canvas": "102"})
+STUBS = [
+    handin.Stub("01_naive_atomic", "naive_atomic.cu", (support.ROOT / "labs/01_naive_atomic/naive_atomic.cu").read_text()),
+    handin.Stub("02_tree", "tree.cu", STUB),
+]
+ANN, BO = (
+    Student("ann", "Ann Lee", {"email": "ann@x.org", "canvas": "101"}),
+    Student("bo", "Bo van Dyk", {"email": "bo@x.org", "canvas": "102"}),
+)
 
 
 class Case(unittest.TestCase):
@@ -54,21 +60,35 @@ class Places(Case):
         self.assertEqual((report.missing, report.refused), ({"02_tree": []}, []))
 
     def test_canvas_with_a_second_try_and_a_late_one(self):
-        report = self.take(self.zip({"leeann_101_900_tree.cu": STUB.replace("// TODO", "int x; // TODO", 1), "leeann_101_901_tree-1.cu": TREE, "vandykbo_LATE_102_902_tree.cu": TREE}), ANN, BO)
+        report = self.take(
+            self.zip(
+                {
+                    "leeann_101_900_tree.cu": STUB.replace("// TODO", "int x; // TODO", 1),
+                    "leeann_101_901_tree-1.cu": TREE,
+                    "vandykbo_LATE_102_902_tree.cu": TREE,
+                }
+            ),
+            ANN,
+            BO,
+        )
         self.assertEqual(self.taken("ann"), TREE)
         self.assertEqual(report.late, ["bo 02_tree"])
         self.assertEqual(len(report.duplicates), 1)
         self.assertEqual(report.strangers, [])
 
     def test_moodle(self):
-        report = self.take(self.zip({"Ann Lee_4711_assignsubmission_file_/tree.cu": TREE, "Zoe Unknown_4713_assignsubmission_file/tree.cu": TREE}), ANN, BO)
+        report = self.take(
+            self.zip({"Ann Lee_4711_assignsubmission_file_/tree.cu": TREE, "Zoe Unknown_4713_assignsubmission_file/tree.cu": TREE}), ANN, BO
+        )
         self.assertEqual(self.taken("ann"), TREE)
         self.assertEqual(report.strangers, ["Zoe_Unknown"])
         self.assertEqual(report.missing["02_tree"], ["bo"])
 
     def test_gradescope(self):
         metadata = "---\nsubmission_77:\n  :submitters:\n  - :name: Ann Lee\n    :sid: ''\n    :email: ann@x.org\n  :created_at: 2026-11-20 10:00:00.000000000 Z\n"
-        self.take(self.zip({"assignment_1_export/submission_metadata.yml": metadata, "assignment_1_export/submission_77/tree.cu": TREE}), ANN)
+        self.take(
+            self.zip({"assignment_1_export/submission_metadata.yml": metadata, "assignment_1_export/submission_77/tree.cu": TREE}), ANN
+        )
         self.assertEqual(self.taken("ann"), TREE)
         self.assertEqual(json.loads((self.into / "submissions/ann/02_tree/about.json").read_text())["time"], 1795168800.0)
 
@@ -91,7 +111,12 @@ class Places(Case):
             self.assertIn(f"// BEGIN in_place_interleaved\n{code}\n  // END in_place_interleaved", self.taken("ann"))
 
     def test_an_untouched_handout_beside_a_filled_file_loses(self):
-        self.take(self.zip({"ann/labs/02_tree/tree.cu": TREE, "ann/docs/handouts/02_tree.md": "```{code-cell}\n%%lab interleaved\n// 5 lines\n```\n"}), ANN)
+        self.take(
+            self.zip(
+                {"ann/labs/02_tree/tree.cu": TREE, "ann/docs/handouts/02_tree.md": "```{code-cell}\n%%lab interleaved\n// 5 lines\n```\n"}
+            ),
+            ANN,
+        )
         self.assertEqual(self.taken("ann"), TREE)
 
     def test_a_file_without_its_markers_is_kept_for_the_instructor_to_see(self):
@@ -101,7 +126,18 @@ class Places(Case):
 
 class Strangers(Case):
     def test_names_that_lead_elsewhere(self):
-        report = self.take(self.zip({"../../etc/cron.d/tree.cu": TREE, "/etc/tree.cu": TREE, "ann/../../tree.cu": TREE, "C:\\tree.cu": TREE, "ann/tree.cu": TREE}), ANN)
+        report = self.take(
+            self.zip(
+                {
+                    "../../etc/cron.d/tree.cu": TREE,
+                    "/etc/tree.cu": TREE,
+                    "ann/../../tree.cu": TREE,
+                    "C:\\tree.cu": TREE,
+                    "ann/tree.cu": TREE,
+                }
+            ),
+            ANN,
+        )
         self.assertEqual(len(report.refused), 4, self.refusals(report))
         self.assertEqual(self.taken("ann"), TREE)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["class", "download.zip"])

@@ -19,7 +19,11 @@ from kit.classroom import grader, regions, results, sandbox, work
 # Mistakes that a student makes at home, too: lab, what stands there, what is made of it.
 MISTAKES = [
     ("02_tree", "    __syncthreads();\n  }\n  // END sequential", "  }\n  // END sequential"),
-    ("02_tree", "if (t < stride) partial[t] += partial[t + stride];\n    __syncthreads();\n  }\n  // END first_add", "if (t < stride) partial[t] += partial[t + stride];\n  }\n  // END first_add"),
+    (
+        "02_tree",
+        "if (t < stride) partial[t] += partial[t + stride];\n    __syncthreads();\n  }\n  // END first_add",
+        "if (t < stride) partial[t] += partial[t + stride];\n  }\n  // END first_add",
+    ),
     ("05_grid_stride", "i < n; i += threads", "i < n; i += 2 * threads"),
     ("05_grid_stride", "blocks = lab::resident_blocks(block);", "blocks = 1000;"),
     ("05_grid_stride", "total += on_cpu[t];", "total -= on_cpu[t];"),
@@ -57,10 +61,12 @@ class EveryLab(unittest.TestCase):
             labs = support.labs()
             self.assertGreaterEqual(len(labs), 10)
             solved = pool.map(lambda lab: grader.grade(lab, lab.solution.read_text(), support.HIDDEN, sandbox.Sandbox()), labs)
-            for lab, result in zip(labs, solved):
+            for lab, result in zip(labs, solved, strict=False):
                 with self.subTest(lab=lab.name):
                     self.assertTrue(result["graded"], result["why"])
-                    self.assertEqual({rung["name"]: (rung["state"], rung["reason"]) for rung in result["rungs"] if rung["state"] != "pass"}, {})
+                    self.assertEqual(
+                        {rung["name"]: (rung["state"], rung["reason"]) for rung in result["rungs"] if rung["state"] != "pass"}, {}
+                    )
                     self.assertEqual([rung["name"] for rung in result["rungs"]], list(lab.rungs))
                     stub = grader.grade(lab, lab.pristine.read_text(), support.HIDDEN, sandbox.Sandbox())
                     self.assertEqual(set(support.states(stub).values()), {"todo"})
@@ -116,7 +122,18 @@ class Protocol(unittest.TestCase):
         cls.lab = support.labs("05")[0]
         cls.folder = tempfile.TemporaryDirectory()
         cls.ptx = Path(cls.folder.name) / "kernels.ptx"
-        subprocess.run([cls.lab.nvcc, *(each for each in cls.lab.arguments if each not in ("-cudart", "none")), f"-I{cls.lab.header.parent}", "-ptx", cls.lab.solution, "-o", cls.ptx], check=True)
+        subprocess.run(
+            [
+                cls.lab.nvcc,
+                *(each for each in cls.lab.arguments if each not in ("-cudart", "none")),
+                f"-I{cls.lab.header.parent}",
+                "-ptx",
+                cls.lab.solution,
+                "-o",
+                cls.ptx,
+            ],
+            check=True,
+        )
         cls.kernel = re.search(r"\.entry (\w*thread_sums_kernel\w*)", cls.ptx.read_text())[1].encode()
 
     @classmethod
@@ -129,7 +146,9 @@ class Protocol(unittest.TestCase):
         command = [self.lab.program, "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.lab.solution}",
                    f"--device-code={self.ptx}", f"--rung={rung}"]  # fmt: skip
         environment = {"LD_LIBRARY_PATH": str(self.lab.emulator), "WARPFOLD_WORKERS": "1"}
-        process = subprocess.Popen(command, stdin=ours, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(answer_write,), env=environment)
+        process = subprocess.Popen(
+            command, stdin=ours, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(answer_write,), env=environment
+        )
         ours.close()
         os.close(answer_write)
         theirs.settimeout(20)
@@ -150,7 +169,24 @@ class Protocol(unittest.TestCase):
         chance = random.Random(seed)
 
         def number() -> int:
-            return chance.choice([0, 1, 4, 255, 1 << 12, 1 << 31, (1 << 32) - 1, 1 << 46, 1 << 47, (1 << 63), (1 << 64) - 1, chance.getrandbits(64), self.pointer, self.pointer + 4])
+            return chance.choice(
+                [
+                    0,
+                    1,
+                    4,
+                    255,
+                    1 << 12,
+                    1 << 31,
+                    (1 << 32) - 1,
+                    1 << 46,
+                    1 << 47,
+                    (1 << 63),
+                    (1 << 64) - 1,
+                    chance.getrandbits(64),
+                    self.pointer,
+                    self.pointer + 4,
+                ]
+            )
 
         def speak(channel: socket.socket) -> None:
             channel.send(self.packet(3, 1))
@@ -160,10 +196,26 @@ class Protocol(unittest.TestCase):
                     self.pointer = struct.unpack_from("<Q", told, 16 + 24)[0]
                 for _ in range(chance.randrange(1, 12)):
                     kind = chance.randrange(0, 18)
-                    name = chance.choice([self.kernel, b"", b"no_such_kernel", bytes(chance.randrange(256) for _ in range(chance.randrange(80)))])
-                    launch = struct.pack("<10I", *(number() % (1 << 32) % chance.choice([2, 64, 1 << 32]) for _ in range(8)), len(name), chance.choice([0, 24, 25, 1 << 31]))
+                    name = chance.choice(
+                        [self.kernel, b"", b"no_such_kernel", bytes(chance.randrange(256) for _ in range(chance.randrange(80)))]
+                    )
+                    launch = struct.pack(
+                        "<10I",
+                        *(number() % (1 << 32) % chance.choice([2, 64, 1 << 32]) for _ in range(8)),
+                        len(name),
+                        chance.choice([0, 24, 25, 1 << 31]),
+                    )
                     move = struct.pack("<6Q", *(number() for _ in range(6)))
-                    payload = chance.choice([b"", name, launch + name + bytes(24), move, move + bytes(chance.randrange(64)), bytes(chance.randrange(256) for _ in range(chance.randrange(300)))])
+                    payload = chance.choice(
+                        [
+                            b"",
+                            name,
+                            launch + name + bytes(24),
+                            move,
+                            move + bytes(chance.randrange(64)),
+                            bytes(chance.randrange(256) for _ in range(chance.randrange(300))),
+                        ]
+                    )
                     channel.send(self.packet(kind, number(), payload, chance.choice([None, None, None, number() % (1 << 32)])))
                     channel.setblocking(False)
                     try:

@@ -14,7 +14,11 @@ from kit.classroom import config, formats, index, marks, pages, results
 from kit.classroom.roster import Roster, Student
 from kit.errors import KitError
 
-ANN, BO, EVE = Student("ann", "Ann Lee", {"canvas": "101", "email": "ann@x.org"}), Student("bo", "Bo Dyk", {"canvas": "102"}), Student("eve", '=HYPERLINK("x")<script>', {"canvas": "103"})
+ANN, BO, EVE = (
+    Student("ann", "Ann Lee", {"canvas": "101", "email": "ann@x.org"}),
+    Student("bo", "Bo Dyk", {"canvas": "102"}),
+    Student("eve", '=HYPERLINK("x")<script>', {"canvas": "103"}),
+)
 LABS = {"02_tree": ("one", "two"), "05_grid_stride": ("three",)}
 
 
@@ -39,7 +43,9 @@ class Case(unittest.TestCase):
         piece = index.Found(self.into, lab, f"key-{student}")
         self.pieces[student, lab] = piece
         place = results.place(self.into, lab, piece.key) if rungs is not None else results.failure_place(self.into, lab, piece.key)
-        results.write(place, {"format": results.FORMAT, "graded": rungs is not None, "why": why, "rungs": rungs or [], "flags": [], "unsafe": unsafe})
+        results.write(
+            place, {"format": results.FORMAT, "graded": rungs is not None, "why": why, "rungs": rungs or [], "flags": [], "unsafe": unsafe}
+        )
 
     def about(self, student: str, lab: str, when: datetime) -> None:
         results.write(self.into / "submissions" / student / lab / "about.json", {"time": when.timestamp()})
@@ -53,7 +59,17 @@ class Case(unittest.TestCase):
 
 class Marks(Case):
     def test_points_by_rung_and_state(self):
-        self.assertEqual(self.points(), {("ann", "02_tree"): 6, ("ann", "05_grid_stride"): 1, ("bo", "02_tree"): 2, ("bo", "05_grid_stride"): 0, ("eve", "02_tree"): None, ("eve", "05_grid_stride"): 0})
+        self.assertEqual(
+            self.points(),
+            {
+                ("ann", "02_tree"): 6,
+                ("ann", "05_grid_stride"): 1,
+                ("bo", "02_tree"): 2,
+                ("bo", "05_grid_stride"): 0,
+                ("eve", "02_tree"): None,
+                ("eve", "05_grid_stride"): 0,
+            },
+        )
 
     def test_what_the_machine_could_not_do_is_no_zero_and_says_why(self):
         mark = next(mark for mark in self.marks() if mark.student.id == "eve" and mark.lab == "02_tree")
@@ -73,7 +89,9 @@ class Marks(Case):
 
     def test_overrides_stand_beside_what_the_machine_said_and_survive(self):
         self.marks()  # which makes the empty file
-        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nbo,02_tree,one,1.5,nearly\neve,02_tree,,5,by hand\nann,05_grid_stride,,,see me\n")
+        (self.into / "overrides.csv").write_text(
+            "student,lab,rung,points,comment\nbo,02_tree,one,1.5,nearly\neve,02_tree,,5,by hand\nann,05_grid_stride,,,see me\n"
+        )
         before = (self.into / "overrides.csv").read_bytes()
         for _ in range(2):
             found = {(mark.student.id, mark.lab): mark for mark in self.marks()}
@@ -123,8 +141,11 @@ class Formats(Case):
         self.assertEqual(after[1], before[1])
         self.assertEqual([row[5] for row in after[2:]], ["6", "2", "4", "1"])  # Eve's is not graded: the cell stays
         self.assertEqual([row[6] for row in after[2:]], ["1", "", "", "1"])
-        for row, old in zip(after, before):
-            self.assertEqual([cell for place, cell in enumerate(row) if place not in (5, 6)], [cell for place, cell in enumerate(old) if place not in (5, 6)])
+        for row, old in zip(after, before, strict=True):
+            self.assertEqual(
+                [cell for place, cell in enumerate(row) if place not in (5, 6)],
+                [cell for place, cell in enumerate(old) if place not in (5, 6)],
+            )
         self.assertTrue(any("Else" in problem for problem in problems))
         self.assertTrue(text.endswith("\r\n"))
 
@@ -158,7 +179,10 @@ class Formats(Case):
     def test_pages_escape_everything_and_load_nothing(self):
         self.result("eve", "02_tree", [rung("one", "wrong", "<script>alert(1)</script>"), rung("two", "todo")])
         made = self.marks()
-        for text in (pages.overview(self.course, made, {}), pages.feedback(self.course, [mark for mark in made if mark.student.id == "eve"], {"02_tree": "<b>"})):
+        for text in (
+            pages.overview(self.course, made, {}),
+            pages.feedback(self.course, [mark for mark in made if mark.student.id == "eve"], {"02_tree": "<b>"}),
+        ):
             self.assertNotIn("<script", text)
             self.assertNotRegex(text, r"(src|href)=[\"']?(https?:|//)")
             self.assertIn("default-src &#x27;none&#x27;".replace("&#x27;", "'"), text)
@@ -173,7 +197,10 @@ class Settings(unittest.TestCase):
             self.assertEqual(len(config.hidden(Path(name), course).sizes), 4)
 
     def test_every_commented_example_can_be_read(self):
-        text = "\n".join(line.removeprefix("# ") if line.startswith("# ") and ("=" in line or line.startswith("# [")) else line for line in config.DEFAULT.splitlines())
+        text = "\n".join(
+            line.removeprefix("# ") if line.startswith("# ") and ("=" in line or line.startswith("# [")) else line
+            for line in config.DEFAULT.splitlines()
+        )
         with tempfile.TemporaryDirectory() as name:
             Path(name, "course.toml").write_text(text)
             course = config.load(Path(name))
@@ -183,7 +210,12 @@ class Settings(unittest.TestCase):
 
     def test_a_typing_error_is_named(self):
         with tempfile.TemporaryDirectory() as name:
-            for text, said in (("poinst = 3", "poinst"), ("[credit]\nhazzard = 1", "hazzard"), ("[due]\n02_tree = 2026-01-01", "02_tree"), ("a = ", "course.toml")):
+            for text, said in (
+                ("poinst = 3", "poinst"),
+                ("[credit]\nhazzard = 1", "hazzard"),
+                ("[due]\n02_tree = 2026-01-01", "02_tree"),
+                ("a = ", "course.toml"),
+            ):
                 Path(name, "course.toml").write_text(text)
                 with self.assertRaisesRegex(KitError, said):
                     config.load(Path(name))

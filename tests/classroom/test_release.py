@@ -19,9 +19,16 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
+def statements(code: str) -> int:
+    """Statements of squeezed code; the head of a loop belongs to what it repeats."""
+    return re.sub(r"for\([^;]*;[^;]*;", "for(", code).count(";")
+
+
 def given() -> str:
     """What the stubs themselves hand out: a later lab shows the tree that an earlier one asks for."""
-    return " ".join(squeezed(regions.COMMENTS_AND_STRINGS.sub("", path.read_text())) for path in sorted((support.ROOT / "labs").glob("*/*.c[ul]")))
+    return " ".join(
+        squeezed(regions.COMMENTS_AND_STRINGS.sub("", path.read_text())) for path in sorted((support.ROOT / "labs").glob("*/*.c[ul]"))
+    )
 
 
 def solved_regions() -> dict[str, str]:
@@ -49,13 +56,15 @@ class Release(unittest.TestCase):
             text = squeezed(regions.COMMENTS_AND_STRINGS.sub("", data.decode(errors="replace")))
             whole = squeezed(data.decode(errors="replace"))
             for region, code in solved.items():
+                if name.startswith("docs/handouts/") and statements(code) == 1:
+                    continue  # a region of one line may be a handout's last hint; one of more may not
                 self.assertFalse(code in text or code in whole, f"{name} holds the solution of {region}")
 
     def test_the_stubs_give_away_no_more_than_they_did(self):
         """The tree, the shuffles and the like of an earlier lab stand in later ones, as the course wants it. More would be a slip."""
         everything, handed_out = given(), 0
         for path in sorted((support.ROOT / "solutions").glob("*/*.cu")):
-            for rung, lines in regions.take_apart(path.read_text()).regions:
+            for _rung, lines in regions.take_apart(path.read_text()).regions:
                 code = squeezed(regions.COMMENTS_AND_STRINGS.sub("", "\n".join(lines)))
                 handed_out += len(code) >= SHORTEST and code in everything
         self.assertLessEqual(handed_out, 12)
@@ -78,7 +87,9 @@ class Release(unittest.TestCase):
 
     def test_labs_picks(self):
         held = release.contents(release.chosen_labs(["02", "grid"]))
-        self.assertEqual({name.split("/")[1] for name in held if name.startswith("labs/") and name.count("/") == 2}, {"02_tree", "05_grid_stride"})
+        self.assertEqual(
+            {name.split("/")[1] for name in held if name.startswith("labs/") and name.count("/") == 2}, {"02_tree", "05_grid_stride"}
+        )
         self.assertIn("docs/handouts/00_start.md", held)
         self.assertNotIn("docs/handouts/01_naive_atomic.md", held)
 

@@ -55,6 +55,13 @@ class Ladder(unittest.TestCase):
         self.assertIn("02_tree bad: WRONG  n = 257, exact: 1 element is lost", text)
         self.assertIn("1 of 2 rungs are right, 1 skipped", text)
 
+    def test_n_stays_where_the_terminal_is_narrow(self):
+        """A count without its n says nothing."""
+        rungs = [emulated("in_place_interleaved", predicted={"gpu": "H200", "us": 9.9})]
+        text = shown([{"lab": "02_tree", "rungs": rungs}], 80)
+        self.assertRegex(text, r"in_place_interleaved +right +2\^10 ")
+        self.assertNotRegex(text, r"too narrow for:.*\bn\b")
+
     def test_keeps_within_the_columns(self):
         labs = [{"lab": "02_tree", "rungs": [emulated("in_place_interleaved")]}]
         for columns in (60, 80, 100):

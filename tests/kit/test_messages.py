@@ -32,14 +32,15 @@ class Messages(unittest.TestCase):
         self.assertIn("argument types are", lines[1])
         order = [next(i for i, line in enumerate(lines) if text in line) for text in ("(13): error", "h(12): error", "#549-D", "#3326-D", "2 errors")]
         self.assertEqual(order, sorted(order))
-        self.assertEqual(sorted(line for line in lines if line), sorted(line for line in HEADER_FIRST.splitlines() if line), "nothing is lost")
+        self.assertEqual(sorted(line for line in lines if line), sorted(line.replace("../../labs", "labs") for line in HEADER_FIRST.splitlines() if line),
+                         "nothing is lost")  # fmt: skip
 
     def test_the_host_compilers_messages_too(self):
         said = ("In file included from ../labs/10_opencl/opencl.cpp:3:\n/usr/include/x.h:7:1: note: declared here\n"
                 "../labs/10_opencl/opencl.cpp:9:3: error: 'y' was not declared\n    9 |   y;\n")  # fmt: skip
         lines = messages.ordered(said).splitlines()
         self.assertIn("opencl.cpp:9:3: error", lines[0])
-        self.assertEqual(lines[2:], ["In file included from ../labs/10_opencl/opencl.cpp:3:", "/usr/include/x.h:7:1: note: declared here"])
+        self.assertEqual(lines[2:], ["In file included from labs/10_opencl/opencl.cpp:3:", "/usr/include/x.h:7:1: note: declared here"])
 
     def test_a_build_that_fails_shows_them_so(self):
         error = ninja.BuildFailed(f"FAILED: labs/01_naive_atomic\nnvcc -c\n{HEADER_FIRST}ninja: build stopped\n")
@@ -47,7 +48,8 @@ class Messages(unittest.TestCase):
 
     def test_warnings_about_the_students_file_only(self):
         self.assertEqual(messages.warnings(HEADER_FIRST).splitlines()[0],
-                         '../../labs/01_naive_atomic/naive_atomic.cu(12): warning #549-D: variable "sum" is used before its value is set')  # fmt: skip
+                         'labs/01_naive_atomic/naive_atomic.cu(12): warning #549-D: variable "sum" is used before its value is set')  # fmt: skip
+        self.assertEqual(messages.warnings(HEADER_FIRST * 2), messages.warnings(HEADER_FIRST), "each is told once")
         self.assertNotIn("Remark", messages.warnings(HEADER_FIRST))
         self.assertEqual(messages.warnings("/usr/include/x.h(3): warning #1: y\n"), "")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from support import NO_INDEX, CloneCase
 
-KIT_ONLY = ("common/kit", "common/emulator/watch/counted.def", "kit", "requirements", "meson", "subprojects")
+KIT_ONLY = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "requirements", "meson", "subprojects")
 NO_TOOLKIT = "from kit.setup import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
 
 # Answers as an nvcc does that is in order up to the point that a test is about.

@@ -6,6 +6,7 @@ link's stands for what was compiled.
 """
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -64,6 +65,45 @@ class Verdicts(unittest.TestCase):
         points = re.findall(r"(?m)^(?:not )?ok (\d+)", tap.stdout)
         self.assertEqual([int(point) for point in points], list(range(1, len(points) + 1)))
         self.assertRegex(tap.stdout, rf"(?m)^1\.\.{len(points)}$")
+
+    def test_a_failed_tap_test_says_the_verdict_on_stderr_where_meson_shows_it(self):
+        made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
+        tap = run(made, "--tap", "--rung=naive_atomic")
+        self.assertRegex(tap.stderr, r"(?m)^wrong +naive_atomic: n = 257, exact: expected -?\d+, got -?\d+$")
+        self.assertIn("the last 232", tap.stderr)
+        self.assertNotIn("wrong  ", tap.stdout)
+
+    def test_a_verdict_fits_the_terminal_and_has_colours_where_they_are_asked_for(self):
+        made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
+        narrow = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"COLUMNS": "60", "CLICOLOR_FORCE": "0"})
+        whole = run(made)
+        self.assertGreater(max(map(len, whole.stdout.splitlines())), 100)
+        longest_word = max(map(len, whole.stdout.split()))
+        self.assertLessEqual(max(map(len, narrow.stdout.splitlines())), max(60, longest_word + 8))
+        self.assertEqual(narrow.stdout.split(), whole.stdout.split(), "no word is broken or lost")
+        self.assertNotIn("\033", whole.stdout)
+        coloured = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"CLICOLOR_FORCE": "1"})
+        self.assertRegex(coloured.stdout, "(?m)^\033\\[31m(wrong|hazard) +\033\\[0m naive_atomic")
+
+    def test_printf_needs_no_include_is_capped_and_leaves_what_programs_read_alone(self):
+        made = program("01_naive_atomic", "printf", ("atomicAdd(result, input[i]);", '{ atomicAdd(result, input[i]); printf("thread %zu\\n", i); }'))
+        text = run(made, "--n=1000")
+        self.assertIn("thread 0\n", text.stdout)
+        self.assertEqual(text.stdout.count("thread "), 64 * text.stdout.count("more lines of this launch left out"))
+        self.assertIn("(printf: 936 more lines of this launch left out)", text.stdout)
+        self.assertEqual(rungs(made, "--n=1000")["naive_atomic"]["state"], "pass")
+        tap = run(made, "--tap", "--rung=naive_atomic", "--n=1000")
+        self.assertNotIn("thread", tap.stdout)
+        self.assertIn("thread 0", tap.stderr)
+
+    def test_once_runs_on_numbers_to_follow_in_the_head(self):
+        made = program("02_tree", "once")
+        said = json.loads(run(made, "--once", "--rung=sequential", "--n=12").stdout)
+        self.assertEqual(said["input"], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3])
+        self.assertEqual((said["results"], said["expected"]), ([51], [51]))
+        refused = run(made, "--once", "--rung=sequential", "--n=2^20")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("can be looked at", refused.stderr)
 
     def test_right_with_another_technique_says_the_numbers(self):
         made = program("03_warp_unroll", "loop", ("stride > 32; stride /= 2) {", "stride > 0; stride /= 2) {"),

@@ -197,6 +197,18 @@ __global__ void half_a_tile(const float* input, float* result, std::size_t n) {
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
+__global__ void sum_unset(const float* input, float* result, std::size_t n) {
+  float sum;
+  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
+    // MUTANT sum_unset: state=wrong kind=unset-register diagnosis=any
+    // The sum begins with what the register held, since nothing was put into it.
+    sum += input[i];
+  }
+  sum = shuffle_sum(sum);
+  if (threadIdx.x == 0) atomicAdd(result, sum);
+}
+
 int main(int argc, char** argv) {
   using lab::Rung;
   return lab::main(
@@ -220,5 +232,6 @@ int main(int argc, char** argv) {
        Rung("count_overflow").on(count_overflow).promise(grid_fits_device()),
        Rung("index_overflow").on(in_blocks<index_overflow>),
        Rung("grid_of_elements").on(in_blocks<grid_of_elements>).promise(grid_fits_device()),
+       Rung("sum_unset").on(in_one_wave<sum_unset>).promise(grid_fits_device()),
        Rung("half_a_tile").on(in_blocks<half_a_tile, 2 * coarsening>).promise(one_atomic_per_block())});
 }

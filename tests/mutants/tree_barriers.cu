@@ -193,7 +193,7 @@ __global__ void odd_block(const float* input, float* result, std::size_t n) {
   }
   if (t == 0) atomicAdd(result, partial[0]);
 }
-// MUTANT block_of_96: state=wrong kind=none diagnosis=lost-step?
+// MUTANT block_of_96: state=wrong kind=none diagnosis=weights
 // A tree by halves in a block whose size is no power of two: three quarters of the threads asked for.
 void block_of_96(const float* input, float* result, std::size_t n, unsigned block) {
   launch_blocks(odd_block, input, result, n, block / 4 * 3, 1);

@@ -31,7 +31,7 @@ def serve(root: Path, port: int, token: str) -> subprocess.Popen:
     """As `./kit notebook` starts it, but for the folder, and without this user's settings and open tabs."""
     notebooks.SETTINGS = root / "jupyter"
     own = {name: str(root / "own") for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", f"--port={port}", "--no-browser", "--allow-root"]
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", f"--port={port}", "--no-browser", "--allow-root", *notebooks.ARGUMENTS]
     return subprocess.Popen(command, env=notebooks.surroundings() | own | {"JUPYTER_TOKEN": token}, cwd=root, stderr=subprocess.DEVNULL)
 
 
@@ -71,6 +71,23 @@ def use(page, address: str, handout: Path) -> list[str]:
     return problems
 
 
+def cells_of_kernels(page, address: str) -> list[str]:
+    """A cell that begins with %%lab is C++: its keywords and comments are told apart as C++ has them."""
+    page.goto(address)
+    page.get_by_text("(ipykernel) | Idle").wait_for()
+    cell = page.locator(".jp-Notebook .jp-CodeCell", has_text="%%lab naive_atomic").first
+    cell.scroll_into_view_if_needed()
+    try:
+        # A comment with two slashes is none in Python.
+        page.wait_for_function("""() => [...document.querySelectorAll('.jp-CodeCell')].some(cell => cell.textContent.includes('%%lab naive_atomic')
+            && [...cell.querySelectorAll('.cm-line span')].some(span => span.textContent.startsWith('// your')))""")
+    except Exception:
+        return ["a cell with %%lab is not shown as C++"]
+    if not cell.locator(".cm-lineNumbers").count():
+        return ["the lines of a cell are not numbered"]
+    return []
+
+
 def main() -> int:
     program = system.find_browser()
     if not program:
@@ -89,6 +106,9 @@ def main() -> int:
                 page.set_default_timeout(1000 * PATIENCE)
                 address = f"http://localhost:{port}/lab/tree/docs/handouts/00_start.md?token={token}"
                 problems = use(page, address, handouts / "00_start.md")
+                problems += cells_of_kernels(page, address.replace("00_start", "01_naive_atomic"))
+                if folder_for_pictures := os.environ.get("WARPFOLD_PICTURES"):
+                    page.screenshot(path=f"{folder_for_pictures}/jupyterlab.png")
                 browser.close()
         finally:
             server.terminate()

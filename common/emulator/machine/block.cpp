@@ -103,6 +103,8 @@ void Block::start(std::uint64_t linear) {
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
     std::uint32_t lanes = std::min(warp_lanes, threads - warp.index * warp_lanes);
+    warp.from_global.clear();
+    warp.from_shared.clear();
     warp.start(all_lanes >> (warp_lanes - lanes), frame.entry);
   }
   if (grid.watcher) grid.watcher->block_begin(*this);
@@ -117,12 +119,26 @@ Block::Progress Block::run() {
     if (!warp.done()) progress |= warp.run();
   }
   if (alive == 0) {
+    include_readers(worker.busiest);
     if (worker.grid.watcher) worker.grid.watcher->block_end(*this);
     return Progress::done;
   }
   if (!progress)
     for (Warp& warp : warps) progress |= warp.release_all_waiting();
   return progress ? Progress::running : Progress::stuck;
+}
+
+void Block::include_readers(BusiestReaders& busiest) const {
+  BusiestReaders mine;
+  for (const Warp& warp : warps) {
+    const std::uint64_t read = warp.from_global.total();
+    mine.block += read;
+    mine.include({.thread = warp.from_global.most(),
+                  .warp = read,
+                  .block = 0,
+                  .thread_in_shared = warp.from_shared.most()});
+  }
+  busiest.include(mine);
 }
 
 void Block::arrive(const Warp& warp, const Operation* op, unsigned number, std::uint32_t arriving,

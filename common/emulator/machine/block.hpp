@@ -95,6 +95,7 @@ struct Block {
   Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
 private:
+  void include_readers(BusiestReaders& busiest) const;
   void check(unsigned barrier);
 };
 
@@ -123,6 +124,7 @@ struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
   std::vector<OperationCounters> counters; // by operation
+  BusiestReaders busiest;                  // of the blocks that have ended
   std::vector<KnownRange> ranges;          // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far

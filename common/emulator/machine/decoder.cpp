@@ -126,6 +126,12 @@ void Decoder::decode_function(std::uint32_t index) {
   synchronising_ = ptx::synchronising(function, blocks_);
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
+  set_rows_.clear();
+  for (const std::uint32_t index : ptx::unset_registers(function, blocks_)) set_rows_[index] = allocate(4, 4);
+  if (!set_rows_.empty()) {
+    begin_block();
+    emit_forget_registers();
+  }
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
     if (blocks_[block_].begin < function.body.size())
       location_ = function.body[blocks_[block_].begin].location;
@@ -161,6 +167,8 @@ void Decoder::decode_instruction(std::uint32_t index) {
     skip.guard_negated = instruction.guard.negated;
     begin_block();
   }
+  const std::size_t checks = code_.operations.size();
+  emit_check_set(instruction);
   std::size_t body = code_.operations.size();
   try {
     if (!opcode) refuse(instruction);
@@ -182,6 +190,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     for (std::size_t i = body; i < code_.operations.size(); ++i)
       if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
   }
+  emit_set(instruction);
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
   if (opcode && opcode->guarding == Guarding::skips) {
@@ -191,7 +200,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     fixes_.push_back({static_cast<std::uint32_t>(first), false, after});
     return;
   }
-  for (std::size_t i = body; i < code_.operations.size(); ++i) {
+  for (std::size_t i = checks; i < code_.operations.size(); ++i) {
     Operation& op = code_.operations[i];
     op.guarded = op.run;
     op.run = guard;

@@ -245,6 +245,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                       .shape = shape,
                       .source = &kernel,
                       .counters = std::vector<OperationCounters>(code.operations.size()),
+                      .busiest = {},
                       .blocks = 0,
                       .fault = {}};
   if (grid.watcher) grid.watcher->launch_begin(grid);
@@ -259,6 +260,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
     }
     std::lock_guard lock(grid.mutex);
     add(record.counters, worker.counters);
+    record.busiest.include(worker.busiest);
   };
   if (workers <= 1)
     work();

@@ -7,6 +7,7 @@
 #include "ptx/module.hpp"
 #include "schedule.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -159,13 +160,27 @@ struct OperationCounters {
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
 };
 
+// How much of the reading the busiest ones of a launch did, in bytes that plain loads read. Loads of what
+// others may write are left out: how often a thread looks again depends on who came first.
+struct BusiestReaders {
+  std::uint64_t thread = 0, warp = 0, block = 0; // of global memory
+  std::uint64_t thread_in_shared = 0;            // a thread of shared memory
+
+  void include(const BusiestReaders& other) {
+    thread = std::max(thread, other.thread), warp = std::max(warp, other.warp);
+    block = std::max(block, other.block);
+    thread_in_shared = std::max(thread_in_shared, other.thread_in_shared);
+  }
+};
+
 struct LaunchRecord {
   std::string kernel; // mangled name
   LaunchShape shape;
   const Kernel* source = nullptr; // whose instructions `counters` follow; lives as long as its Program
   std::vector<OperationCounters> counters; // by decoded instruction: Code::operations
-  std::uint64_t blocks = 0;                // blocks that ran
-  std::optional<Fault> fault;              // set: the launch stopped there, memory is as it was then
+  BusiestReaders busiest;
+  std::uint64_t blocks = 0;   // blocks that ran
+  std::optional<Fault> fault; // set: the launch stopped there, memory is as it was then
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has

@@ -11,6 +11,7 @@
 #include "coalescing.hpp"
 #include "code.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -55,6 +56,22 @@ struct Rendezvous {
   std::uint64_t values[warp_lanes] = {};
 };
 
+// Bytes that plain loads of a warp have read from one kind of memory.
+struct BytesRead {
+  std::uint64_t by_each = 0;                          // of the lanes: what all 32 read together
+  std::uint64_t by_some = 0;                          // beyond that, by all lanes together...
+  alignas(64) std::uint32_t by_lane[warp_lanes] = {}; // ...and by each of them
+
+  void clear() {
+    if (by_some != 0) std::fill_n(by_lane, warp_lanes, 0u);
+    by_each = by_some = 0;
+  }
+  std::uint64_t total() const { return by_each * warp_lanes + by_some; }
+  std::uint64_t most() const {
+    return by_each + (by_some ? *std::max_element(by_lane, by_lane + warp_lanes) : 0);
+  }
+};
+
 struct Warp {
   // Of the path that runs.
   std::byte* frame = nullptr;
@@ -81,6 +98,7 @@ struct Warp {
   std::vector<Rendezvous> rendezvouses;
   std::byte* kernel_frame = nullptr;
   std::byte* local_memory = nullptr; // 32 x Worker::local_stride bytes
+  BytesRead from_global, from_shared;
   bool done() const { return alive == 0; }
 
   template <typename T>
@@ -92,6 +110,17 @@ struct Warp {
     mask = active;
     for (unsigned lane = 0; lane < warp_lanes; ++lane)
       lanes[lane] = -static_cast<std::int32_t>(active >> lane & 1);
+  }
+
+  // Counts `width` bytes for each active lane.
+  void count_read(BytesRead& read, unsigned width) const {
+    if (mask == all_lanes) {
+      read.by_each += width;
+      return;
+    }
+    read.by_some += static_cast<unsigned>(std::popcount(mask)) * width;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      read.by_lane[lane] += width & static_cast<std::uint32_t>(lanes[lane]);
   }
 
   // Starts all `active` lanes at the kernel's entry.

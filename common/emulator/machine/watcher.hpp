@@ -51,6 +51,7 @@ enum class Notice : std::uint8_t {
   names_exited_lane,   // the member mask names lanes that have left
   not_in_member_mask,  // an active lane executes a .sync operation whose mask leaves it out
   divergent_barrier,   // a barrier that only some of the warp's lanes have reached
+  reads_unset_register, // one that nothing was put into
   barrier_mismatch,    // warps of one block wait at different barrier instructions
 };
 

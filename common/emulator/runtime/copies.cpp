@@ -68,6 +68,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
       ordering::copies(destination, source, size, blocking);
       if (size) std::memmove(destination, source, size);
       note_written(destination, size);
+      count_copy(destination, source, size);
       return cudaSuccess;
     });
   });
@@ -88,6 +89,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
       each_row(destination, source, extent,
                [&](std::byte* to, std::byte* from) { ordering::copies(to, from, extent.width, blocking); });
       copy_box(destination, source, extent);
+      count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
       return cudaSuccess;
     });
   });

@@ -10,7 +10,9 @@
 #include <execinfo.h>
 #include <mutex>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 namespace warpfold::runtime {
 namespace {
@@ -86,7 +88,8 @@ void pass_to(const struct sigaction& before, int signal, siginfo_t* info, void* 
   if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler == SIG_IGN) return;
   if (before.sa_handler != SIG_DFL) return before.sa_handler(signal);
-  sigaction(signal, &before, nullptr); // the instruction is tried again, and ends the process
+  sigaction(signal, &before, nullptr); // an instruction that faults is tried again, and ends the process
+  if (signal == SIGTRAP || info->si_code <= 0) kill(getpid(), signal); // whatever was sent is sent again
 }
 
 void on_device_memory(std::uint64_t address, const ucontext_t& context) {

@@ -47,6 +47,17 @@ void check_device_side(const char* what, const void* pointer, std::size_t size, 
 
 } // namespace
 
+void count_copy(const void* destination, const void* source, std::size_t size) {
+  Runtime& runtime = Runtime::get();
+  if (!runtime.recording) return;
+  const auto on_device = [](const void* pointer) {
+    const auto allocation = allocation_of(pointer);
+    return allocation && !is_host_accessible(*allocation);
+  };
+  const bool from_device = on_device(source);
+  if (from_device != on_device(destination)) runtime.recorder.add_copy(from_device, size);
+}
+
 std::optional<Allocation> allocation_of(const void* pointer) {
   return Runtime::get().memory.find(address_of(pointer));
 }

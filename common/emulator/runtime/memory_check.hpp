@@ -26,6 +26,9 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
 // Tells the checks that device memory counts as written from now on, whatever the source held.
 void note_written(const void* begin, std::size_t size);
 
+// Counts a copy between the host and the device, for the report; of others, nothing.
+void count_copy(const void* destination, const void* source, std::size_t size);
+
 // "byte 4096 of allocation 3 (4096 bytes), which was freed": where an address lies, in words.
 std::string describe(const void* pointer);
 

@@ -26,8 +26,10 @@ const char* warpfold_emulator_report(void);
  *                 ("host-access") where checks are on, and end the process where they are not; "off"
  *   "step-limit"  warp instructions after which a block that has not ended is called endless
  *   "schedule"    in which order blocks and warps take their turn: "forwards", "backwards" or "shuffled:SEED"
- *   "print-limit" lines of printf that a launch may print, what is beyond is counted and left out; "0" is no limit
- *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit */
+ *   "print-limit" lines of printf that a launch may print, what is beyond is counted and left out; "0" is no
+ *                 limit
+ *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit
+ *   "recording"   "0": launches are not kept for the report until this is "1" again or all is reset */
 int warpfold_emulator_option(const char* name, const char* value);
 
 /* Stops what runs on the device, and lets nothing start: a launch that was under way fails with a message

@@ -16,6 +16,14 @@ bool begins(std::string_view name, std::string_view opcode) {
   return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
 }
 
+// Arithmetic only: a value that is moved, loaded, compared or converted has not lost or won any digit yet.
+bool computes_in_double(std::string_view name) {
+  if (!name.ends_with(".f64")) return false;
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"add", "sub", "mul", "fma", "div", "mad"},
+      [name](std::string_view opcode) { return begins(name, opcode); });
+}
+
 // A generic access is charged to the space that its addresses pointed to.
 bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
@@ -26,6 +34,7 @@ void charge_memory(Counters& to, std::string_view name, const OperationCounters&
   if (begins(name, "atom") || begins(name, "red")) {
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
+    if (name.ends_with(".f32") || name.ends_with(".f64")) to.float_atomics += did.lanes;
     if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else if (begins(name, "st")) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
@@ -46,6 +55,9 @@ void charge(Counters& to, std::string_view name, const OperationCounters& did, b
     to.warp_instructions += did.warps;
     to.thread_instructions += did.threads;
     if (begins(name, "shfl")) to.shuffles += did.warps;
+    if (begins(name, "redux")) to.warp_reductions += did.warps;
+    if (begins(name, "membar") || begins(name, "fence")) to.fences += did.warps;
+    if (computes_in_double(name)) to.double_instructions += did.warps;
   }
   if (begins(name, "bra") || begins(name, "brx")) {
     to.branches += did.requests;
@@ -64,11 +76,13 @@ Counters& Counters::operator+=(const Counters& other) {
 #define COUNTED(key, ...) key += other.key;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(...)
 #include "counted.def"
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
   return *this;
 }

@@ -14,6 +14,7 @@ struct Counters {
 #define COUNTED(key, ...) std::uint64_t key = 0;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(key, label, unit, meaning, numerator, denominator)                                             \
   double key() const {                                                                                       \
     return divide(numerator, denominator);                                                                   \
@@ -22,6 +23,7 @@ struct Counters {
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
 
   Counters& operator+=(const Counters& other);
@@ -29,6 +31,18 @@ struct Counters {
 private:
   static double divide(std::uint64_t numerator, std::uint64_t denominator) {
     return denominator ? static_cast<double>(numerator) / static_cast<double>(denominator) : 0;
+  }
+};
+
+// Of a launch, or of several: what only those have.
+struct LaunchTotals {
+  std::uint64_t blocks = 0;
+  machine::BusiestReaders busiest;
+
+  LaunchTotals& operator+=(const LaunchTotals& other) {
+    blocks += other.blocks;
+    busiest.include(other.busiest);
+    return *this;
   }
 };
 

@@ -16,11 +16,13 @@ Json to_json(const Counters& counters) {
 #define COUNTED(key, ...) json[#key] = counters.key;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(key, ...) json[#key] = counters.key();
 #include "counted.def"
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
   return json;
 }
@@ -30,10 +32,18 @@ Json to_json(const machine::Dim3& size) {
 }
 
 // Of a launch, or of all together.
-Json to_json(const Counters& counters, std::uint64_t blocks) {
+Json to_json(const Counters& counters, const LaunchTotals& totals) {
   Json json = to_json(counters);
-  json["blocks"] = blocks;
+  json["blocks"] = totals.blocks;
+  json["bytes_read_by_thread"] = totals.busiest.thread;
+  json["bytes_read_by_warp"] = totals.busiest.warp;
+  json["bytes_read_by_block"] = totals.busiest.block;
+  json["shared_bytes_read_by_thread"] = totals.busiest.thread_in_shared;
   return json;
+}
+
+LaunchTotals totals_of(const machine::LaunchRecord& record) {
+  return {record.blocks, record.busiest};
 }
 
 Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted) {
@@ -47,7 +57,7 @@ Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted)
           {"grid", to_json(record.shape.grid)},
           {"block", to_json(record.shape.block)},
           {"dynamic_shared", record.shape.dynamic_shared},
-          {"counters", to_json(counted.total, record.blocks)},
+          {"counters", to_json(counted.total, totals_of(record))},
           {"lines", std::move(lines)}};
 }
 
@@ -66,8 +76,9 @@ struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
   std::uint64_t launches_left_out = 0; // a host loop without an end must not fill the memory
-  Counters total; // of all launches
-  std::uint64_t blocks = 0;
+  Counters total;                      // of all launches
+  LaunchTotals totals;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each was seen
 };
@@ -89,7 +100,12 @@ void Recorder::add(const machine::LaunchRecord& record) {
   else
     ++state().launches_left_out;
   state().total += counted.total;
-  state().blocks += record.blocks;
+  state().totals += totals_of(record);
+}
+
+void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
+  std::lock_guard lock(state().mutex);
+  (to_host ? state().bytes_to_host : state().bytes_to_device) += bytes;
 }
 
 void Recorder::add(Hazard hazard) {
@@ -111,7 +127,8 @@ void Recorder::reset() {
   state().launches = Json::array();
   state().launches_left_out = 0;
   state().total = {};
-  state().blocks = 0;
+  state().totals = {};
+  state().bytes_to_host = state().bytes_to_device = 0;
   state().hazards.clear();
   state().times.clear();
 }
@@ -141,9 +158,11 @@ std::string Recorder::json() const {
                        {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }
-  Json report{{"launches", state().launches},
-              {"total", to_json(state().total, state().blocks)},
-              {"hazards", std::move(hazards)}};
+  Json report{
+      {"launches", state().launches},
+      {"total", to_json(state().total, state().totals)},
+      {"copies", {{"bytes_to_host", state().bytes_to_host}, {"bytes_to_device", state().bytes_to_device}}},
+      {"hazards", std::move(hazards)}};
   if (state().launches_left_out != 0) report["launches_left_out"] = state().launches_left_out;
   return report.dump(1, ' ', false, Json::error_handler_t::replace);
 }

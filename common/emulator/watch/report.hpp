@@ -13,6 +13,7 @@ class Recorder {
 public:
   void add(const machine::LaunchRecord& record);
   void add(Hazard hazard); // once for each kind and pair of places; repeats are counted
+  void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void reset();
   std::string json() const;
   std::size_t hazard_count() const;

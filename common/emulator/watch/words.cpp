@@ -101,6 +101,9 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
   case Notice::divergent_barrier:
     return {HazardKind::barrier, HazardCause::divergent_barrier,
             fmt::format("the barrier is reached while {} is elsewhere", who)};
+  case Notice::reads_unset_register:
+    return {HazardKind::unset_register, HazardCause::never_set,
+            fmt::format("{} uses a variable that nothing was put into", who)};
   case Notice::barrier_mismatch:
     break;
   }

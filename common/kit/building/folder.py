@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .. import console
 from ..console import say
-from ..errors import BUILD, KitError
+from ..errors import BUILD, SETUP, KitError
 from ..paths import BUILD as FOLDER
 from ..paths import LOGS, OWN, ROOT
 from ..process import output, relative, tail
@@ -74,9 +74,9 @@ def configured(tools: Tools, tests: bool = False) -> Build:
     the others quick."""
     with exclusive():
         record = FOLDER / "kit-configuration.json"
-        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT)}
+        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native()}
         try:
-            known = json.loads(record.read_text())
+            known = {"native": "true"} | json.loads(record.read_text())
         except (OSError, ValueError):
             known = {}
         same_tools = all(known.get(key) == value for key, value in wanted.items())
@@ -87,8 +87,16 @@ def configured(tools: Tools, tests: bool = False) -> Build:
     return Build(FOLDER, tools.ninja, tools.environ())
 
 
+def native() -> str:
+    """Whether the emulator is tuned for this machine. An image that is built on one and run on another must not be."""
+    said = os.environ.get("WARPFOLD_NATIVE", "true")
+    if said not in ("true", "false"):
+        raise KitError(f"WARPFOLD_NATIVE={said}: true or false", code=SETUP)
+    return said
+
+
 def configure(tools: Tools, tests: bool, anew: bool) -> None:
-    options = ["-Dsolutions=true", f"-Dkit_tests={'true' if tests else 'false'}"]
+    options = ["-Dsolutions=true", f"-Dnative={native()}", f"-Dkit_tests={'true' if tests else 'false'}"]
     if anew:
         shutil.rmtree(FOLDER, ignore_errors=True)
         say(f"configuring the build in {relative(FOLDER)}")

@@ -11,13 +11,19 @@ TALLY = re.compile(r"^\d+ (errors?|warnings?) (detected|generated)|^Remark: ")
 
 def ordered(said: str) -> str:
     """The messages with the errors in the student's file first, then other errors, warnings, notes; each stays whole."""
-    blocks = split(said)
+    blocks = split(as_typed(said))
     return "\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
 
 
 def warnings(said: str) -> str:
     """Those about the student's own file, each with the lines that belong to it."""
-    return "\n".join("\n".join(lines).rstrip() for rank, lines in split(said) if rank == RANKS["warning"] and OWN.search(lines[0]))
+    told = ["\n".join(lines).rstrip() for rank, lines in split(as_typed(said)) if rank == RANKS["warning"] and OWN.search(lines[0])]
+    return "\n".join(dict.fromkeys(told))  # a lab that is compiled for two capabilities is warned of twice
+
+
+def as_typed(said: str) -> str:
+    """With the labs' files as the student knows them, wherever the compiler ran."""
+    return re.sub(r"[^\s\"'(]*/(labs|solutions)/(?=\d\d_)", r"\1/", said)
 
 
 RANKS = {"error": 0, "catastrophic error": 0, "warning": 2, "note": 3, "remark": 4}

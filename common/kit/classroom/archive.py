@@ -143,7 +143,7 @@ def unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Entry | Refused:
     try:
         with archive.open(entry) as file:
             data = file.read(largest + 1)  # whatever its header says
-    except Exception as error:  # noqa: BLE001 - zipfile and zlib throw many kinds at damaged data
+    except Exception as error:
         return Refused(shown(entry.filename), f"damaged: {shown(str(error))}")
     if len(data) > largest:
         return Refused(shown(entry.filename), "larger than it says")

@@ -196,7 +196,10 @@ def commit_time(folder: Path, sandbox: Sandbox | None) -> float | None:
     """When the last commit of a clone was made. Git reads a stranger's settings there, so it does so in the sandbox."""
     if sandbox is None or sandbox.unsafe or not (folder / ".git").is_dir() or (folder / ".git").is_symlink() or not shutil.which("git"):
         return None
-    room = Room(read={folder / ".git": "/repository"}, environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"})
+    room = Room(
+        read={folder / ".git": "/repository"},
+        environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"},
+    )
     try:
         told = sandbox.run(["git", "--git-dir=/repository", "log", "-1", "--format=%ct"], room, Limits(cpu=10, wall=20))
         return float(told.stdout) if told.code == 0 else None

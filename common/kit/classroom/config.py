@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ..errors import USAGE, KitError
 from .. import states
+from ..errors import USAGE, KitError
 from .grader import Hidden
 
 DEFAULT = """# What counts in this class. docs/instructor/grading.md says all that may stand here.
@@ -108,10 +108,16 @@ def load(into: Path) -> Course:
         path.write_text(DEFAULT)
     table = toml(path)
     if unknown := set(table) - KEYS:
-        raise KitError(f"{path}: nobody knows what {', '.join(sorted(unknown))} is", f"What may stand there: {', '.join(sorted(KEYS))}.", USAGE)
+        raise KitError(
+            f"{path}: nobody knows what {', '.join(sorted(unknown))} is", f"What may stand there: {', '.join(sorted(KEYS))}.", USAGE
+        )
     for state in table.get("credit", {}):
         if state not in {each.name for each in states.STATES}:
-            raise KitError(f"{path}: credit for {state}: there is no such state", "The states: " + ", ".join(each.name for each in states.STATES), USAGE)
+            raise KitError(
+                f"{path}: credit for {state}: there is no such state",
+                "The states: " + ", ".join(each.name for each in states.STATES),
+                USAGE,
+            )
     for lab, due in table.get("due", {}).items():
         if not isinstance(due, datetime):
             raise KitError(f"{path}: due.{lab}: write a date with its time: 2026-11-30T23:59:00+01:00", code=USAGE)

@@ -25,7 +25,7 @@ def argument(parser) -> None:
     parser.add_argument("--class", dest="folder", type=Path, default=Path("class"), metavar="FOLDER", help="the class's folder (class)")
 
 
-def open(folder: Path, new_roster: Path | None = None) -> Class:  # noqa: A001
+def open(folder: Path, new_roster: Path | None = None) -> Class:
     folder = folder.resolve()
     if folder == ROOT or (folder / "meson.build").exists():
         raise KitError(f"--class {folder}: a class's folder holds nothing of the course")

@@ -31,7 +31,11 @@ def run(pieces: list[Piece], into: Path, settings: dict) -> int:
 def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
     end_what_was_left(into)
     programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
-    os.environ |= {MARK: str(into.resolve()), "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}", "PYTHONPATH": str(ROOT / "common")}
+    os.environ |= {
+        MARK: str(into.resolve()),
+        "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}",
+        "PYTHONPATH": str(ROOT / "common"),
+    }
     import parsl
 
     scratch = into / "work" / "parsl"
@@ -125,7 +129,9 @@ def in_own_environment() -> None:
     if Path(sys.prefix).resolve() == environment.VENV.resolve():
         return
     sys.stdout.flush()
-    os.execve(environment.python(), [environment.python(), str(ROOT / "kit"), *sys.argv[1:]], os.environ | {"PYTHONPATH": str(ROOT / "common")})
+    os.execve(
+        environment.python(), [environment.python(), str(ROOT / "kit"), *sys.argv[1:]], os.environ | {"PYTHONPATH": str(ROOT / "common")}
+    )
 
 
 class Progress:
@@ -161,5 +167,3 @@ class Progress:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
         say(f"graded {self.done} in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")
-
-

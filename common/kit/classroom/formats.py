@@ -68,20 +68,47 @@ def one_as_json(mark: Mark) -> dict:
 
 def as_nbgrader(marks: list[Mark], course: Course) -> str:
     """The columns of `nbgrader export`."""
-    rows = [["assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score", "late_submission_penalty", "score", "max_score"]]
+    rows = [
+        [
+            "assignment",
+            "duedate",
+            "timestamp",
+            "student_id",
+            "last_name",
+            "first_name",
+            "email",
+            "raw_score",
+            "late_submission_penalty",
+            "score",
+            "max_score",
+        ]
+    ]
     for mark in marks:
         first, _, last = mark.student.name.rpartition(" ")
         raw = rounded(sum(rung.points for rung in mark.rungs)) if mark.rungs else mark.points
         penalty = None if raw is None or mark.points is None else rounded(max(0.0, raw - mark.points))
         due = course.due[mark.lab].isoformat() if mark.lab in course.due else ""
-        rows.append([mark.lab, due, "", *map(plain, (mark.student.id, last, first, mark.student.fields.get("email", ""))), number(raw), number(penalty), number(mark.points), number(mark.most)])
+        rows.append(
+            [
+                mark.lab,
+                due,
+                "",
+                *map(plain, (mark.student.id, last, first, mark.student.fields.get("email", ""))),
+                number(raw),
+                number(penalty),
+                number(mark.points),
+                number(mark.most),
+            ]
+        )
     return table(rows)
 
 
 def as_junit(marks: list[Mark]) -> str:
     root = ElementTree.Element("testsuites")
     for mark in marks:
-        suite = ElementTree.SubElement(root, "testsuite", name=xml_text(f"{mark.student.id} {mark.lab}"), tests=str(max(1, len(mark.rungs))))
+        suite = ElementTree.SubElement(
+            root, "testsuite", name=xml_text(f"{mark.student.id} {mark.lab}"), tests=str(max(1, len(mark.rungs)))
+        )
         if not mark.rungs:
             case = ElementTree.SubElement(suite, "testcase", classname=xml_text(mark.student.id), name=mark.lab)
             ElementTree.SubElement(case, "skipped" if mark.state == "missing" else "error", message=xml_text(mark.why))
@@ -116,13 +143,19 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
     heading = rows[0]
     labs = list(dict.fromkeys(mark.lab for mark in marks))
     places = {lab: column_of(heading, lab, columns, kind, len(labs)) for lab in labs}
-    comments = next((index for index, name in enumerate(heading) if name.strip().casefold() == "feedback comments"), None) if kind == "moodle" and len(labs) == 1 else None
+    comments = (
+        next((index for index, name in enumerate(heading) if name.strip().casefold() == "feedback comments"), None)
+        if kind == "moodle" and len(labs) == 1
+        else None
+    )
     locked = next((index for index, name in enumerate(heading) if name.strip().casefold() == "grade can be changed"), None)
     of_student, problems, met = by_student(marks), [], set()
     for row in rows[1:]:
         student = who(heading, row, roster)
         if student is None:
-            if kind == "canvas" and ("Points Possible" in row[0] or row[0].strip() in ("", "Student, Test") or row[0].strip().startswith("Points")):
+            if kind == "canvas" and (
+                "Points Possible" in row[0] or row[0].strip() in ("", "Student, Test") or row[0].strip().startswith("Points")
+            ):
                 continue
             problems.append(f"no student of the class: {row[0][:80]}")
             continue
@@ -161,7 +194,7 @@ def column_of(heading: list[str], lab: str, columns: dict[str, str], kind: str, 
 
 
 def who(heading: list[str], row: list[str], roster: Roster) -> str | None:
-    names = {name.strip().casefold(): value.strip() for name, value in zip(heading, row)}
+    names = {name.strip().casefold(): value.strip() for name, value in zip(heading, row, strict=False)}
     order = ("sis user id", "sis login id", "id", "identifier", "email address", "email", "username", "student", "full name")
     values = [re.sub(r"^Participant ", "", names[key]) for key in order if names.get(key)]
     first, last = names.get("first name", ""), names.get("surname", "") or names.get("last name", "")

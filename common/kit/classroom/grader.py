@@ -9,10 +9,10 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import stat
-import subprocess
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,7 +51,16 @@ def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
 
 def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) -> dict:
     """The result, ready to be written. Never throws for what a submission holds."""
-    result: dict = {"format": version.FORMAT, "lab": lab.name, "graded": True, "why": "", "unsafe": sandbox.unsafe, "rungs": [], "flags": [], "cpu_seconds": 0.0}
+    result: dict = {
+        "format": version.FORMAT,
+        "lab": lab.name,
+        "graded": True,
+        "why": "",
+        "unsafe": sandbox.unsafe,
+        "rungs": [],
+        "flags": [],
+        "cpu_seconds": 0.0,
+    }
     try:
         spliced = spliced_with(lab, submitted)
         result["flags"] = spliced.flags
@@ -115,7 +124,7 @@ class Job:
     # ---- compiling
 
     def compile(self) -> str:
-        """"", or what the student is told of a file that does not compile."""
+        """ "", or what the student is told of a file that does not compile."""
         out = self.folder / "out"
         out.mkdir()
         toolkit = self.lab.nvcc.parent.parent
@@ -126,7 +135,18 @@ class Job:
             environment={"PATH": f"{self.lab.nvcc.parent}:/usr/bin:/bin"},
             folder="/out",
         )
-        nvcc = [str(self.lab.nvcc), *self.lab.arguments, "-I/include", "-c", self.inside, "-o", "/out/student.o", "--keep", "--keep-dir", "/out"]
+        nvcc = [
+            str(self.lab.nvcc),
+            *self.lab.arguments,
+            "-I/include",
+            "-c",
+            self.inside,
+            "-o",
+            "/out/student.o",
+            "--keep",
+            "--keep-dir",
+            "/out",
+        ]
         compiled = self.run(nvcc, room, COMPILING)
         if compiled.code != 0 or compiled.ended:
             return self.why_not_compiled(compiled)
@@ -166,10 +186,18 @@ class Job:
         return f"does not compile: {errors[0][:400]}"
 
     def why_not_linked(self, outcome: Outcome) -> str:
-        missing = sorted({line.partition("undefined reference to `")[2].rstrip("'") for line in outcome.said.splitlines() if "undefined reference to `" in line})
+        missing = sorted(
+            {
+                line.partition("undefined reference to `")[2].rstrip("'")
+                for line in outcome.said.splitlines()
+                if "undefined reference to `" in line
+            }
+        )
         runtime = [name for name in missing if name.startswith(("cuda", "__cuda", "cu"))]
         if runtime:
-            raise NotGraded(f"the host code calls {', '.join(runtime)[:300]}, which the class's grader cannot carry out: look at it by hand")
+            raise NotGraded(
+                f"the host code calls {', '.join(runtime)[:300]}, which the class's grader cannot carry out: look at it by hand"
+            )
         if outcome.ended == "time" or not outcome.said:
             raise NotGraded(f"the linker ended with code {outcome.code}")
         return f"does not link: {self.readable(outcome.said).strip().splitlines()[-1][:400]}"
@@ -207,7 +235,11 @@ class Job:
                 self.source: self.inside,
                 **{folder: str(folder) for folder in self.lab.libraries},
             },
-            environment={"LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]), "WARPFOLD_EMULATOR_DIR": "/emulator", "WARPFOLD_WORKERS": "1"},
+            environment={
+                "LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]),
+                "WARPFOLD_EMULATOR_DIR": "/emulator",
+                "WARPFOLD_WORKERS": "1",
+            },
         )
         command = ["/course/program", "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
         command += ["--device-code=/course/kernels.ptx", f"--seed={self.hidden.seed}"]
@@ -233,7 +265,13 @@ class Job:
 
     def read_answer(self, text: bytes, asked: list[str]) -> list[dict]:
         try:
-            rungs = printable(json.loads(text.decode().replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/"))["rungs"])
+            rungs = printable(
+                json.loads(
+                    text.decode()
+                    .replace(str(self.source), f"labs/{self.lab.name}/{self.lab.file}")
+                    .replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/")
+                )["rungs"]
+            )
         except (ValueError, KeyError) as error:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
@@ -246,7 +284,9 @@ class Job:
         if judged.ended == "output":
             return "the kernels print without end"
         if judged.ended == "time":
-            raise NotGraded(f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?")
+            raise NotGraded(
+                f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?"
+            )
         if hosted.ended in ("cpu", "memory", "output"):
             return f"the host code was ended: it took too much {resource_name(hosted.ended)}"
         if judged.code == 1 and "host function does not end" in judged.said:
@@ -259,12 +299,14 @@ class Job:
 
 
 def printable(value):
-    """The same with every string fit to be shown: a kernel's name is the student's."""
+    """The same with every string fit to be shown, as a kernel's name is the student's; and without addresses, which are others
+    in each run, so that a result is the same however often it is made."""
     if isinstance(value, dict):
         return {key: printable(each) for key, each in value.items()}
     if isinstance(value, list):
         return [printable(each) for each in value]
     if isinstance(value, str):
+        value = re.sub(r"0x[0-9a-f]{6,}", "an address", re.sub(r" at 0x[0-9a-f]+", "", value))
         return "".join(character if character.isprintable() or character == "\n" else "?" for character in value)
     return value
 

@@ -61,7 +61,9 @@ def as_source(path: str, data: bytes, stub: Stub) -> str:
 def cells(path: str, data: bytes) -> list[tuple[str, int, str]]:
     """The `%%lab` cells of a handout: rung, which of its regions (from 0), code."""
     try:
-        bodies = notebook_cells(data) if path.lower().endswith(".ipynb") else [OPTIONS.sub("", found[2]) for found in CELL.finditer(clean(data))]
+        bodies = (
+            notebook_cells(data) if path.lower().endswith(".ipynb") else [OPTIONS.sub("", found[2]) for found in CELL.finditer(clean(data))]
+        )
     except (NotALab, ValueError, RecursionError):
         return []
     found = []
@@ -90,7 +92,7 @@ def filled(stub: Stub, given: list[tuple[str, int, str]]) -> str:
     parts = take_apart(stub.text)
     code = {(rung, part): body for rung, part, body in given if has_code(body)}
     lines = list(parts.outside[0])
-    for index, (key, (_, region)) in enumerate(zip(parts.keys(), parts.regions)):
+    for index, (key, (_, region)) in enumerate(zip(parts.keys(), parts.regions, strict=False)):
         body = code.get(key)
         if body is not None and re.search(r"^[ \t]*// (BEGIN|END) ", body, re.M):
             raise NotALab(f"the cell of {key[0]} holds a BEGIN or END marker")

@@ -81,14 +81,20 @@ def overrides(into: Path) -> dict[tuple[str, str, str], Override]:
     return found
 
 
-def all_marks(into: Path, course: Course, students: list[Student], labs: dict[str, tuple[str, ...]], pieces: dict[tuple[str, str], Piece]) -> list[Mark]:
+def all_marks(
+    into: Path, course: Course, students: list[Student], labs: dict[str, tuple[str, ...]], pieces: dict[tuple[str, str], Piece]
+) -> list[Mark]:
     """For each student and lab, in that order. `labs`: their rungs."""
     by_hand = overrides(into)
     known = {student.id for student in students}
     for student, lab, rung in by_hand:
         if student not in known or lab not in labs or (rung and rung not in labs[lab]):
             raise KitError(f"overrides.csv: there is no {student} {lab} {rung}".rstrip(), code=USAGE)
-    return [mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand) for student in students for lab, rungs in labs.items()]
+    return [
+        mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand)
+        for student in students
+        for lab, rungs in labs.items()
+    ]
 
 
 def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[str, ...], piece: Piece | None, by_hand: dict) -> Mark:
@@ -97,7 +103,15 @@ def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[st
         made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in")
     elif (result := piece.result) is None:
         failure = results.read(results.failure_place(into, lab, piece.key))
-        made = Mark(student, lab, most, None, "not graded", failure["why"] if failure else "not graded yet: ./kit grade", flags=(failure or {}).get("flags", []))
+        made = Mark(
+            student,
+            lab,
+            most,
+            None,
+            "not graded",
+            failure["why"] if failure else "not graded yet: ./kit grade",
+            flags=(failure or {}).get("flags", []),
+        )
     else:
         made = graded(into, course, student, lab, most, result)
     made.machine = made.points
@@ -108,7 +122,9 @@ def graded(into: Path, course: Course, student: Student, lab: str, most: float, 
     made = Mark(student, lab, most, None, "graded", flags=result["flags"], unsafe=result["unsafe"])
     for rung in result["rungs"]:
         worth = course.points_of(lab, rung["name"])
-        made.rungs.append(RungMark(rung["name"], rung["state"], rung["reason"], worth * course.credit_for(rung["state"]), worth, detail=rung))
+        made.rungs.append(
+            RungMark(rung["name"], rung["state"], rung["reason"], worth * course.credit_for(rung["state"]), worth, detail=rung)
+        )
     when = about(into, student.id, lab).get("time")
     made.days_late = course.days_late(student.id, lab, when)
     made.factor = course.late_factor(made.days_late)

@@ -28,7 +28,7 @@ pre mark { background: #ffe08a } .state { display: inline-block; border-radius: 
 def page(title: str, body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
     )
 
@@ -48,10 +48,17 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
     """`sources`: by lab, the file as it was compiled."""
     student = marks[0].student
     parts = [f"<h1>{escape(course.title)}</h1><p>{escape(student.name)} ({escape(student.id)})</p>"]
-    rows = "".join(f'<tr><td><a href="#{escape(mark.lab)}">{escape(mark.lab)}</a></td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>' for mark in marks)
+    rows = "".join(
+        f'<tr><td><a href="#{escape(mark.lab)}">{escape(mark.lab)}</a></td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>'
+        for mark in marks
+    )
     parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
     parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.state != "missing"]
-    parts.append('<h2>The states</h2><table>' + "".join(f"<tr><td>{badge(each.name)}</td><td>{escape(each.meaning)}</td></tr>" for each in states.STATES) + "</table>")
+    parts.append(
+        "<h2>The states</h2><table>"
+        + "".join(f"<tr><td>{badge(each.name)}</td><td>{escape(each.meaning)}</td></tr>" for each in states.STATES)
+        + "</table>"
+    )
     return page(f"{course.title}: {student.name}", "\n".join(parts))
 
 
@@ -65,7 +72,10 @@ def lab_section(mark: Mark, source: list[str]) -> str:
     if mark.state == "not graded":
         parts.append(f"<p>Not graded: {escape(mark.why)}</p>")
     elif mark.rungs:
-        rows = "".join(f'<tr><td>{escape(rung.name)}</td><td>{badge(rung.state)}</td><td class="n">{points(rung.points)}{" (by hand)" if rung.by_hand else ""}</td><td class="n">{points(rung.most)}</td></tr>' for rung in mark.rungs)
+        rows = "".join(
+            f'<tr><td>{escape(rung.name)}</td><td>{badge(rung.state)}</td><td class="n">{points(rung.points)}{" (by hand)" if rung.by_hand else ""}</td><td class="n">{points(rung.most)}</td></tr>'
+            for rung in mark.rungs
+        )
         parts.append(f'<table><tr><th>rung</th><th>state</th><th class="n">points</th><th class="n">of</th></tr>{rows}</table>')
         parts += [rung_section(rung, source) for rung in mark.rungs if rung.state not in ("pass", "todo")]
     return "\n".join(parts)
@@ -86,7 +96,11 @@ def rung_section(rung: RungMark, source: list[str]) -> str:
 
 def hazard_section(hazard: dict, source: list[str]) -> str:
     parts = [f"<p><b>{escape(hazard['kind'])}</b>: {escape(hazard['message'])}</p>"]
-    lines = [hazard[key] for key, file in (("line", "file"), ("other_line", "other_file")) if hazard.get(key) and Path(hazard.get(file, "")).suffix == ".cu"]
+    lines = [
+        hazard[key]
+        for key, file in (("line", "file"), ("other_line", "other_file"))
+        if hazard.get(key) and Path(hazard.get(file, "")).suffix == ".cu"
+    ]
     parts += [excerpt(source, line) for line in dict.fromkeys(lines)]
     if hazard.get("why"):
         parts.append(f"<p>Why: {escape(hazard['why'])}<br>Try: {escape(hazard.get('advice', ''))}</p>")
@@ -113,8 +127,16 @@ def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str
     for lab in dict.fromkeys(mark.lab for mark in marks):
         of = [mark for mark in marks if mark.lab == lab]
         parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]
-    parts += [alike(texts), listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]), listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"])]
-    by_hand = [(mark, f"{points(mark.machine)} by the machine, {points(mark.points)} by hand: {'; '.join(mark.comments)}") for mark in marks if mark.machine != mark.points or mark.comments]
+    parts += [
+        alike(texts),
+        listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]),
+        listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"]),
+    ]
+    by_hand = [
+        (mark, f"{points(mark.machine)} by the machine, {points(mark.points)} by hand: {'; '.join(mark.comments)}")
+        for mark in marks
+        if mark.machine != mark.points or mark.comments
+    ]
     parts.append(listing("Decided by hand", by_hand))
     return page(f"{course.title}: the class", "\n".join(parts))
 
@@ -126,7 +148,12 @@ def grid(marks: list[Mark]) -> str:
     rows = []
     for mark in marks:
         of = {rung.name: rung for rung in mark.rungs}
-        cells = "".join(f'<td class="cell {escape(of[name].state)}" title="{escape(of[name].state + ": " + of[name].reason)}">{points(of[name].points)}</td>' if name in of else '<td class="cell none">·</td>' for name in rungs)
+        cells = "".join(
+            f'<td class="cell {escape(of[name].state)}" title="{escape(of[name].state + ": " + of[name].reason)}">{points(of[name].points)}</td>'
+            if name in of
+            else '<td class="cell none">·</td>'
+            for name in rungs
+        )
         note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
         link = f'<a href="feedback/{escape(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
         rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')

@@ -75,11 +75,11 @@ class Spliced:
 def splice(pristine: str, submitted: str) -> Spliced:
     """The pristine file with the submission's regions. Throws NotALab."""
     ours, theirs = take_apart(pristine), take_apart(submitted)
-    given = dict(zip(theirs.keys(), (lines for _, lines in theirs.regions)))
+    given = dict(zip(theirs.keys(), (lines for _, lines in theirs.regions), strict=False))
     flags = []
     lines: list[str] = list(ours.outside[0])
     touched: set[str] = set()
-    for index, (key, (rung, stub)) in enumerate(zip(ours.keys(), ours.regions)):
+    for index, (key, (rung, stub)) in enumerate(zip(ours.keys(), ours.regions, strict=False)):
         region = given.pop(key, None)
         if region is None:
             flags.append(f"the markers of {rung} (region {key[1] + 1}) are gone: the region counts as it was handed out")
@@ -112,7 +112,10 @@ SUSPICIOUS = [
     (r"^[ \t]*#[ \t]*(include|embed|define|undef|pragma[ \t]+push_macro)\b", "a preprocessor directive"),
     (r"\basm\b|\b__asm", "inline assembly"),
     (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that acts outside the region"),
-    (r"\b(system|popen|fork|execv\w*|ptrace|dlopen|dlsym|mmap|mprotect|syscall|_exit|getenv|setenv|socket)[ \t]*\(", "a call of the operating system"),
+    (
+        r"\b(system|popen|fork|execv\w*|ptrace|dlopen|dlsym|mmap|mprotect|syscall|_exit|getenv|setenv|socket)[ \t]*\(",
+        "a call of the operating system",
+    ),
     (r"/proc/|LD_PRELOAD|WARPFOLD_", "a name that a kernel has no use for"),
     (r"\b(cub|thrust)::", "a library's reduction"),
 ]

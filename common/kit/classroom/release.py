@@ -27,13 +27,19 @@ TESTS = ("emulator/fatbin", "emulator/ptx", "emulator/machine", "kit")
 KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit/test_stubs.py", ".gitignore")
 # README.md, where it speaks of the solved files.
 REWORDED = [
-    ("climbs the ladder: every solved rung, right or wrong, and what it costs", "climbs the ladder: every rung that you have filled, and what it costs"),
+    (
+        "climbs the ladder: every solved rung, right or wrong, and what it costs",
+        "climbs the ladder: every rung that you have filled, and what it costs",
+    ),
     ("# runs every test: the solutions, the stubs, and the kit's own", "# runs every test of the kit's that comes with this edition"),
     ("(the solved ones; leave `--solutions` out for your own)", "(once it is filled)"),
     ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
     ("--rung sequential --solutions --html", "--rung sequential --html"),
     ("The solved files lie under the same names in `solutions/`, the course notes,", "The course notes,"),
-    ("one page per lab, in `docs/handouts/`. They are\nnotebooks too:", "one page per lab, are in `docs/handouts/`. They are notebooks too:"),
+    (
+        "one page per lab, in `docs/handouts/`. They are\nnotebooks too:",
+        "one page per lab, are in `docs/handouts/`. They are notebooks too:",
+    ),
     ("(`--pdf` to print;\n`--edition instructor` has the answers)", "(`--pdf` to print)"),
 ]
 MANIFEST = "RELEASE.json"
@@ -46,7 +52,11 @@ def files(root: Path = ROOT) -> list[str]:
         names = listing.stdout.decode().split("\0")
         return sorted(name for name in names if name and os.path.lexists(root / name))
     skipped = {".git", ".kit", "__pycache__"}
-    found = [path.relative_to(root) for path in root.rglob("*") if (path.is_file() or path.is_symlink()) and not skipped & set(path.relative_to(root).parts)]
+    found = [
+        path.relative_to(root)
+        for path in root.rglob("*")
+        if (path.is_file() or path.is_symlink()) and not skipped & set(path.relative_to(root).parts)
+    ]
     return sorted(str(path) for path in found if not path.parts[0].startswith("build"))
 
 

@@ -63,7 +63,11 @@ def aliases(student: Student) -> set[str]:
     found = {squashed(student.id), squashed(student.name)}
     if len(words) > 1:  # Canvas: the last name in front
         found |= {squashed(words[-1] + "".join(words[:-1])), squashed("".join(words[1:]) + words[0])}
-    found |= {squashed(value) for column, value in student.fields.items() if not column.startswith(("section", "group", "department", "institution"))}
+    found |= {
+        squashed(value)
+        for column, value in student.fields.items()
+        if not column.startswith(("section", "group", "department", "institution"))
+    }
     return {alias for alias in found if alias}
 
 

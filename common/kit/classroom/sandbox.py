@@ -66,7 +66,7 @@ class Room:
 
 
 def why_not() -> str:
-    """"" where a sandbox works here; else what is wrong."""
+    """ "" where a sandbox works here; else what is wrong."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
     outcome = Sandbox().run(["/bin/true"], Room(), Limits(wall=20))
@@ -105,7 +105,15 @@ class Sandbox:
     def run(self, command: list[str], room: Room, limits: Limits, **options) -> Outcome:
         return self.start(command, room, limits, **options).finish()
 
-    def start(self, command: list[str], room: Room, limits: Limits, stdin=subprocess.DEVNULL, pass_fds: tuple[int, ...] = (), trusted: bool = False) -> "Running":
+    def start(
+        self,
+        command: list[str],
+        room: Room,
+        limits: Limits,
+        stdin=subprocess.DEVNULL,
+        pass_fds: tuple[int, ...] = (),
+        trusted: bool = False,
+    ) -> "Running":
         """`trusted`: the program is the course's; where users are all that there is between programs, it stays this one's."""
         if self.unsafe or self.dropping:
             return self.start_unsafe(command, room, limits, stdin, pass_fds, trusted)
@@ -152,17 +160,38 @@ class Sandbox:
         """What runs in the room before the program does: it becomes nobody, and is given its limits."""
         words = []
         if self.as_root:
-            words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
+            words += [
+                "setpriv",
+                f"--reuid={user}",
+                f"--regid={user}",
+                "--clear-groups",
+                "--no-new-privs",
+                "--inh-caps=-all",
+                "--bounding-set=-all",
+            ]
         # Where a kernel counts processes by user across all namespaces (before 5.14), what runs already counts, too.
         others = 0 if self.as_root else tasks_of(os.getuid())
-        words += ["prlimit", f"--cpu={limits.cpu}:{limits.cpu + 2}", f"--nproc={limits.processes + others}", f"--fsize={limits.file}", "--core=0", "--nofile=256"]
+        words += [
+            "prlimit",
+            f"--cpu={limits.cpu}:{limits.cpu + 2}",
+            f"--nproc={limits.processes + others}",
+            f"--fsize={limits.file}",
+            "--core=0",
+            "--nofile=256",
+        ]
         if limits.address_space:
             words += [f"--as={limits.address_space}"]
         return words
 
     def start_unsafe(self, command, room: Room, limits: Limits, stdin, pass_fds, trusted: bool) -> "Running":
         """Without walls: only the limits. Paths inside are those outside."""
-        names = sorted({inside: str(path) for path, inside in (room.read | room.write).items()}.items(), key=lambda item: -len(item[0]))
+        places = {inside: path for path, inside in (room.read | room.write).items()}
+        places |= {
+            str(Path(inside).parent): path.parent
+            for inside, path in places.items()
+            if Path(inside).name == path.name and inside.count("/") > 1
+        }
+        names = sorted(((inside, str(path)) for inside, path in places.items()), key=lambda item: -len(item[0]))
 
         def outside(word: str) -> str:
             for inside, path in names:
@@ -174,9 +203,8 @@ class Sandbox:
             user = FIRST_USER + os.getpid() % 100_000 * 64 + next(self.rooms) % 64
             for path in room.write:
                 os.chown(path, user, user)
-            made = Running([*self.inside(limits, user), *(outside(word) for word in command)], limits, stdin, pass_fds, None, environment, outside(room.folder))
-            made.user = user
-            return made
+            words = [*self.inside(limits, user), *(outside(word) for word in command)]
+            return Running(words, limits, stdin, pass_fds, None, environment, outside(room.folder), user)
         limited = ["prlimit", f"--cpu={limits.cpu}:{limits.cpu + 2}", f"--fsize={limits.file}", "--core=0"]
         return Running([*limited, *(outside(word) for word in command)], limits, stdin, pass_fds, None, environment, outside(room.folder))
 
@@ -202,7 +230,7 @@ def tasks_of(user: int) -> int:
 class Running:
     """A program in its room, watched by a thread of its own."""
 
-    def __init__(self, command: list[str], limits: Limits, stdin, pass_fds, status: int | None, environment=None, folder=None):
+    def __init__(self, command: list[str], limits: Limits, stdin, pass_fds, status: int | None, environment=None, folder=None, user=None):
         self.limits = limits
         self.began = time.monotonic()
         self.process = subprocess.Popen(
@@ -211,7 +239,7 @@ class Running:
         )  # fmt: skip
         self.status = status
         self.ended = ""
-        self.user: int | None = None  # whose processes go when it has ended
+        self.user: int | None = user  # whose processes go when it has ended
         self.output = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
         self.cpu = 0.0
         self.code = 0
@@ -232,7 +260,7 @@ class Running:
         selector.register(self.process.stderr, selectors.EVENT_READ, "stderr")
         if self.status is not None:
             selector.register(self.status, selectors.EVENT_READ, "status")
-        looked = 0.0
+        looked, gone = 0.0, None
         while selector.get_map():
             for key, _ in selector.select(0.05):
                 data = os.read(key.fd, 65536)
@@ -243,6 +271,12 @@ class Running:
                 elif key.data != "status":
                     self.end("output")
             now = time.monotonic()
+            # Without a namespace, what it left behind may hold its output open for ever.
+            if gone is None and os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                gone = now
+                self.end_what_it_left()
+            if gone is not None and now - gone > 2:
+                break
             if now - self.began > self.limits.wall:
                 self.end("time")
             if now - looked > 0.05:
@@ -260,10 +294,15 @@ class Running:
         if self.status is not None:
             os.close(self.status)
 
+    def end_what_it_left(self) -> None:
+        """All that runs as the user that was made for it."""
+        if self.user is not None:
+            subprocess.run(
+                ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "kill", "-9", "-1"], capture_output=True
+            )
+
     def finish(self) -> Outcome:
         self.watcher.join()
-        if self.user is not None:
-            subprocess.run(["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "kill", "-9", "-1"], capture_output=True)
         code = self.code
         if code > 128 and self.status is not None:  # as bubblewrap passes a signal on
             code = 128 - code

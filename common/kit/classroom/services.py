@@ -45,24 +45,47 @@ def grade_one(lab: version.Lab, folder: Path, course: config.Course, hidden: gra
         return marks.Mark(student, lab.name, most, 0.0, "missing", f"no file of {lab.name} was handed in: {lab.file}, or its handout")
     result = grader.grade(lab, text, hidden, sandbox)
     found = Found(work, lab.name, "submission")
-    results.write(results.place(work, lab.name, found.key) if result["graded"] else results.failure_place(work, lab.name, found.key), result)
+    results.write(
+        results.place(work, lab.name, found.key) if result["graded"] else results.failure_place(work, lab.name, found.key), result
+    )
     return marks.mark(work, course, student, lab.name, lab.rungs, found, {})
 
 
 def text_of(rung: marks.RungMark) -> str:
     parts = [f"{rung.state}: {rung.reason}" if rung.reason else rung.state, rung.detail.get("diagnosis", {}).get("text", "")]
     for hazard in rung.detail.get("hazards", [])[:3]:
-        parts.append("\n".join(each for each in (f"{hazard['kind']}: {hazard['message']} ({hazard['file']}:{hazard['line']})", hazard.get("why", ""), hazard.get("advice", "")) if each))
+        parts.append(
+            "\n".join(
+                each
+                for each in (
+                    f"{hazard['kind']}: {hazard['message']} ({hazard['file']}:{hazard['line']})",
+                    hazard.get("why", ""),
+                    hazard.get("advice", ""),
+                )
+                if each
+            )
+        )
     return "\n".join(part for part in parts if part)
 
 
 def as_gradescope(mark: marks.Mark, seconds: float) -> dict:
     """results.json. Without a score where nothing could be graded: Gradescope then shows an error, not a zero."""
-    told: dict = {"visibility": "visible", "execution_time": round(seconds, 1), "output": mark.why or f"{mark.lab}: {mark.points:g} of {mark.most:g} points"}
+    told: dict = {
+        "visibility": "visible",
+        "execution_time": round(seconds, 1),
+        "output": mark.why or f"{mark.lab}: {mark.points:g} of {mark.most:g} points",
+    }
     if mark.points is None:
         return told | {"tests": []}
     tests = [
-        {"name": rung.name, "score": rung.points, "max_score": rung.most, "status": "passed" if rung.state == "pass" else "failed", "output": text_of(rung), "visibility": "visible"}
+        {
+            "name": rung.name,
+            "score": rung.points,
+            "max_score": rung.most,
+            "status": "passed" if rung.state == "pass" else "failed",
+            "output": text_of(rung),
+            "visibility": "visible",
+        }
         for rung in mark.rungs
     ]
     passed = sum(rung.state == "pass" for rung in mark.rungs)
@@ -74,7 +97,14 @@ def as_prairielearn(mark: marks.Mark) -> dict:
     if mark.points is None:
         return told | {"format_errors": [mark.why]}
     tests = [
-        {"name": rung.name, "description": rung.state, "points": rung.points, "max_points": rung.most, "message": "" if rung.state == "pass" else text_of(rung)} for rung in mark.rungs
+        {
+            "name": rung.name,
+            "description": rung.state,
+            "points": rung.points,
+            "max_points": rung.most,
+            "message": "" if rung.state == "pass" else text_of(rung),
+        }
+        for rung in mark.rungs
     ]
     return told | {"score": round(mark.points / mark.most, 6) if mark.most else 0.0, "tests": tests}
 
@@ -84,7 +114,15 @@ def as_form(form: str, mark: marks.Mark, seconds: float) -> dict:
         return as_gradescope(mark, seconds)
     if form == "prairielearn":
         return as_prairielearn(mark)
-    return {"lab": mark.lab, "state": mark.state, "why": mark.why, "points": mark.points, "most": mark.most, "flags": mark.flags, "rungs": [rung.detail for rung in mark.rungs]}
+    return {
+        "lab": mark.lab,
+        "state": mark.state,
+        "why": mark.why,
+        "points": mark.points,
+        "most": mark.most,
+        "flags": mark.flags,
+        "rungs": [rung.detail for rung in mark.rungs],
+    }
 
 
 # ---- what a service is given
@@ -159,7 +197,11 @@ def whole_course() -> bytes:
     held = {}
     for name in release.files():
         path = release.ROOT / name
-        held[name] = (str(path.readlink()).encode(), 0o120000) if path.is_symlink() else (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+        held[name] = (
+            (str(path.readlink()).encode(), 0o120000)
+            if path.is_symlink()
+            else (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
+        )
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "course.tar.gz"
         release.write_archive(target, held)
@@ -172,7 +214,9 @@ def write(kind: str, lab: str, out: Path, settings: dict[str, bytes]) -> None:
     if kind == "git":
         out.write_bytes(fill(WORKFLOW))
     elif kind == "gradescope":
-        files = {"setup.sh": fill(SETUP), "run_autograder": fill(RUN), "course.tar.gz": whole_course()} | {f"class/{name}": data for name, data in settings.items()}
+        files = {"setup.sh": fill(SETUP), "run_autograder": fill(RUN), "course.tar.gz": whole_course()} | {
+            f"class/{name}": data for name, data in settings.items()
+        }
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
             for name, data in files.items():
@@ -183,7 +227,12 @@ def write(kind: str, lab: str, out: Path, settings: dict[str, bytes]) -> None:
         out.write_bytes(packed.getvalue())
     else:
         out.mkdir(parents=True, exist_ok=True)
-        for name, data in {"Dockerfile": fill(DOCKERFILE), "setup.sh": fill(SETUP), "run.sh": fill(PRAIRIELEARN_RUN), "course.tar.gz": whole_course()}.items():
+        for name, data in {
+            "Dockerfile": fill(DOCKERFILE),
+            "setup.sh": fill(SETUP),
+            "run.sh": fill(PRAIRIELEARN_RUN),
+            "course.tar.gz": whole_course(),
+        }.items():
             (out / name).write_bytes(data)
         (out / "class").mkdir(exist_ok=True)
         for name, data in settings.items():
@@ -193,5 +242,3 @@ def write(kind: str, lab: str, out: Path, settings: dict[str, bytes]) -> None:
 def is_a_container() -> bool:
     """One that a service made for this submission alone, where no room can be made inside."""
     return bool(re.search(r"docker|containerd|kubepods", Path("/proc/1/cgroup").read_text())) or Path("/.dockerenv").exists()
-
-

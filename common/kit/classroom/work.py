@@ -53,7 +53,15 @@ def grade(piece: Piece) -> bool:
         try:
             result = grader.grade(piece.lab, piece.source.read_text(), piece.hidden, Sandbox(piece.unsafe))
         except OSError as error:
-            result = {"format": version.FORMAT, "lab": piece.lab.name, "graded": False, "why": f"this machine: {error}", "rungs": [], "flags": [], "unsafe": piece.unsafe}
+            result = {
+                "format": version.FORMAT,
+                "lab": piece.lab.name,
+                "graded": False,
+                "why": f"this machine: {error}",
+                "rungs": [],
+                "flags": [],
+                "unsafe": piece.unsafe,
+            }
         if result["graded"]:
             results.write(results.place(piece.into, piece.lab.name, piece.key), result)
             results.failure_place(piece.into, piece.lab.name, piece.key).unlink(missing_ok=True)

@@ -16,10 +16,22 @@ USUAL_NAMES = {"gradescope": "autograder.zip", "prairielearn": "prairielearn", "
 
 
 def arguments(parser) -> None:
-    parser.add_argument("what", choices=[*USUAL_NAMES, "build", "run"], metavar="KIND", help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission")
+    parser.add_argument(
+        "what",
+        choices=[*USUAL_NAMES, "build", "run"],
+        metavar="KIND",
+        help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission",
+    )
     parser.add_argument("--lab", required=True, metavar="LAB", help="the lab that is graded")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to")
-    parser.add_argument("--class", dest="folder", type=Path, default=Path("class"), metavar="FOLDER", help="the class's folder, whose course.toml counts (class)")
+    parser.add_argument(
+        "--class",
+        dest="folder",
+        type=Path,
+        default=Path("class"),
+        metavar="FOLDER",
+        help="the class's folder, whose course.toml counts (class)",
+    )
     parser.add_argument("--submission", type=Path, metavar="FOLDER", help="run: what was handed in")
     parser.add_argument("--results", type=Path, metavar="FILE", help="run: where the answer goes")
     parser.add_argument("--form", choices=services.FORMS, default="json", help="run: how the answer looks")
@@ -44,11 +56,12 @@ def run(options) -> int:
 def grade(options, lab: str) -> int:
     if options.submission is None or options.results is None:
         raise KitError("autograder run: say --submission FOLDER and --results FILE", code=USAGE)
+    graded = version.prepare([lab])[0]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="warpfold-class-") as work:
         course = config.load(options.folder) if options.folder.exists() else config.Course()
         hidden = config.hidden(options.folder if options.folder.exists() else Path(work), course)
-        mark = services.grade_one(version.prepare([lab])[0], options.submission, course, hidden, room(), Path(work))
+        mark = services.grade_one(graded, options.submission, course, hidden, room(), Path(work))
     results.write(options.results, services.as_form(options.form, mark, time.monotonic() - began))
     options.results.chmod(0o644)
     say(f"{lab}: {mark.why or f'{mark.points:g} of {mark.most:g} points'}")

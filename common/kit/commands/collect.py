@@ -3,17 +3,22 @@
 from pathlib import Path
 
 from ..classroom import collect, course_folder, sandbox
+from ..classroom.results import write
 from ..console import say
 from ..errors import USAGE, KitError
 from ..process import relative
-from ..classroom.results import write
 
 PURPOSE = "sort what a class handed in: a folder or zip file of Canvas, Moodle, Gradescope, or folders and clones, one for each student"
 ORDER = 210
 
 
 def arguments(parser) -> None:
-    parser.add_argument("source", type=Path, metavar="SOURCE", help="a folder with one for each student, or what Canvas, Moodle or Gradescope let you download")
+    parser.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="a folder with one for each student, or what Canvas, Moodle or Gradescope let you download",
+    )
     parser.add_argument("--roster", type=Path, metavar="CSV", help="who is in the class (kept; needed once)")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
     course_folder.argument(parser)

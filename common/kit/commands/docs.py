@@ -15,7 +15,9 @@ ORDER = 110
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--edition", choices=site.EDITIONS, default="student", help="the instructor's edition runs the solutions and has the answers")
+    parser.add_argument(
+        "--edition", choices=site.EDITIONS, default="student", help="the instructor's edition runs the solutions and has the answers"
+    )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="the folder to build it in (.kit/docs/EDITION)")
     parser.add_argument("--pdf", action="store_true", help="print each handout to a PDF as well, which takes Chromium or Chrome")
 

@@ -29,7 +29,9 @@ def run(options) -> int:
     with course_folder.locked(course):
         pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe)
         to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
-        say(f"{len(pieces)} submissions of {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before")
+        say(
+            f"{len(pieces)} submissions of {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
+        )
         settings = {"kind": "here"} if options.here else course.config.engine
         engine.run(list(to_do.values()), course.folder, settings)
         write_index(course, labs, pieces)
@@ -43,7 +45,9 @@ def run(options) -> int:
 def write_index(course, labs, pieces) -> None:
     """Which result is whose, so that other commands need not build the course."""
     found = {"labs": {lab.name: list(lab.rungs) for lab in labs}}
-    found["keys"] = {f"{student}/{lab}": [piece.key, piece.lab.file, index.hash_of(piece.source)] for (student, lab), piece in pieces.items()}
+    found["keys"] = {
+        f"{student}/{lab}": [piece.key, piece.lab.file, index.hash_of(piece.source)] for (student, lab), piece in pieces.items()
+    }
     index.update(course.folder, found)
 
 
@@ -54,7 +58,16 @@ def summary(made: list[marks.Mark]) -> None:
         points = [mark.points for mark in of if mark.state == "graded" and mark.points is not None]
         full = sum(mark.points == mark.most for mark in of if mark.state == "graded")
         mean = f"{sum(points) / len(points):.2f} of {of[0].most:g}" if points else "-"
-        table.add([lab, str(len(points)), str(sum(mark.state == "missing" for mark in of)), str(sum(mark.state == "not graded" for mark in of)), str(full), mean])
+        table.add(
+            [
+                lab,
+                str(len(points)),
+                str(sum(mark.state == "missing" for mark in of)),
+                str(sum(mark.state == "not graded" for mark in of)),
+                str(full),
+                mean,
+            ]
+        )
     print(table.text())
     for mark in made:
         if mark.state == "not graded":

@@ -16,7 +16,13 @@ def arguments(parser) -> None:
     parser.add_argument("--to", required=True, choices=["csv", "canvas", "moodle", "nbgrader", "junit", "json"], help="the form")
     course_folder.argument(parser)
     parser.add_argument("--export", type=Path, metavar="CSV", help="Canvas, Moodle: the file that you exported there; it is filled in")
-    parser.add_argument("--column", action="append", default=[], metavar="LAB=NAME", help="Canvas, Moodle: the column of a lab, where its name does not say it")
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="LAB=NAME",
+        help="Canvas, Moodle: the column of a lab, where its name does not say it",
+    )
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
 
@@ -40,7 +46,11 @@ def run(options) -> int:
 def written(options, course, made) -> tuple[str, list[str]]:
     if options.to in ("canvas", "moodle"):
         if options.export is None:
-            raise KitError(f"--to {options.to} fills in your own export", f"Export the grades there, then: --export FILE.csv --out {options.to}.csv", USAGE)
+            raise KitError(
+                f"--to {options.to} fills in your own export",
+                f"Export the grades there, then: --export FILE.csv --out {options.to}.csv",
+                USAGE,
+            )
         columns = dict(each.split("=", 1) for each in options.column if "=" in each)
         return formats.filled_in(options.export, made, course.roster, columns, options.to)
     if options.to == "csv":

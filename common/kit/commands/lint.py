@@ -17,7 +17,9 @@ CHECKS: dict[str, Check] = {
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--only", action="append", choices=list(CHECKS), metavar="CHECK", help=f"one of {', '.join(CHECKS)}; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=list(CHECKS), metavar="CHECK", help=f"one of {', '.join(CHECKS)}; may be repeated"
+    )
     parser.add_argument("--fix", action="store_true", help="put right what the tools can put right: layout, and some of ruff's")
     parser.add_argument("files", nargs="*", metavar="FILE", help="look at these files or folders; without any, at the whole tree")
 

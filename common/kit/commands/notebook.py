@@ -36,7 +36,7 @@ def run(options) -> int:
         labs.compile(build, labs.find(build, solved=solved))
     own = copies.of(chosen)
     say(f"opening {relative(own)}: what you write is saved there, and git leaves it alone")
-    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
+    command = [environment.python(), "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", *notebooks.ARGUMENTS]
     command += [f"--LabApp.default_url=/lab/tree/{own.relative_to(ROOT)}"]
     command += ["--no-browser"] if options.no_browser else []
     command += [f"--port={options.port}"] if options.port else []

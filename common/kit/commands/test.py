@@ -19,7 +19,12 @@ ORDER = 20
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
 # What the suite `notebook` runs on, by groups of requirements.txt.
-COURSE = [("handouts", "the handouts become notebooks"), ("notebook", "they are executed"), ("docs", "the site is built"), ("browser", "the site is looked at")]
+COURSE = [
+    ("handouts", "the handouts become notebooks"),
+    ("notebook", "they are executed"),
+    ("docs", "the site is built"),
+    ("browser", "the site is looked at"),
+]
 
 
 def arguments(parser) -> None:
@@ -42,7 +47,11 @@ def run(options) -> int:
     if with_course:
         system.offer(system.BROWSER)
     everything = not options.names and not options.suite
-    say("building everything" if everything else f"building what {'this test needs' if len(chosen) == 1 else f'these {len(chosen)} tests need'}")
+    say(
+        "building everything"
+        if everything
+        else f"building what {'this test needs' if len(chosen) == 1 else f'these {len(chosen)} tests need'}"
+    )
     with ThreadPoolExecutor() as pool:  # one waits for the network, the other for the processor
         installed = pool.submit(install_course) if with_course else None
         build.compile([build.path / "all", build.path / "meson-test-prereq"] if everything else tests.needs(chosen))

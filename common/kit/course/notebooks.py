@@ -19,6 +19,8 @@ from pathlib import Path
 for handout in map(Path, sys.argv[2:]):
     jupytext.write(jupytext.read(handout), Path(sys.argv[1], handout.stem + ".ipynb"))
 """
+# What JupyterLab is started with: cells that begin with %%lab are C++ in it.
+ARGUMENTS = [f"--LabApp.extra_labextensions_path={PACKAGE / 'labextensions'}"]
 DEFAULTS = {
     # A handout opens as a notebook.
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},

@@ -19,6 +19,7 @@ from . import course
 from .check import POLL_SECONDS, Checker, Outcome
 from .keys import Keys
 
+MOST_GAINS = 2  # told at once: who begins in the middle of the course has many
 SKIPPED = 77  # the exit code of a program that has nothing to check
 HELP = "h hint   t trace of the failing step   p profile   r check again   q quit"
 
@@ -88,7 +89,7 @@ class Session:
         of_lab = {rung.name: rung for rung in self.every if rung.lab == lab}
         checked = [(of_lab[name], state) for name, state in outcome.states.items() if name in of_lab and state != "skip"]
         news = [rung for rung, state in checked if self.passed.note(rung, state == "pass")]
-        for rung in news:
+        for rung in news[-MOST_GAINS:]:
             for line in [*gain.told(rung.lab, rung.name, self.before(rung)), *predicted(rung)]:
                 print(line)
         if news and not self.follows:
@@ -181,7 +182,7 @@ def predicted(rung: course.Rung) -> list[str]:
             except KitError:
                 continue
             if found is not None:
-                told += ["What you predicted of", *guesses.lines(guess, found, width())]
+                told += ["You predicted:", *guesses.lines(guess, found, width())]
     return told
 
 

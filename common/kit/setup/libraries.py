@@ -53,7 +53,7 @@ def fetch(names: list[str]) -> bool:
         environment.make_venv()
         for name in names:
             if not (PC_FILES / f"{name}.pc").exists():
-                say(f"fetching {name} into {FOLDER.relative_to(OWN.parent)}")
+                say(f"fetching {name} into {OWN.name}/{FOLDER.name}")
                 fetch_headers(name) if name in HEADERS else build(name)
     except KitError as error:
         say(str(error).splitlines()[0])

@@ -44,7 +44,7 @@ def show(small: Small, wide: int) -> None:
 def lines(small: Small, wide: int) -> list[str]:
     answer, told = small.answer, []
     shape = f"n = {answer['n']}" if answer["rows"] == 1 else f"{answer['rows']} rows of {answer['n'] // max(answer['rows'], 1)}"
-    told.append(f"{paint(small.rung, 'bold')}: {shape}, {answer['block']} threads per block, block 0 of each launch")
+    told += words.filled(f"{paint(small.rung, 'bold')}: {shape}, {answer['block']} threads per block, block 0 of each launch", wide, "  ", "")
     told += words.filled(f"input: {' '.join(text(value) for value in answer.get('input', []))}", wide, "  ")
     before: dict[tuple[int, str], dict[int, str]] = {}
     for index, step in enumerate(small.steps, 1):

@@ -26,7 +26,8 @@ constexpr std::size_t sizes[] = {
 
 bool has_rounding(const Rung& rung, const Variant& variant) {
   const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
-  return is_float && (rung.op == Operator::add || rung.op == Operator::product);
+  const Operator op = rung.operator_of(variant);
+  return is_float && (op == Operator::add || op == Operator::product);
 }
 
 // Sizes around what a block and a pair of elements per thread cover, where the rung takes few.
@@ -47,6 +48,12 @@ void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
   for (const auto& [rows, columns] : shapes) cases.push_back({Kind::exact, rows * columns, rows, block, 0});
   cases.push_back({Kind::exact, 257 * 257, 257, block, 1});
   if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
+}
+
+// Whether a minimum or maximum of magnitudes is another one.
+bool has_signs(const Rung& rung, const Variant& variant) {
+  const Operator op = rung.operator_of(variant);
+  return variant.type != Type::uint32 && (op == Operator::min || op == Operator::max);
 }
 
 Check check_for(const Case& given, const std::string& prefix) {
@@ -70,7 +77,7 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
       given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
   const Size size = rung.size(given.n, given.block, 0, given.rows);
   const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
-  const bool in_chains = rung.error_depth && rung.op == Operator::add;
+  const bool in_chains = rung.error_depth && input.op == Operator::add;
   const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;
   expected.depth = depth;
   expected.tolerance = tolerance(input, expected.reference, depth);
@@ -111,7 +118,8 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
   for (int i = 0; i < 2; ++i) {
     if (const auto again = result_on(input)) symptom.again.push_back(*again);
   }
-  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  const Sequence other =
+      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
@@ -134,15 +142,15 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
     }
     return seen;
   };
-  const Sequence other = make_sequence(variant.type, rung.op, given.kind, given.n, input.seed + 1000003);
+  const Sequence other =
+      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   const Outcome on_other = run_once(variant, given, other);
   device_lost = on_other.device_lost;
   if (on_other.results.size() != given.rows) return {};
   return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
-void judge(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-           const Outcome& outcome, Check& check) {
+void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
   const std::string in_vain = asked_in_vain();
   const auto fail = [&](std::string message) {
     check.ok = false;
@@ -217,7 +225,8 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     } else if (seconds_an_element * static_cast<double>(n) > 2) {
       check.skipped = true, check.message = "would take longer than 2 s";
     } else {
-      const Sequence input = make_sequence(variant.type, rung.op, given.kind, n, options.seed);
+      const Sequence input =
+          make_sequence(variant.type, rung.operator_of(variant), given.kind, n, options.seed);
       const auto start = clock::now();
       const Outcome outcome = run_once(variant, given, input);
       seconds_an_element =
@@ -231,7 +240,11 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 }
 
 std::vector<Case> smallest_first(std::vector<Case> cases) {
-  std::stable_sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.n < b.n; });
+  // Matrices without an element come after small ones: what is wrong with rows shows better where there is
+  // one.
+  const auto size = [](const Case& given) { return given.n == 0 && given.rows != 1 ? 1000 : given.n; };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case& a, const Case& b) { return size(a) < size(b); });
   return cases;
 }
 
@@ -265,6 +278,11 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   }
   if (variant.by_rows) {
     add_row_cases(cases, block, rounding);
+    if (!options.block) {
+      for (const unsigned other : {rung.min_block, rung.max_block}) {
+        if (other != block) cases.push_back({Kind::exact, 40 * 1003, 40, other, 0});
+      }
+    }
     add_more(cases, rung, variant, options);
     return smallest_first(std::move(cases));
   }
@@ -276,6 +294,8 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
+  if (has_signs(rung, variant))
+    cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
   if (rung.stalling) {
     for (const Kind kind : {Kind::stalling, Kind::quarters, Kind::lone_ones}) {
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
@@ -290,6 +310,16 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   add_more(cases, rung, variant, options);
   return smallest_first(std::move(cases));
 }
+
+namespace {
+
+std::string prefix_of(const Rung& rung, const Variant& variant) {
+  if (variant.has_own_operator)
+    return fmt::format("{}, {}, ", name_of(variant.own_operator), name_of(variant.type));
+  return rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+}
+
+} // namespace
 
 void Progress::runs(const Check& check) {
   std::lock_guard lock(mutex_);
@@ -336,8 +366,12 @@ public:
       : rung_(rung), options_(options), progress_(progress), seed_(options.seed) {}
 
   Checked check() {
-    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) check_variant(rung_.variants[i]);
-    if (!failures_.empty()) find_reason();
+    for (int i = 0; i < rung_.variant_count && !is_over(); ++i) {
+      if (rung_.variants[i].has_own_operator) continue; // check_other_operators()
+      check_variant(rung_.variants[i]);
+      if (has_telling_failure()) break; // the other types would say the same
+    }
+    if (!failures_.empty() && !device_lost_) find_reason();
     Checked checked = progress_.so_far();
     checked.device_lost = device_lost_;
     return checked;
@@ -358,18 +392,20 @@ private:
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
-  // Of one array, exact, and small enough to be looked at element by element.
+  static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
+
   bool has_telling_failure() const {
     return std::any_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
-      return failure.given.kind == Kind::exact && failure.given.n >= 256;
+      return failure.given.n >= 256 && is_usual(failure.given);
     });
   }
 
   void check_variant(const Variant& variant) {
-    const std::string prefix = rung_.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+    const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (search_ && given.n > std::max(small, largest_wrong_) && has_telling_failure()) return;
+      if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
+        return;
       check_case(variant, given, check_for(given, prefix));
     }
     if (search_) return;
@@ -386,12 +422,12 @@ private:
     const std::uint64_t seed = seed_;
     // What a host function has seen of one input says nothing of the next to be graded.
     if (options_.grading()) seed_ += 7919;
-    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, seed);
+    const Sequence input = make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, seed);
     progress_.runs(check);
     const Outcome outcome = run_once(variant, given, input);
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
-    judge(rung_, variant, given, input, outcome, check);
+    judge(rung_, given, input, outcome, check);
     if (!check.ok) {
       progress_.is_wrong(check);
       largest_wrong_ = std::max(largest_wrong_, given.n);
@@ -416,13 +452,22 @@ private:
   // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
   // that can be worked out by hand. Where nothing explains it, the next ones are tried.
   void find_reason() {
+    search_.emplace(); // with time of its own
     const auto rank = [](const Failure& failure) {
       const Case& given = failure.given;
-      return std::tuple(given.offset != 0 || given.block != 256,
-                        std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
+      return std::tuple(!is_usual(given), std::abs(std::log((static_cast<double>(given.n) + 1) / 1001)));
     };
     std::stable_sort(failures_.begin(), failures_.end(),
                      [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+    // Where that takes too long, few elements are the next best.
+    const auto smallest =
+        std::min_element(failures_.begin() + 1, failures_.end(), [](const Failure& a, const Failure& b) {
+          const auto size = [](const Failure& failure) {
+            return failure.given.n < 31 ? no_size : failure.given.n;
+          };
+          return size(a) < size(b);
+        });
+    if (smallest != failures_.end()) std::iter_swap(failures_.begin() + 1, smallest);
     constexpr std::size_t tries = 4;
     const auto of_nothing = std::find_if(failures_.begin(), failures_.end(), [](const Failure& failure) {
       return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
@@ -437,33 +482,41 @@ private:
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
       Diagnosis found = reason_of(telling);
-      if (is_ambiguous(found, telling.given) && try_other_block(telling)) found = reason_of(telling);
-      if (found.kind == "nothing-counts" && try_more_elements(telling)) {
-        Diagnosis of_more = reason_of(telling);
-        if (of_more.specific)
-          found = std::move(of_more);
-        else
-          telling = failures_[i];
-      }
+      if (is_ambiguous(found, telling.given))
+        look_at(telling, found, telling.given.n, telling.given.block / 2);
+      // Of few elements nothing may be left, or one block's part, where of many there is more to see.
+      if (found.kind == "nothing-added" || found.kind == "only-block-0")
+        look_at(telling, found, prime_near_a_million, telling.given.block);
+      if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
     }
   }
 
-  // Of few elements nothing may be left where of many something is.
-  bool try_more_elements(Failure& failure) {
-    Case given = failure.given;
-    given.n = prime_near_a_million;
-    if (failure.given.n >= given.n || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
+  // Where only other numbers of threads than the usual one make it wrong.
+  void add_what_the_block_says(Diagnosis& found) const {
+    const bool only_others = std::all_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
+      return failure.given.block != usual_block;
+    });
+    if (!only_others) return;
+    if (found.kind.empty()) found.kind = "block-size", found.specific = true;
+    found.text +=
+        fmt::format("{}With {} threads per block it is right: is that number, or another that only fits it, "
+                    "written into the code in place of blockDim.x?",
+                    found.text.empty() ? "" : " ", usual_block);
   }
 
-  bool try_case(const Case& given, Failure& failure) {
-    const Failure before = failure;
+  // Takes another case in place of this one, if it is wrong, too, and has a reason.
+  void look_at(Failure& failure, Diagnosis& found, std::size_t n, unsigned block) {
+    Case given = failure.given;
+    given.n = n, given.block = block;
+    const bool is_same = n == failure.given.n && block == failure.given.block;
+    if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     const std::size_t count = failures_.size();
-    check_case(*before.variant, given, check_for(given, ""));
-    if (failures_.size() == count) return false;
-    failure = failures_.back();
-    return true;
+    check_case(*failure.variant, given, check_for(given, ""));
+    if (failures_.size() == count) return;
+    const Failure other = failures_.back();
+    if (Diagnosis of_other = reason_of(other); of_other.specific)
+      failure = other, found = std::move(of_other);
   }
 
   Diagnosis reason_of(const Failure& failure) {
@@ -479,22 +532,18 @@ private:
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
   }
 
-  bool try_other_block(Failure& failure) {
-    Case given = failure.given;
-    given.block /= 2;
-    if (given.block < rung_.min_block || given.n > rung_.most_elements(given.block)) return false;
-    return try_case(given, failure);
-  }
-
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
     const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
-    const Sequence input = make_sequence(variant.type, rung_.op, given.kind, given.n, options_.seed);
+    const Sequence input =
+        make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, options_.seed);
     progress_.add(check_same_bits(variant, given, input));
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
   }
 
   static constexpr std::size_t small = 5000; // it takes no time
+  static constexpr unsigned usual_block = 256;
+  static constexpr std::size_t no_size = static_cast<std::size_t>(-1);
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
@@ -509,6 +558,38 @@ private:
 
 Checked check_rung(const Rung& rung, const Options& options, Progress& progress) {
   return Checker(rung, options, progress).check();
+}
+
+std::vector<Check> check_other_operators(const Rung& rung, const Options& options) {
+  std::vector<Check> checks;
+  for (int i = 0; i < rung.variant_count; ++i) {
+    const Variant& variant = rung.variants[i];
+    if (!variant.has_own_operator) continue;
+    const std::string name =
+        fmt::format("technique: the kernel with another operator, {}", prefix_of(rung, variant));
+    for (const Case& given : cases_for(rung, variant, options)) {
+      if (given.n > 5000) continue; // what is written out in the kernel shows in few elements
+      Check check = check_for(given, name);
+      const Sequence input =
+          make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, options.seed);
+      const Outcome outcome = run_once(variant, given, input);
+      const double expected = reduce(input, 0, given.n).value;
+      check.ok = outcome.error.empty() && outcome.results.size() == 1 && outcome.results[0] == expected;
+      if (!check.ok) {
+        check.message =
+            fmt::format("the same kernel is right for {} and wrong for an operator that the lab gives it, "
+                        "{}: of {} elements {:.0f} "
+                        "came out, {:.0f} expected. So something that belongs to {} is written out in the "
+                        "kernel, a value to start "
+                        "from or what becomes of two values; it is to take both from Op",
+                        name_of(rung.op), name_of(variant.own_operator), given.n,
+                        outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
+      }
+      checks.push_back(check);
+      if (!check.ok || outcome.device_lost) return checks;
+    }
+  }
+  return checks;
 }
 
 } // namespace lab

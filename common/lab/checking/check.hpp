@@ -41,6 +41,9 @@ private:
 // find the reason, and not for longer than a few seconds.
 Checked check_rung(const Rung& rung, const Options& options, Progress& progress);
 
+// A rung whose kernel is to leave the operator to its caller, tried with another one.
+std::vector<Check> check_other_operators(const Rung& rung, const Options& options);
+
 // The cases that a variant is tried on, smallest first (tests look at them).
 std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options);
 

@@ -62,8 +62,10 @@ Recorded recorded_so_far() {
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
+  for (const auto& [key, value] : report.at("copies").items())
+    recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if (hazard.at("fails_check") && !is_our_interrupt(hazard))
+    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register)
       recorded.hazards.push_back(hazard_from(hazard));
   recorded.hazards = causes_among(std::move(recorded.hazards));
   return recorded;
@@ -87,10 +89,13 @@ void close_device_memory() {
 WithoutChecks::WithoutChecks() {
   if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "none");
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "0");
 }
 
 WithoutChecks::~WithoutChecks() {
-  if (on_emulator()) check_all_hazards();
+  if (!on_emulator()) return;
+  check_all_hazards();
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "1");
 }
 
 void limit_steps(std::size_t warp_instructions) {

@@ -17,6 +17,9 @@ Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 
+// The kind of hazard that explains a wrong result, and is none beside a right one.
+inline constexpr std::string_view unset_register = "unset-register";
+
 // From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
 // makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on
 // the emulator.

@@ -80,7 +80,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
     collect_errors(outcome);
     outcome.stopped = watched.was_stopped();
   }
-  if (outcome.stopped) outcome.error = no_end();
+  if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   protect_input(nullptr, 0);
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);

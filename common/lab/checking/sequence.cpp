@@ -8,7 +8,9 @@
 namespace lab {
 namespace {
 
-constexpr double exact_budget = 8388608; // 2^23: the other half of 2^24 is for the poison
+// 2^23: the other half of 2^24 is for the poison. Integers have more, so that a float that adds them up loses
+// some.
+constexpr double exact_budget = 8388608, exact_budget_of_integers = 0x1p30;
 constexpr std::size_t longest_without_period = std::size_t{1} << 22;
 constexpr std::size_t long_period =
     1048573; // a prime, so that no block or tile meets the same values twice in a row
@@ -30,8 +32,9 @@ bool is_float(Type type) {
 class ExactSums {
 public:
   ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {
-    const double each = exact_budget / static_cast<double>(std::max<std::size_t>(n, 1));
-    largest_ = each >= 2 ? static_cast<std::uint64_t>(std::min(each, 65536.0)) : 1;
+    const double budget = is_float(type) ? exact_budget : exact_budget_of_integers;
+    const double each = budget / static_cast<double>(std::max<std::size_t>(n, 1));
+    largest_ = each >= 2 ? static_cast<std::uint64_t>(std::min(each, is_float(type) ? 65536.0 : 0x1p28)) : 1;
     sparseness_ = each >= 1 ? 1 : static_cast<std::uint64_t>(std::ceil(2 / each));
   }
   double next(std::size_t i) {
@@ -60,6 +63,22 @@ double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) 
                                                      : std::numeric_limits<std::uint32_t>::max() - 5;
   const double magnitude = 5.0 + static_cast<double>(random % most);
   return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
+}
+
+// Both signs, and what is greatest by magnitude is neither the minimum nor the maximum.
+double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
+  const double magnitude = std::abs(exact_extreme(type, op, i, seed));
+  const bool negative = mix(seed ^ (i * 0x2545f4914f6cdd1du + 1)) % 2 != 0;
+  const bool on_the_side_asked_for = negative == (op == Operator::min);
+  const double value = on_the_side_asked_for ? std::floor(magnitude / 2) : magnitude;
+  return negative ? -value : value;
+}
+
+// All bits set but for one here and there.
+double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
+  const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
+  const bool clears = random % (n / 8 + 1) == 0;
+  return static_cast<double>(clears ? ~(1u << (random >> 32) % 20) : ~0u);
 }
 
 // 2^12 * 3^6 < 2^24: so many factors at places spread over the input, a few signs, and ones.
@@ -132,12 +151,12 @@ std::string_view name_of(Type type) {
   return names[static_cast<int>(type)];
 }
 std::string_view name_of(Operator op) {
-  constexpr std::string_view names[] = {"add", "min", "max", "product"};
+  constexpr std::string_view names[] = {"add", "min", "max", "product", "bitwise and"};
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {"exact", "rounding", "ones upon 2^24", "quarters upon 2^24",
-                                        "lone ones upon 2^24"};
+  constexpr std::string_view names[] = {
+      "exact", "rounding", "ones upon 2^24", "quarters upon 2^24", "lone ones upon 2^24", "both signs"};
   return names[static_cast<int>(kind)];
 }
 
@@ -184,13 +203,17 @@ double Sequence::operator[](std::size_t i) const {
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
   Sequence sequence{type, kind, op, n, n, seed, {}};
   if (n > longest_without_period) sequence.period = long_period;
-  if (!is_float(type)) sequence.kind = Kind::exact;
+  if (!is_float(type) && kind != Kind::mixed_signs) sequence.kind = Kind::exact;
   sequence.values.resize(sequence.period * size_of(type));
   ExactSums sums(type, n, seed);
   for (std::size_t i = 0; i < sequence.period; ++i) {
     double value;
     if (sequence.kind == Kind::rounding) {
       value = spread_value(type, op, i, seed);
+    } else if (op == Operator::bitwise_and) {
+      value = almost_all_bits(i, n, seed);
+    } else if (sequence.kind == Kind::mixed_signs) {
+      value = mixed_sign(type, op, i, seed);
     } else if (sequence.kind != Kind::exact) {
       value = stalling_value(sequence.kind, i);
     } else if (op == Operator::add) {
@@ -227,6 +250,7 @@ Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
 double identity(Type type, Operator op) {
   if (op == Operator::add) return 0;
   if (op == Operator::product) return 1;
+  if (op == Operator::bitwise_and) return std::numeric_limits<std::uint32_t>::max();
   const bool least = op == Operator::max; // the identity of a maximum is the least value there is
   switch (type) {
   case Type::int32:
@@ -248,12 +272,16 @@ double apply(Operator op, double a, double b) {
     return std::min(a, b);
   case Operator::max:
     return std::max(a, b);
+  case Operator::bitwise_and:
+    return static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b);
   }
   return a;
 }
 
 double tolerance(const Sequence& input, const Reference& reference, double depth) {
-  if (input.kind == Kind::exact || input.op == Operator::min || input.op == Operator::max) return 0;
+  if (input.kind == Kind::exact || input.kind == Kind::mixed_signs || input.op == Operator::min ||
+      input.op == Operator::max)
+    return 0;
   const double relative = depth * unit_roundoff(input.type);
   if (relative >= 1) return std::numeric_limits<double>::infinity();
   // One more unit round-off: the reference too is compared as a number of the type.
@@ -261,7 +289,7 @@ double tolerance(const Sequence& input, const Reference& reference, double depth
 }
 
 double poison(Type type, Kind kind) {
-  if (kind == Kind::exact) return 5592405;
+  if (kind == Kind::exact || kind == Kind::mixed_signs) return 5592405;
   if (type == Type::int32) return -1;
   if (type == Type::uint32) return std::numeric_limits<std::uint32_t>::max();
   return std::numeric_limits<double>::quiet_NaN();

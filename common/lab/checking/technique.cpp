@@ -10,20 +10,11 @@
 namespace lab {
 namespace {
 
-// What is profiled: so many elements, in so many rows (0: the rung has no rows, or any will do).
-struct Shape {
-  std::size_t n, rows;
-};
-
 // A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
 // smaller than one with a thread per element.
 constexpr Shape vectors[] = {{std::size_t{1} << 18, 0}, {100003, 0}};
 // Tall, square and wide. Rows of whole sectors: no load can do with less than it asks for.
 constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};
-
-std::span<const Shape> shapes_for(const Variant& variant) {
-  return variant.by_rows ? std::span<const Shape>(matrices) : std::span<const Shape>(vectors);
-}
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
   const std::size_t most = rung.most_elements(block);
@@ -35,20 +26,13 @@ std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
 
-const Rung* find(std::span<const Rung* const> rungs, std::string_view name) {
-  for (const Rung* rung : rungs) {
-    if (name == rung->name) return rung;
-  }
-  return nullptr;
-}
-
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                       std::uint64_t seed, std::optional<std::size_t> asked_rows) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
-  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());
@@ -77,58 +61,50 @@ Check judge_promise(const Promise& promise, double measured, double bound) {
   case Promise::Relation::at_least:
     check.ok = measured >= bound - 1e-9, words = "or more expected";
     break;
-  case Promise::Relation::fewer_than_rung:
-    check.ok = measured < bound;
-    break;
   }
-  if (promise.relation == Promise::Relation::fewer_than_rung) {
-    check.message = fmt::format("{} {}, fewer than the {} of {} expected", number(measured),
-                                noun_of(promise.counter), number(bound), promise.other_rung);
-  } else {
-    check.message =
-        fmt::format("{} {}, {} {}", number(measured), noun_of(promise.counter), number(bound), words);
-  }
+  check.message =
+      fmt::format("{} {}, {} {}", number(measured), noun_of(promise.counter), number(bound), words);
   if (!check.ok && *promise.lesson) check.message += fmt::format(": {}", promise.lesson);
   return check;
 }
 
-std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const> filled,
-                                   const Options& options) {
+std::span<const Shape> counted_shapes(const Variant& variant) {
+  return variant.by_rows ? std::span<const Shape>(matrices) : std::span<const Shape>(vectors);
+}
+
+std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
+  const Size size = rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows);
+  const std::string given =
+      variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);
   std::vector<Check> checks;
-  if (rung.promise_count == 0) return checks;
-  if (device().compute_capability < rung.promise_capability) {
-    checks.push_back({"technique",
-                      true,
-                      true,
-                      fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
-                                  rung.promise_capability / 10, rung.promise_capability % 10,
-                                  device().compute_capability / 10, device().compute_capability % 10),
-                      {}});
-    return checks;
+  for (int i = 0; i < rung.promise_count; ++i) {
+    const Promise& promise = rung.promises[i];
+    Check check =
+        judge_promise(promise, value_of(promise.counter, profile, variant.type), promise.bound(size));
+    check.name += ", " + given;
+    checks.push_back(std::move(check));
   }
-  const unsigned block = block_for(rung, options);
+  return checks;
+}
+
+std::vector<Check> check_technique(const Rung& rung, const Options& options) {
+  if (rung.promise_count == 0) return {};
+  if (device().compute_capability < rung.promise_capability) {
+    return {{"technique",
+             true,
+             true,
+             fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
+                         rung.promise_capability / 10, rung.promise_capability % 10,
+                         device().compute_capability / 10, device().compute_capability % 10),
+             {}}};
+  }
+  std::vector<Check> checks;
   const Variant& variant = rung.variants[0];
-  for (const auto& [n, rows] : shapes_for(variant)) {
-    const Recorded mine = profile_rung(rung, variant, n, block, options.seed, rows);
-    const Size size = rung.size(mine.profile.n, block, mine.profile.total("blocks"), mine.profile.rows);
-    for (int i = 0; i < rung.promise_count; ++i) {
-      const Promise& promise = rung.promises[i];
-      double bound = 0;
-      if (promise.other_rung) {
-        const Rung* other = find(filled, promise.other_rung);
-        if (!other) continue; // not filled yet: nothing to compare with
-        bound = value_of(promise.counter,
-                         profile_rung(*other, other->variants[0], n, block, options.seed, rows).profile,
-                         other->variants[0].type);
-      } else {
-        bound = promise.bound(size);
-      }
-      Check check = judge_promise(promise, value_of(promise.counter, mine.profile, variant.type), bound);
-      check.name += variant.by_rows ? fmt::format(", {} rows of {}", rows, n / rows)
-                                    : fmt::format(", n = {}", mine.profile.n);
-      checks.push_back(check);
-    }
-    if (std::any_of(checks.begin(), checks.end(), [](const Check& check) { return !check.ok; })) break;
+  for (const auto& [n, rows] : counted_shapes(variant)) {
+    const Recorded mine = profile_rung(rung, variant, n, block_for(rung, options), options.seed, rows);
+    const std::vector<Check> held = hold_promises(rung, mine.profile, variant);
+    checks.insert(checks.end(), held.begin(), held.end());
+    if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
   }
   return checks;
 }

@@ -15,9 +15,17 @@ struct Options;
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                       std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
-// One check for each promise; `filled` are the rungs of the lab that can be run, for promises that compare.
-std::vector<Check> check_technique(const Rung& rung, std::span<const Rung* const> filled,
-                                   const Options& options);
+// What is run to be counted: so many elements, in so many rows (0: the rung has no rows, or any will do).
+struct Shape {
+  std::size_t n, rows;
+};
+std::span<const Shape> counted_shapes(const Variant& variant);
+
+// The rung's promises held against what was counted, a check for each.
+std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant);
+
+// Counts on each shape until a promise is broken.
+std::vector<Check> check_technique(const Rung& rung, const Options& options);
 
 // The promise held against what was measured: ok, or a message with the numbers.
 Check judge_promise(const Promise& promise, double measured, double bound);

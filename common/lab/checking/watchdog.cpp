@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <iterator>
 #include <mutex>
@@ -25,7 +26,15 @@ using Seconds = std::chrono::duration<double>;
 constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 // The emulator's own limit of a launch is to come first, since it knows where the kernel stood; and after an
 // interrupt a host function has time to come back.
-constexpr Seconds after_the_emulators(0.5), to_come_back(1), for_reasons(3);
+constexpr Seconds after_the_emulators(0.5), to_come_back(1);
+// For the search for a reason: of this process's own time, and on a busy machine of everybody's.
+constexpr Seconds for_reasons(3), for_reasons_at_most(6);
+
+Seconds processor_time() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return Seconds(static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
+}
 
 Clock::time_point in(Seconds seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
@@ -35,7 +44,9 @@ struct Watch {
   std::mutex mutex;
   Seconds per_run{10};
   std::optional<Clock::time_point> run_ends, reasons_end;
-  bool matters = true, stopped = false;
+  Seconds reasons_begin{}; // processor time
+  bool matters = true;
+  bool stopped = false; // once it is, the device takes no more launches
   Clock::time_point stopped_at;
   std::function<void(const Ending&)> end;
 };
@@ -141,7 +152,6 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
 WatchedRun::WatchedRun() {
   std::lock_guard lock(state().mutex);
   state().matters = !state().reasons_end;
-  state().stopped = false;
   state().run_ends = in(state().per_run + after_the_emulators);
   if (state().reasons_end) state().run_ends = std::min(*state().run_ends, *state().reasons_end);
 }
@@ -158,7 +168,7 @@ bool WatchedRun::was_stopped() const {
 
 SearchForReasons::SearchForReasons() {
   std::lock_guard lock(state().mutex);
-  state().reasons_end = in(for_reasons);
+  state().reasons_end = in(for_reasons_at_most), state().reasons_begin = processor_time();
 }
 
 SearchForReasons::~SearchForReasons() {
@@ -168,7 +178,13 @@ SearchForReasons::~SearchForReasons() {
 
 bool SearchForReasons::is_over() const {
   std::lock_guard lock(state().mutex);
-  return !state().reasons_end || Clock::now() >= *state().reasons_end;
+  return !state().reasons_end || Clock::now() >= *state().reasons_end ||
+         processor_time() - state().reasons_begin > for_reasons;
+}
+
+bool SearchForReasons::takes_long() const {
+  std::lock_guard lock(state().mutex);
+  return !state().reasons_end || processor_time() - state().reasons_begin > for_reasons / 3;
 }
 
 double seconds_per_run() {

@@ -41,6 +41,7 @@ public:
   SearchForReasons& operator=(const SearchForReasons&) = delete;
 
   bool is_over() const;
+  bool takes_long() const; // a third of the time is over
 };
 
 double seconds_per_run();

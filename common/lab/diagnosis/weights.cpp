@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <fmt/format.h>
 #include <map>
 
@@ -52,11 +53,15 @@ bool find_digits(Prober& prober, std::size_t first, const Digits& digits, Weight
   for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
   if (!got) return false;
   double rest = *got - weights.constant;
-  // More than so many digits can be is what a weight of 64 and more gives, or a negative one.
-  if (rest >= 0 && rest < std::pow(base, digits.count) && rest == std::floor(rest)) {
-    for (std::size_t i = first; i < last; ++i, rest = std::floor(rest / base))
-      weights.of[i] = std::fmod(rest, base);
-    return true;
+  // A digit may be negative, but not as far as it may be positive. What more places than these give is no
+  // digit.
+  const double least = -base / 4;
+  if (std::abs(rest) < std::pow(base, digits.count) && rest == std::floor(rest)) {
+    for (std::size_t i = first; i < last; ++i) {
+      const double digit = rest - least - base * std::floor((rest - least) / base) + least;
+      weights.of[i] = digit, rest = (rest - digit) / base;
+    }
+    if (rest == 0) return true;
   }
   for (std::size_t i = first; i < last; ++i) {
     prober.set(i, 1);
@@ -227,7 +232,7 @@ std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
 }
 
 // What such a picture comes of most often; "" where nothing is known.
-std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symptom) {
+std::string hint(const Weights& weights, const std::map<double, Indices>& by_weight, const Symptom& symptom) {
   const auto missing = by_weight.find(0);
   if (by_weight.size() == 1 && missing != by_weight.end())
     return " What the threads work out does not get to the result: is it stored where it is read, and added "
@@ -235,15 +240,11 @@ std::string hint(const std::map<double, Indices>& by_weight, const Symptom& symp
            "not just assigned?";
   if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
-    // More often the further on an element lies.
-    std::size_t before = 0;
-    bool grows = true;
-    for (const auto& [weight, places] : by_weight)
-      grows = grows && places.front() >= before, before = places.front();
-    return grows ? " Threads that walk on at too short a stride meet elements that others have had."
-                 : " Some are met by several threads or steps: look at where each thread starts, and how far "
-                   "it goes "
-                   "from one element, or one partner, to the next.";
+    return std::is_sorted(weights.of.begin(), weights.of.end())
+               ? " The further on, the more often: too short a stride, or threads or lanes that add what others have added."
+               : " Some are met by several threads or steps: look at where each thread starts, how far it "
+                 "goes from one "
+                 "element, or one partner, to the next, and at who adds in the end.";
   }
   const double most = by_weight.rbegin()->first;
   if (missing == by_weight.end())
@@ -313,12 +314,17 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
     return std::nullopt;
   Prober prober(input, result_on);
   Weights weights{std::vector<double>(input.n), 0};
+  const std::clock_t start = std::clock();
   const std::optional<double> of_zeros = prober.result();
   if (!of_zeros) return std::nullopt;
+  // Where a run is slow, a smaller input is worth more than one that would not be done with in time.
+  const double one_run = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  constexpr double most_seconds = 1.5;
+  const bool has_time = one_run * static_cast<double>(input.n / 3) < most_seconds;
   weights.constant = *of_zeros;
   std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
   if (!find_stretches(prober, 0, input.n, runs_left, weights)) {
-    if (input.n > most_one_by_one) return std::nullopt;
+    if (input.n > most_one_by_one || !has_time) return std::nullopt;
     const std::optional<double> of_ones = result_of_ones(prober, input.n);
     if (!of_ones) return std::nullopt;
     const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
@@ -342,9 +348,9 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
                         constant_in_words(weights.constant, symptom)),
             true};
   if (by_weight.size() == 1 && by_weight.begin()->first == 0)
-    return {"nothing-counts",
+    return {"nothing-added",
             fmt::format("The result is {:g} whatever the elements are: none of them counts.{}",
-                        weights.constant, hint(by_weight, symptom)),
+                        weights.constant, hint(weights, by_weight, symptom)),
             true};
   if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
   const auto as_it_should = by_weight.find(1);
@@ -367,7 +373,7 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
   }
   return {"weights",
           fmt::format("Each element should count once. Here {}.{}{}", text,
-                      constant_in_words(weights.constant, symptom), hint(by_weight, symptom)),
+                      constant_in_words(weights.constant, symptom), hint(weights, by_weight, symptom)),
           true};
 }
 

@@ -1,5 +1,7 @@
 #include "opencl/context.hpp"
 
+#include "opencl/counted.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -9,7 +11,9 @@ namespace {
 cl_device_id device_id;
 cl_context context;
 cl_command_queue queue;
-cl_program programs[2]; // by Order
+cl_program programs[3]; // by Order
+cl_mem uses_of_run;     // while items count: by global id
+constexpr std::size_t most_items = std::size_t{1} << 17;
 Order order_of_run = Order::as_it_comes;
 
 // Each item of a work-group takes the number of the one opposite.
@@ -109,31 +113,44 @@ Device open(Choice choice) {
   return found;
 }
 
-void compile(const std::string& source) {
-  for (const Order order : {Order::as_it_comes, Order::backwards}) {
+bool compile(const std::string& source) {
+  const std::string counted = with_counts(source);
+  for (const Order order : {Order::as_it_comes, Order::backwards, Order::counted}) {
     cl_int status = CL_SUCCESS;
-    const char* text[] = {order == Order::backwards ? backwards : "", source.c_str()};
+    const char* text[] = {order == Order::backwards ? backwards : "",
+                          order == Order::counted ? counted.c_str() : source.c_str()};
     cl_program program = clCreateProgramWithSource(context, 2, text, nullptr, &status);
     require(status, "reading the kernels");
     programs[static_cast<int>(order)] = program;
     if (clBuildProgram(program, 1, &device_id, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS) continue;
+    if (order == Order::counted) return false;
     std::size_t size = 0;
     clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
     std::string log(size, '\0');
     clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     throw BuildError(log.c_str());
   }
+  return true;
 }
 
 Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order) {
   const Buffer data(input.size(), input.data()), result(1, &before);
   Run one(data.memory, result.memory, input.size(), group);
   order_of_run = order;
+  const std::vector<float> zeros(order == Order::counted ? most_items : 1); // all bits 0
+  const Buffer uses(zeros.size(), zeros.data());
+  uses_of_run = uses.memory;
   reduce(one);
   require(clFinish(queue), "the kernel stopped");
   Ran ran{0, one.groups_of_first_launch()};
   read_back(result.memory, &ran.result, 1);
   read_back(data.memory, input.data(), input.size());
+  if (order == Order::counted) {
+    ran.uses.resize(most_items);
+    require(clEnqueueReadBuffer(queue, uses.memory, CL_TRUE, 0, most_items * sizeof(unsigned),
+                                ran.uses.data(), 0, nullptr, nullptr),
+            "copying from the device");
+  }
   return ran;
 }
 
@@ -153,6 +170,8 @@ void Run::launch(const char* name, std::size_t groups, std::initializer_list<Arg
   cl_kernel kernel = clCreateKernel(programs[static_cast<int>(order_of_run)], name, &status);
   require(status, fmt::format("the .cl file has no kernel {}", name));
   cl_uint index = 0;
+  if (order_of_run == Order::counted)
+    status = clSetKernelArg(kernel, index++, sizeof uses_of_run, &uses_of_run);
   for (const Argument& argument : arguments) {
     if (const auto* memory = std::get_if<cl_mem>(&argument)) {
       status = clSetKernelArg(kernel, index++, sizeof *memory, memory);

@@ -29,18 +29,21 @@ struct Device {
 // gpu: a GPU. emulator: a CPU. automatic: a GPU, else anything. Throws NoDevice.
 Device open(Choice choice);
 
-// Compiles the kernels for the open device. Throws BuildError.
-void compile(const std::string& source);
+// Compiles the kernels for the open device. Throws BuildError. False where they compile, but not with counts.
+bool compile(const std::string& source);
 
 // Which of a work-group's items is the first: OpenCL leaves the order to the device between two barriers, and
 // a CPU takes them one after the other, always in the same order. Backwards, the items are numbered from the
 // last to the first, so that what is right by that order alone is not.
-enum class Order { as_it_comes, backwards };
+// Counted: as it comes, and each item counts what it does (counted.hpp).
+enum class Order { as_it_comes, backwards, counted };
 
-// What a run gave, and the work-groups of its first launch.
+// What a run gave, the work-groups of its first launch, and how often each item used an array, where that is
+// counted.
 struct Ran {
   float result = 0;
   std::size_t groups = 0;
+  std::vector<unsigned> uses = {};
 };
 
 // One run on these floats. What the rung left in the input comes back in `input`.

@@ -1,5 +1,6 @@
 // Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
 #include "checking/check.hpp"
+#include "checking/technique.hpp"
 #include "command_line.hpp"
 #include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
@@ -12,6 +13,7 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace lab::opencl {
 namespace {
@@ -169,6 +171,25 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   progress.add(check);
 }
 
+// Runs once more with items that count, and holds the rung's promises against that: a check for each.
+std::vector<Check> check_technique(const Rung& rung, const Options& options) {
+  const unsigned group = block_for(rung.what, options);
+  const std::size_t n = std::min<std::size_t>(std::size_t{1} << 18, rung.what.most_elements(group));
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, n, options.seed);
+  const std::vector<float> before = floats_of(input);
+  std::vector<float> after = before;
+  const Ran ran = run(rung.reduce, after, 0, group, Order::counted);
+  double changed = 0;
+  for (std::size_t i = n / 2; i < n; ++i) changed += after[i] != before[i];
+  Profile profile;
+  profile.n = n, profile.block = group;
+  profile.totals = {{"blocks", double(ran.groups)},
+                    {"uses_by_item", double(*std::max_element(ran.uses.begin(), ran.uses.end()))},
+                    {"uses_by_first_items", std::accumulate(ran.uses.begin(), ran.uses.begin() + 32, 0.0)},
+                    {"changed_in_upper_half", changed}};
+  return hold_promises(rung.what, profile, variant_of(rung));
+}
+
 class Program {
 public:
   Program(Options options, Heading heading, std::span<const Rung> rungs, std::vector<lab::Rung> plain,
@@ -215,7 +236,7 @@ private:
     const std::optional<std::string> kernels = read_text(heading_.source);
     if (!kernels) throw Error(fmt::format("cannot read the kernels: {}", heading_.source));
     try {
-      compile(*kernels);
+      can_count_ = compile(*kernels);
     } catch (const BuildError& error) {
       build_log_ = in_terms_of(heading_.source, error.what());
       fmt::print(stderr, "{}\n", build_log_);
@@ -243,6 +264,7 @@ private:
 
   void check(const Rung& rung, Result& result) {
     std::string luck;
+    std::vector<Check> technique;
     const auto has_failed = [](const Check& c) { return !c.ok; };
     Progress& progress = session_.begin();
     try {
@@ -251,6 +273,8 @@ private:
       result.checks = progress.so_far().checks;
       if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         luck = luck_of(rung, device_, options_);
+      if (can_count_ && luck.empty() && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
+        technique = check_technique(rung, options_);
     } catch (const Error& error) {
       progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       result.checks = progress.so_far().checks;
@@ -266,6 +290,14 @@ private:
       result.checks.push_back(
           {.name = "any order of a work-group's items", .ok = false, .message = luck, .diagnosis = {}});
     }
+    const auto off = std::find_if(technique.begin(), technique.end(), has_failed);
+    if (result.state == State::pass && off != technique.end()) {
+      result.state = State::off_technique;
+      result.reason = off->message;
+    }
+    // What is wrong on purpose ends with how often it was.
+    result.checks.insert(result.checks.end() - (rung.what.cannot_be_right && !result.checks.empty() ? 1 : 0),
+                         technique.begin(), technique.end());
   }
 
   Options options_;
@@ -275,6 +307,7 @@ private:
   std::vector<Region> regions_;
   Device device_;
   std::string build_log_;
+  bool can_count_ = false;
   StdoutAside aside_{false}; // what an OpenCL kernel prints, PoCL prints when it likes
   Session session_;
 };

@@ -20,82 +20,142 @@ Promise one_block() {
 Promise no_shared_memory() {
   return none(Counter::shared_accesses, "this rung works in global memory, in place");
 }
-Promise no_bank_conflict() {
-  return none(Counter::bank_conflicts, "working threads are to use neighbouring elements of shared memory");
+// The elements that the tree in place leaves to each thread: two in each step, and the result.
+Promise tree_in_place_by_all_threads() {
+  return at_most(
+      Counter::elements_read_by_thread, [](const Size& s) { return 2 * log2(2 * s.block) + 2; },
+      "a thread of the tree adds one pair in each step; none is to add up alone");
+}
+// What the first warp of a tree with halving strides reads: more than any other of either tree. A block of
+// one warp reads everything.
+Promise tree_in_place_by_all_warps() {
+  return at_most(
+      Counter::elements_read_by_warp, [](const Size& s) { return 64 * (log2(s.warps()) + 2) + 8; },
+      "all warps of the block are to work at the tree");
+}
+Promise tree_in_place() {
+  return at_most(
+      Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
+      "each addition of the tree reads two elements, and there are n - 1 additions");
 }
 
 } // namespace
 
 std::vector<Rung> tree() {
-  return {
-      Rung("in_place_interleaved")
-          .up_to(two_per_thread)
-          .depth(depth_in_one_block)
-          .promise(one_block())
-          .promise(no_shared_memory())
-          .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-          .promise(at_most(
-              Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
-              "each addition of the tree reads two elements, and there are n - 1 additions")),
-      Rung("in_place_sequential")
-          .up_to(two_per_thread)
-          .depth(depth_in_one_block)
-          .promise(one_block())
-          .promise(no_shared_memory())
-          .promise(at_most(
-              Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
-              "working threads are to read neighbouring elements, which share sectors"))
-          .promise(at_most(
-              Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
-              "the working threads are to be the first ones, so that a whole warp works or none of it"))
-          .promise(fewer_than("in_place_interleaved", Counter::global_load_sectors,
-                              "contiguous accesses touch fewer sectors"))
-          .promise(fewer_than("in_place_interleaved", Counter::divergent_branches,
-                              "contiguous threads diverge less")),
-      Rung("one_block_shared")
-          .up_to(two_per_thread)
-          .depth(depth_in_one_block)
-          .promise(one_block())
-          .promise(equal(
-              Counter::elements_read, [](const Size& s) { return double(s.n); },
-              "each element is to be read from global memory once; the tree is to work in shared memory")),
-      Rung("interleaved")
-          .depth(depth_of_tree)
-          .promise(a_barrier_for_each_step())
-          .promise(at_least(
-              Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
-              "the working threads are to be the multiples of 2 * stride, spread over all warps"))
-          .promise(one_atomic_per_block()),
-      Rung("strided_index")
-          .depth(depth_of_tree)
-          .promise(at_most(
-              Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-              "the working threads are to be the first ones of the block, so that whole warps fall idle"))
-          .promise(at_least(
-              Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
-              "thread t is to work on index 2 * stride * t, whose lanes meet in the same banks"))
-          .promise(one_atomic_per_block()),
-      Rung("sequential")
-          .depth(depth_of_tree)
-          .promise(no_bank_conflict())
-          .promise(at_most(
-              Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-              "only inside the last warp may some lanes work and others not"))
-          .promise(one_atomic_per_block()),
-      Rung("first_add")
-          .depth(depth_of_first_add)
-          .promise(equal(
-              Counter::blocks, [](const Size& s) { return double(ceil_div(s.n, 2 * std::size_t{s.block})); },
-              "a block covers two elements per thread"))
-          .promise(no_bank_conflict())
-          .promise(one_atomic_per_block()),
-      Rung("many_pass")
-          .same_bits()
-          .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
-          .promise(no_atomic_for_block_sums())
-          .promise(at_most(
-              Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
-              "each pass is to leave one element per block"))};
+  return {Rung("in_place_interleaved")
+              .up_to(two_per_thread)
+              .depth(depth_in_one_block)
+              .promise(one_block())
+              .promise(no_shared_memory())
+              .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
+              .promise(tree_in_place_by_all_threads())
+              .promise(tree_in_place_by_all_warps())
+              .promise(tree_in_place())
+              .promise(no_shuffle())
+              .promise(at_least(
+                  Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
+                  "the working threads are to be the multiples of the stride, spread over all warps")),
+          Rung("in_place_sequential")
+              .up_to(two_per_thread)
+              .depth(depth_in_one_block)
+              .promise(one_block())
+              .promise(no_shared_memory())
+              .promise(at_most(
+                  Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
+                  "working threads are to read neighbouring elements, which share sectors"))
+              .promise(at_most(
+                  Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
+                  "the working threads are to be the first ones, so that a whole warp works or none of it"))
+              .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
+              .promise(tree_in_place_by_all_threads())
+              .promise(tree_in_place_by_all_warps())
+              .promise(tree_in_place())
+              .promise(no_shuffle()),
+          Rung("one_block_shared")
+              .up_to(two_per_thread)
+              .depth(depth_in_one_block)
+              .promise(one_block())
+              .promise(equal(
+                  Counter::elements_read, [](const Size& s) { return double(s.n); },
+                  "each element is to be read from global memory once; the tree is to work in shared memory"))
+              .promise(each_thread_reads_at_most(two_elements))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(a_barrier_for_each_step())
+              .promise(tree_by_all_threads())
+              .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
+              .promise(none(Counter::atomic_operations, "one block needs no atomic")),
+          Rung("interleaved")
+              .depth(depth_of_tree)
+              .promise(one_thread_per_element())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(one_element))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(a_barrier_for_each_step())
+              .promise(at_least(
+                  Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
+                  "the working threads are to be the multiples of 2 * stride, spread over all warps"))
+              .promise(one_atomic_per_block()),
+          Rung("strided_index")
+              .depth(depth_of_tree)
+              .promise(one_thread_per_element())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(one_element))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(a_barrier_for_each_step())
+              .promise(at_most(
+                  Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
+                  "the working threads are to be the first ones of the block, so that whole warps fall idle"))
+              .promise(at_least(
+                  Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
+                  "thread t is to work on index 2 * stride * t, whose lanes meet in the same banks"))
+              .promise(one_atomic_per_block()),
+          Rung("sequential")
+              .depth(depth_of_tree)
+              .promise(one_thread_per_element())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(one_element))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(a_barrier_for_each_step())
+              .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
+              .promise(one_atomic_per_block()),
+          Rung("first_add")
+              .depth(depth_of_first_add)
+              .promise(a_block_for_two_elements_per_thread())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(two_elements))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(a_barrier_for_each_step())
+              .promise(no_bank_conflict())
+              .promise(last_warp_alone_diverges())
+              .promise(one_atomic_per_block()),
+          Rung("many_pass")
+              .same_bits()
+              .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
+              .promise(no_atomic_for_block_sums())
+              .promise(each_thread_reads_at_most(two_elements))
+              .promise(at_least(
+                  Counter::elements_read, [](const Size& s) { return double(s.n); },
+                  "the first pass is to read every element"))
+              .promise(at_most(
+                  Counter::blocks,
+                  [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
+                  "in each pass a block covers two elements per thread"))
+              .promise(neighbours_read_neighbours())
+              .promise(tree_by_all_threads())
+              .promise(at_most(
+                  Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
+                  "each pass is to leave one element per block"))};
 }
 
 } // namespace lab::promises

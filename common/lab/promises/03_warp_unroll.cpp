@@ -9,18 +9,40 @@ Promise few_barriers() {
       "the last warp still goes through the loop");
 }
 
+// Those before the last warp is left alone.
+Promise steps_of_all_warps() {
+  return at_least(
+      Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 1; },
+      "as long as more than 64 sums are left, all warps that have a pair are to add it, with a barrier after "
+      "each step");
+}
+
 } // namespace
 
 std::vector<Rung> warp_unroll() {
   return {Rung("unroll_last_warp")
               .block_sizes(64, 1024)
               .depth(depth_of_first_add)
+              .promise(a_block_for_two_elements_per_thread())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(two_elements))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(steps_of_all_warps())
               .promise(few_barriers())
               .promise(one_atomic_per_block()),
           Rung("unroll_all")
               .builds_on("unroll_last_warp")
               .block_sizes(64, 1024)
               .depth(depth_of_first_add)
+              .promise(a_block_for_two_elements_per_thread())
+              .promise(reads_each_element_once())
+              .promise(each_thread_reads_at_most(two_elements))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
+              .promise(steps_of_all_warps())
               .promise(few_barriers())
               .promise(at_most(
                   Counter::branches,

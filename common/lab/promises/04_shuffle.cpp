@@ -3,18 +3,34 @@
 namespace lab::promises {
 
 std::vector<Rung> shuffle() {
-  return {Rung("warp_shuffle")
-              .depth([](const Size& s) { return 11.0 + ceil_div(s.n, 2 * std::size_t{s.block}); })
-              .promise(one_store_per_warp())
-              .promise(one_barrier_between_warps())
-              .promise(at_least(
-                  Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
-                  "a warp's 32 values are to be added by five shuffles")),
-          Rung("warp_reduce")
-              .promises_from(80)
-              .promise(none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
-              .promise(one_store_per_warp())
-              .promise(one_barrier_between_warps())};
+  return {
+      Rung("warp_shuffle")
+          .depth([](const Size& s) { return 11.0 + ceil_div(s.n, 2 * std::size_t{s.block}); })
+          .promise(one_store_per_warp())
+          .promise(one_barrier_between_warps())
+          .promise(at_least(
+              Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
+              "five shuffles are to add up a warp, and more of them the warps' sums"))
+          .promise(a_block_for_two_elements_per_thread())
+          .promise(reads_each_element_once())
+          .promise(each_thread_reads_at_most(two_elements))
+          .promise(neighbours_read_neighbours())
+          .promise(one_read_per_warp_sum())
+          .promise(one_atomic_per_block()),
+      Rung("warp_reduce")
+          .promises_from(80)
+          .promise(none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
+          .promise(at_least(
+              Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
+              "each warp is to add up its integers in one instruction"))
+          .promise(one_store_per_warp())
+          .promise(one_barrier_between_warps())
+          .promise(a_block_for_two_elements_per_thread())
+          .promise(reads_each_element_once())
+          .promise(each_thread_reads_at_most(two_elements))
+          .promise(neighbours_read_neighbours())
+          .promise(one_read_per_warp_sum())
+          .promise(one_atomic_per_block())};
 }
 
 } // namespace lab::promises

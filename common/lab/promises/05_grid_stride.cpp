@@ -20,7 +20,15 @@ std::vector<Rung> grid_stride() {
           .depth([](const Size& s) { return double(ceil_div(s.n, s.block) + s.block); })
           .promise(equal(Counter::blocks, one, "one block walks over the whole array"))
           .promise(none(Counter::atomic_operations, "the CPU adds up the threads' sums"))
-          .promise(none(Counter::shared_accesses, "a thread adds in a register")),
+          .promise(none(Counter::shared_accesses, "a thread adds in a register"))
+          .promise(none(Counter::shuffles, "a thread adds up alone"))
+          .promise(at_most(
+              Counter::global_store_requests, [](const Size& s) { return double(s.warps()); },
+              "a thread adds in a register, and stores its sum once"))
+          .on_the_host([](const Size& s) { return double(s.block); })
+          .promise(reads_each_element_once())
+          .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))
+          .promise(neighbours_read_neighbours()),
       Rung("one_thread_folds")
           .depth([](const Size& s) {
             return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block + folding_blocks);
@@ -28,14 +36,29 @@ std::vector<Rung> grid_stride() {
           .promise(equal(
               Counter::blocks, [](const Size&) { return double(folding_blocks); }, "the grid has 256 blocks"))
           .promise(one_atomic_per_block())
+          .promise(reads_each_element_once())
+          .promise(each_thread_reads_at_most(
+              [](const Size& s) { return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block)); }))
+          .promise(neighbours_read_neighbours())
           .promise(equal(Counter::barriers_per_block, one,
-                         "the block is to wait once; then thread 0 alone adds up")),
+                         "the block is to wait once; then thread 0 alone adds up"))
+          .promise(at_least(
+              Counter::shared_elements_read_by_thread, [](const Size& s) { return s.block - 1.0; },
+              "thread 0 is to add up what the others left in shared memory"))
+          .promise(no_shuffle()),
       Rung("grid_stride_tree")
           .builds_on("one_thread_folds")
           .depth(depth_of_walk)
           .promise(grid_fits_device())
           .promise(one_atomic_per_block())
           .promise(a_barrier_for_each_step())
+          .promise(reads_each_element_once())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
           .reaches(0.2),
       Rung("grid_stride_two_kernels")
           .builds_on("grid_stride_tree")
@@ -44,6 +67,15 @@ std::vector<Rung> grid_stride() {
             return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 2 * log2(s.block);
           })
           .promise(no_atomic_for_block_sums())
+          .promise(walk_is_spread())
+          .promise(at_most(
+              Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
+              "each element is to be read once, and so is each block's sum"))
+          .promise(neighbours_read_neighbours())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
           .promise(equal(
               Counter::launches, [](const Size&) { return 2.0; },
               "one launch for the block sums, and a second one that adds them up"))
@@ -54,12 +86,19 @@ std::vector<Rung> grid_stride() {
           .promise(grid_fits_device())
           .promise(one_atomic_per_block())
           .promise(one_store_per_warp())
+          .promise(one_read_per_warp_sum())
+          .promise(reads_each_element_once())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
           .reaches(0.2),
       Rung("coarsened")
           .depth([](const Size& s) { return s.elements_per_thread + 10.0 + tiles(s); })
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(tiles(s)); },
               "a block covers a tile of 2 * coarsening elements per thread"))
+          .promise(reads_each_element_once())
+          .promise(each_thread_reads_at_most([](const Size& s) { return double(s.elements_per_thread); }))
+          .promise(neighbours_read_neighbours())
           .promise(one_atomic_per_block())
           .reaches(0.2)};
 }

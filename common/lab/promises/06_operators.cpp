@@ -12,6 +12,12 @@ Rung in_two_launches(const char* name, Operator operation) {
         return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 20;
       })
       .promise(none(Counter::atomic_operations, "block results are to go to memory, one element per block"))
+      .promise(walk_is_spread())
+      .promise(equal(
+          Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
+          "each element is to be read once, and so is each block's result"))
+      .promise(neighbours_read_neighbours())
+      .promise(one_read_per_warp_sum())
       .promise(equal(
           Counter::launches, [](const Size&) { return 2.0; }, "the same kernel runs twice"))
       .promise(equal(

@@ -1,5 +1,7 @@
 #include "promises/usual.hpp"
 
+#include <algorithm>
+
 namespace lab::promises {
 namespace {
 
@@ -13,6 +15,9 @@ double levels(const Size& s) {
 Promise no_atomic() {
   return none(Counter::atomic_operations,
               "atomics add in whatever order the blocks come, so the last bits differ from run to run");
+}
+Promise in_float() {
+  return none(Counter::double_instructions, "this rung adds in float");
 }
 Promise two_launches() {
   return equal(
@@ -33,6 +38,9 @@ std::vector<Rung> precision() {
               .promise(equal(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "each element is to be read once, and added at once"))
+              .promise(in_float())
+              .promise(equal(Counter::launches, one, "one launch does it all"))
+              .promise(none(Counter::atomic_operations, "one thread adds in a register"))
               .promise(none(Counter::shared_accesses, "one thread adds in a register"))
               .promise(at_most(
                   Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
@@ -42,6 +50,14 @@ std::vector<Rung> precision() {
               .same_bits()
               .depth([](const Size& s) { return log_ceil(s.n, s.block) * log2(s.block); })
               .promise(no_atomic())
+              .promise(in_float())
+              .promise(each_thread_reads_at_most(one_element))
+              .promise(at_least(
+                  Counter::elements_read, [](const Size& s) { return double(s.n); },
+                  "the first pass is to read every element"))
+              .promise(neighbours_read_neighbours())
+              .promise(no_shuffle())
+              .promise(tree_by_all_threads())
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
                   "one barrier for each level of the tree, and one before it"))
@@ -56,21 +72,50 @@ std::vector<Rung> precision() {
                 return 3 + (4 * elements_of_walk(s) + levels(s) * levels(s)) * u;
               })
               .promise(no_atomic())
+              .promise(none(Counter::double_instructions,
+                            "Kahan's summation is to do without doubles: it keeps what a float loses"))
+              .promise(walk_is_spread())
+              .promise(at_least(
+                  Counter::elements_read, [](const Size& s) { return double(s.n); },
+                  "every element is to be read"))
+              .promise(neighbours_read_neighbours())
               .promise(two_launches()),
           Rung("double_accumulator")
               .meets_stalling()
               .same_bits()
               .depth([](const Size& s) { return 1 + (elements_of_walk(s) + levels(s)) * 0x1p-29; })
               .promise(no_atomic())
-              .promise(two_launches())
-              .promise(fewer_than("kahan", Counter::warp_instructions,
-                                  "an addition in double is one instruction where Kahan's takes four")),
+              .promise(walk_is_spread())
+              .promise(at_least(
+                  Counter::double_instructions, [](const Size& s) { return double(s.n) / 32; },
+                  "each element is to be added in double"))
+              .promise(at_most(
+                  Counter::double_instructions,
+                  [](const Size& s) {
+                    const double walks = resident_blocks(s.block) * (elements_of_walk(s) + 2 * log2(s.block));
+                    return s.warps() * (walks + 32) * 1.5;
+                  },
+                  "an addition in double is one instruction where Kahan's takes four"))
+              .promise(neighbours_read_neighbours())
+              .promise(two_launches()),
           Rung("fixed_order")
               .meets_stalling()
               .same_bits_for_any_block()
               .depth([](const Size& s) { return ceil_div(s.n, chains) + log2(chains); })
               .promise(no_atomic())
+              .promise(in_float())
+              .promise(each_thread_reads_at_most([](const Size& s) {
+                return double(std::max(ceil_div(s.n, chains), ceil_div(chains / 32, s.block)));
+              }))
+              .promise(equal(
+                  Counter::elements_read, [](const Size& s) { return double(s.n) + chains / 32; },
+                  "each element is to be read once, and so is each warp's sum"))
+              .promise(neighbours_read_neighbours())
               .promise(two_launches())
+              .promise(at_most(
+                  Counter::shared_elements_read_by_thread,
+                  [](const Size& s) { return 2.0 * (double(chains) / 32 / s.block + log2(s.block)) + 2; },
+                  "all threads of the last block are to work at the tree"))
               .promise(halving_stride())};
 }
 

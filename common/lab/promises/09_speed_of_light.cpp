@@ -13,6 +13,11 @@ double blocks_of_champion(const Size& s) {
   return std::min(double(s.n) / 8192 + 1, 64.0 * multiprocessors());
 }
 
+// Whole vectors of four, as evenly as they can be, and one element of what is before and after them.
+double vectors_of_wave(const Size& s) {
+  return 4.0 * double(ceil_div(s.n / 4, std::size_t{resident_blocks(s.block)} * s.block)) + 1;
+}
+
 } // namespace
 
 std::vector<Rung> speed_of_light() {
@@ -21,7 +26,15 @@ std::vector<Rung> speed_of_light() {
           .depth([](const Size& s) { return 13 + double(s.n) / 4 / s.block + 1; })
           .promise(at_most(
               Counter::global_load_requests, [](const Size& s) { return double(s.n) / 128 + 4; },
-              "a warp that loads 16 bytes per thread asks once for 128 elements")),
+              "a warp that loads 16 bytes per thread asks once for 128 elements"))
+          .promise(equal(
+              Counter::blocks, [](const Size& s) { return double(ceil_div(s.n / 4 + 1, s.block)); },
+              "one thread per vector of four elements"))
+          .promise(each_thread_reads_at_most([](const Size&) { return 5.0; }))
+          .promise(reads_each_element_once())
+          .promise(neighbours_read_neighbours())
+          .promise(one_read_per_warp_sum())
+          .promise(one_atomic_per_block()),
       Rung("one_wave")
           .depth([](const Size& s) {
             const double blocks = blocks_of_wave(s);
@@ -34,7 +47,12 @@ std::vector<Rung> speed_of_light() {
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
               "a thread is to ask for several vectors before it waits for the first"))
-          .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once")),
+          .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once"))
+          .promise(each_thread_reads_at_most(vectors_of_wave))
+          .promise(reads_each_element_once())
+          .promise(neighbours_read_neighbours())
+          .promise(one_read_per_warp_sum())
+          .promise(none(Counter::fences, "nothing is handed from block to block but by the atomic")),
       Rung("last_block")
           .depth([](const Size& s) {
             const double blocks = blocks_of_wave(s);
@@ -43,6 +61,21 @@ std::vector<Rung> speed_of_light() {
           .promise(equal(Counter::launches, one, "the block that comes last does what a second launch would"))
           .promise(equal(Counter::atomic_operations, once_per_block,
                          "each block counts itself once, and that is all"))
+          .promise(each_thread_reads_at_most([](const Size& s) {
+            const double more = s.n % 4 == 0 ? 0 : 1; // what is no whole vector
+            return vectors_of_wave(s) - 1 + more + double(ceil_div(std::size_t(s.blocks), s.block));
+          }))
+          .promise(at_least(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "every element is to be read"))
+          .promise(at_least(
+              Counter::loads_at_once,
+              [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 1.5 : 0.0; },
+              "a thread is to ask for several vectors before it waits for the first"))
+          .promise(neighbours_read_neighbours())
+          .promise(no_float_atomics())
+          .promise(at_least(Counter::fences, once_per_block,
+                            "a block's sum is to be visible before the block counts itself"))
           .same_bits(),
       Rung("champion")
           .depth([](const Size& s) {
@@ -52,6 +85,18 @@ std::vector<Rung> speed_of_light() {
           .promise(equal(Counter::launches, one, "everything happens in one launch"))
           .promise(at_most(Counter::atomic_operations, once_per_block,
                            "each block takes one ticket, and that is all"))
+          .promise(at_least(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "every element is to be read"))
+          .promise(each_thread_reads_at_most([](const Size& s) {
+            constexpr std::size_t threads = 256, loads = 8; // for inputs as small as those counted
+            const std::size_t tiles = ceil_div(s.n / 4, threads * loads);
+            const std::size_t blocks = std::size_t(blocks_of_champion(s)) + 1;
+            return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
+          }))
+          .promise(no_float_atomics())
+          .promise(
+              none(Counter::fences, "a sum and the mark that it is there travel in one word, with no fence"))
           .same_bits()
           .reaches(0.85)};
 }

@@ -21,28 +21,38 @@ Promise contiguous() {
 } // namespace
 
 std::vector<Rung> row_sums() {
-  return {Rung("thread_per_row")
-              .promise(reads_once())
-              .promise(equal(
-                  Counter::blocks, [](const Size& s) { return double(ceil_div(s.rows, s.block)); },
-                  "one thread per row"))
-              .promise(none(Counter::shuffles, "a thread adds up its row alone"))
-              .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
-          Rung("warp_per_row")
-              .depth([](const Size& s) { return double(ceil_div(columns(s), 32)) + 5; })
-              .promise(contiguous())
-              .promise(reads_once())
-              .promise(equal(
-                  Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
-                  "one warp per row, and five shuffles for its 32 sums"))
-              .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
-          Rung("block_per_row")
-              .depth([](const Size& s) { return double(ceil_div(columns(s), s.block)) + 10; })
-              .promise(contiguous())
-              .promise(reads_once())
-              .promise(equal(
-                  Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row"))
-              .promise(one_barrier_between_warps())};
+  return {
+      Rung("thread_per_row")
+          .promise(reads_once())
+          .promise(equal(
+              Counter::blocks, [](const Size& s) { return double(ceil_div(s.rows, s.block)); },
+              "one thread per row"))
+          .promise(each_thread_reads_at_most([](const Size& s) { return double(columns(s)); }))
+          .promise(none(Counter::atomic_operations, "a thread adds up its row alone"))
+          .promise(none(Counter::shuffles, "a thread adds up its row alone"))
+          .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
+      Rung("warp_per_row")
+          .depth([](const Size& s) { return double(ceil_div(columns(s), 32)) + 5; })
+          .promise(contiguous())
+          .promise(reads_once())
+          .promise(equal(
+              Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
+              "one warp per row, and five shuffles for its 32 sums"))
+          .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(columns(s), 32)); }))
+          .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
+          .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
+      Rung("block_per_row")
+          .depth([](const Size& s) { return double(ceil_div(columns(s), s.block)) + 10; })
+          .promise(contiguous())
+          .promise(reads_once())
+          .promise(equal(
+              Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row"))
+          .promise(
+              each_thread_reads_at_most([](const Size& s) { return double(ceil_div(columns(s), s.block)); }))
+          .promise(one_store_per_warp())
+          .promise(one_read_per_warp_sum())
+          .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
+          .promise(one_barrier_between_warps())};
 }
 
 } // namespace lab::promises

@@ -13,8 +13,6 @@
 
 namespace lab {
 
-enum class Operator { add, min, max, product };
-
 // What a bound may depend on.
 struct Size {
   std::size_t n = 0;                // elements that were reduced
@@ -46,44 +44,46 @@ enum class Counter {
 #undef WARPFOLD_COUNTER
 };
 
-// What a rung promises to do: a counter held against a bound, or against what another rung of the same lab
-// does. `lesson` says to the student what a broken promise means; it completes the sentence "<measured>,
-// <bound> expected: ".
+// What a rung promises to do: a counter held against a bound, which never depends on what another rung does:
+// that one may be the student's, and wrong. `lesson` says to the student what a broken promise means; it
+// completes the sentence "<measured>, <bound> expected: ".
 struct Promise {
-  enum class Relation { equal, at_most, at_least, fewer_than_rung };
+  enum class Relation { equal, at_most, at_least };
   Counter counter{};
   Relation relation{};
   Formula bound = nullptr;
-  const char* other_rung = nullptr;
   const char* lesson = "";
 };
 
 inline Promise equal(Counter counter, Formula bound, const char* lesson) {
-  return {counter, Promise::Relation::equal, bound, nullptr, lesson};
+  return {counter, Promise::Relation::equal, bound, lesson};
 }
 inline Promise at_most(Counter counter, Formula bound, const char* lesson) {
-  return {counter, Promise::Relation::at_most, bound, nullptr, lesson};
+  return {counter, Promise::Relation::at_most, bound, lesson};
 }
 inline Promise at_least(Counter counter, Formula bound, const char* lesson) {
-  return {counter, Promise::Relation::at_least, bound, nullptr, lesson};
+  return {counter, Promise::Relation::at_least, bound, lesson};
 }
 inline Promise none(Counter counter, const char* lesson) {
-  return {counter, Promise::Relation::equal, [](const Size&) { return 0.0; }, nullptr, lesson};
-}
-inline Promise fewer_than(const char* other_rung, Counter counter, const char* lesson) {
-  return {counter, Promise::Relation::fewer_than_rung, nullptr, other_rung, lesson};
+  return {counter, Promise::Relation::equal, [](const Size&) { return 0.0; }, lesson};
 }
 
 // One way to reduce.
 class Rung {
 public:
-  explicit Rung(const char* rung_name) : name(rung_name) {}
+  explicit Rung(const char* rung_name) : name(rung_name) {
+    promise(none(Counter::elements_copied_to_host, "the GPU is to add up, not the CPU"));
+  }
 
   Rung& on(const Variant& variant) {
     if (variant_count < max_variants) variants[variant_count] = variant;
     return ++variant_count, *this; // one too many is reported by lab::main
   }
   Rung& with(Operator operation) { return op = operation, *this; }
+  // What a variant of it computes.
+  Operator operator_of(const Variant& variant) const {
+    return variant.has_own_operator ? variant.own_operator : op;
+  }
   // Uses what this rung's regions hold: as long as those are to be filled, so is this one.
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
@@ -98,6 +98,9 @@ public:
     if (promise_count < max_promises) promises[promise_count] = kept;
     return ++promise_count, *this; // likewise
   }
+  // The host's share: so many elements are copied to it, as the lab's own code does. None where this is not
+  // said.
+  Rung& on_the_host(Formula elements) { return promises[0].bound = elements, *this; }
   // The same bits from the same input, however often it runs.
   Rung& same_bits() { return deterministic = true, *this; }
   // And with any number of threads per block.
@@ -126,7 +129,7 @@ public:
     return max_n ? static_cast<std::size_t>(max_n(size(0, block))) : static_cast<std::size_t>(-1);
   }
 
-  static constexpr int max_variants = Implementation::max_variants, max_promises = 8;
+  static constexpr int max_variants = Implementation::max_variants, max_promises = 16;
   const char* name;
   Variant variants[max_variants];
   int variant_count = 0;

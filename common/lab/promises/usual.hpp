@@ -39,6 +39,66 @@ inline Promise one_barrier_between_warps() {
                "the block is to wait once, between the warps' sums and the first warp's last step");
 }
 
+// How the work is spread: over the blocks, the warps and the lanes.
+inline Promise reads_each_element_once() {
+  return equal(
+      Counter::elements_read, [](const Size& s) { return double(s.n); }, "each element is to be read once");
+}
+// The sectors of n elements of 4 bytes, one more for each block that starts within one, and a few of what
+// blocks leave for one another.
+inline Promise neighbours_read_neighbours() {
+  return at_most(
+      Counter::global_load_sectors, [](const Size& s) { return double(ceil_div(s.n, 8)) + s.blocks + 8; },
+      "the lanes of a warp are to read neighbouring elements, which share sectors");
+}
+inline Promise each_thread_reads_at_most(Formula elements) {
+  return at_most(Counter::elements_read_by_thread, elements, "the reading is to be spread over all threads");
+}
+inline Promise one_thread_per_element() {
+  return equal(
+      Counter::blocks, [](const Size& s) { return double(ceil_div(s.n, s.block)); },
+      "one thread per element, and no block without any");
+}
+inline Promise a_block_for_two_elements_per_thread() {
+  return equal(
+      Counter::blocks, [](const Size& s) { return double(ceil_div(s.n, 2 * std::size_t{s.block})); },
+      "a block covers two elements per thread");
+}
+inline double one_element(const Size&) {
+  return 1;
+}
+inline double two_elements(const Size&) {
+  return 2;
+}
+// In each step of a tree in shared memory two elements, and one at the end.
+inline Promise tree_by_all_threads() {
+  return at_most(
+      Counter::shared_elements_read_by_thread, [](const Size& s) { return 2 * log2(s.block) + 2; },
+      "a thread of the tree adds one pair in each step; none is to add up the block alone");
+}
+inline Promise no_shuffle() {
+  return none(Counter::shuffles, "this rung adds up in shared memory; shuffles come later");
+}
+inline Promise no_bank_conflict() {
+  return none(Counter::bank_conflicts, "working threads are to use neighbouring elements of shared memory");
+}
+inline Promise last_warp_alone_diverges() {
+  return at_most(
+      Counter::divergent_branches, [](const Size& s) { return 8.0 * s.blocks; },
+      "the stride is to halve, so that the first threads work and whole warps rest; some lanes of a warp "
+      "without the "
+      "others only in the last one");
+}
+inline Promise no_float_atomics() {
+  return none(
+      Counter::float_atomics,
+      "atomics add floats in whatever order the blocks come, so the last bits differ from run to run");
+}
+inline Promise one_read_per_warp_sum() {
+  return at_most(Counter::shared_elements_read_by_thread, one_element,
+                 "the lanes of the first warp are to read the warps' sums, one each");
+}
+
 // Two elements per thread as they are loaded, the steps of a tree, an atomic for each block.
 inline double depth_of_first_add(const Size& s) {
   return 1 + log2(s.block) + ceil_div(s.n, 2 * std::size_t{s.block});
@@ -46,6 +106,11 @@ inline double depth_of_first_add(const Size& s) {
 // The elements that each thread adds up, where a grid that fits the device walks over the input.
 inline double elements_of_walk(const Size& s) {
   return ceil_div(s.n, std::size_t{resident_blocks(s.block)} * s.block);
+}
+inline Promise walk_is_spread() {
+  return at_most(
+      Counter::elements_read_by_thread, elements_of_walk,
+      "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks)");
 }
 // Such a walk, the steps of a tree, an atomic for each block.
 inline double depth_of_walk(const Size& s) {

@@ -10,9 +10,12 @@ STYLE = """<style>
 .warpfold-profile table { border-collapse: collapse; font-size: 0.85em; font-variant-numeric: tabular-nums; width: 100%; }
 .warpfold-profile table { table-layout: auto; }
 .warpfold-profile caption { text-align: left; padding: 0.3em 0; }
-.warpfold-profile th, .warpfold-profile td { padding: 0.05em 0.5em; text-align: right; white-space: nowrap; border: 0; }
-.warpfold-profile th[title] { white-space: normal; vertical-align: bottom; cursor: help; }
-.warpfold-profile td.code { text-align: left; white-space: pre-wrap; overflow-wrap: break-word; font-family: monospace; width: 100%; min-width: 24em;
+.warpfold-profile th, .warpfold-profile td { padding: 0.05em 0.3em; text-align: right; vertical-align: top; border: 0; }
+.warpfold-profile td { white-space: nowrap; }
+.warpfold-profile th { white-space: normal; vertical-align: bottom; font-size: 0.85em; }
+.warpfold-profile th[title] { cursor: help; }
+.warpfold-profile .hot { display: block; font-weight: 700; }
+.warpfold-profile td.code { text-align: left; white-space: pre-wrap; overflow-wrap: break-word; font-family: monospace; width: 100%; min-width: 16em;
   padding-left: 2.5em; text-indent: -2em; }
 .warpfold-profile tr.idle td.code { opacity: 0.65; }
 .warpfold-profile tr.hazard td { text-align: left; white-space: normal; border-left: 4px solid #d6423a; padding-left: 0.8em; }
@@ -90,12 +93,12 @@ def html_table(kernel, rung: str) -> str:
 
 
 def html_row(cells: list[str], source: str, line, span: int) -> str:
-    kind, heat = "idle", ""
+    kind, heat, hot = "idle", "", ""
     if line is not None and line.counters:
         kind, heat = "counted", f' style="background: rgba(224, 130, 30, {0.55 * line.share:.3f})"'
         if line.hottest:
-            cells = [f"{cells[0]} hottest", *cells[1:]]
-    shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            hot = '<span class="hot">hottest</span>'
+    shown = "".join(f"<td>{escape(cell)}{hot if index == 0 else ''}</td>" for index, cell in enumerate(cells))
     row = f'<tr class="{kind}"{heat}>{shown}<td class="code">{escape(source)}</td></tr>'
     for hazard in getattr(line, "hazards", None) or []:
         told = f"{hazard['message']}. {explanation(hazard)}"

@@ -12,7 +12,8 @@ namespace {
 
 // The counters of one launch of a kernel with this body. %rd1: address of 4096 bytes of global memory; %r1:
 // threadIdx.x; %rd2: the same times 4; `table`: 4096 bytes of shared memory.
-Counters counted(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1) {
+machine::LaunchRecord launched(const std::string& body, std::uint32_t threads, std::uint32_t blocks,
+                               Counters& total) {
   machine::AddressSpace memory(1 << 20);
   machine::Program program(ptx::parse(R"(
 .version 8.0
@@ -35,7 +36,18 @@ Counters counted(const std::string& body, std::uint32_t threads = 32, std::uint3
       machine::launch(*program.kernel("test"), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
                       std::as_bytes(std::span(&data, 1)), {.workers = 1, .schedule = {}});
   EXPECT_FALSE(record.fault) << record.fault->message;
-  return count(record).total;
+  total = count(record).total;
+  return record;
+}
+Counters counted(const std::string& body, std::uint32_t threads = 32, std::uint32_t blocks = 1) {
+  Counters total;
+  launched(body, threads, blocks, total);
+  return total;
+}
+machine::BusiestReaders busiest(const std::string& body, std::uint32_t threads = 32,
+                                std::uint32_t blocks = 1) {
+  Counters total;
+  return launched(body, threads, blocks, total).busiest;
 }
 
 TEST(Counting, InstructionsOfWarpsAndLanes) {
@@ -102,6 +114,46 @@ TEST(Counting, AtomicsShufflesBarriers) {
   EXPECT_EQ(c.barriers, 2u);
 }
 
+TEST(Busiest, ReadersThatShareTheWork) {
+  const auto all = busiest("ld.global.f32 %r2, [%rd3]; ld.global.f32 %r2, [%rd3];", 64, 3);
+  EXPECT_EQ(all.thread, 8u);
+  EXPECT_EQ(all.warp, 256u);
+  EXPECT_EQ(all.block, 512u);
+  EXPECT_EQ(all.thread_in_shared, 0u);
+}
+
+TEST(Busiest, OneThreadOfABlock) {
+  const auto one =
+      busiest("setp.ne.u32 %p1, %r1, 5; @%p1 bra over; ld.global.f32 %r2, [%rd3]; ld.global.f32 %r2, "
+              "[%rd3]; over: ld.global.f32 %r2, [%rd3];",
+              64, 2);
+  EXPECT_EQ(one.thread, 12u);
+  EXPECT_EQ(one.warp, 128u + 8u);
+  EXPECT_EQ(one.block, 256u + 8u);
+}
+
+TEST(Busiest, SharedMemoryOfALastWarpThatIsNotWhole) {
+  const auto shared = busiest("mov.u32 %r3, table; st.shared.u32 [%r3], %r1; ld.shared.u32 %r2, [%r3];", 40);
+  EXPECT_EQ(shared.thread_in_shared, 4u);
+  EXPECT_EQ(shared.thread, 0u);
+}
+
+TEST(Busiest, LoadsThatLookAgainAreLeftOut) {
+  EXPECT_EQ(busiest("ld.volatile.global.f32 %r2, [%rd3]; ld.relaxed.gpu.global.f32 %r2, [%rd3];").thread, 0u);
+}
+
+TEST(Counting, DoublesFencesReductionsAndFloatAtomics) {
+  const Counters c =
+      counted("cvt.rn.f64.u32 %rd4, %r1; add.f64 %rd5, %rd4, %rd4; fma.rn.f64 %rd5, %rd4, %rd4, %rd5; "
+              "setp.lt.f64 %p1, %rd4, %rd5; membar.gl; fence.acq_rel.gpu; "
+              "red.global.add.f32 [%rd1], 0f00000000; red.global.add.u32 [%rd1], 1;",
+              64);
+  EXPECT_EQ(c.double_instructions, 4u);
+  EXPECT_EQ(c.fences, 4u);
+  EXPECT_EQ(c.float_atomics, 64u);
+  EXPECT_EQ(c.atomic_operations, 128u);
+}
+
 TEST(Counting, RatiosOfNothingAreZero) {
   const Counters nothing;
   EXPECT_EQ(nothing.simt_efficiency(), 0);
@@ -113,6 +165,7 @@ TEST(Counting, SumsAreOfEveryCounter) {
 #define COUNTED(key, ...) one.key = 1;
 #define COUNTED_PER_LAUNCH(...)
 #define COUNTED_PER_LINE(...)
+#define COUNTED_MOST(...)
 #define RATIO(...)
 #include "watch/counted.def"
 #undef COUNTED
@@ -123,6 +176,7 @@ TEST(Counting, SumsAreOfEveryCounter) {
 #undef COUNTED
 #undef COUNTED_PER_LAUNCH
 #undef COUNTED_PER_LINE
+#undef COUNTED_MOST
 #undef RATIO
 }
 

@@ -53,7 +53,7 @@ class Hazards(unittest.TestCase):
             if macro == "HAZARD_CAUSE":
                 self.assertEqual(len(texts), 3, row)
                 for sentence in texts[1:]:
-                    self.assertRegex(sentence, r"^[A-Z_].*[.;)]$", row)
+                    self.assertRegex(sentence, r"^[A-Z_].*[.;?)]$", row)
 
     def test_each_cause_is_used(self):
         """One that nothing names is a hazard that has gone, or was never found."""

@@ -17,7 +17,17 @@ TEST_P(Exact, MagnitudesStayWithinWhatAFloatCountsExactly) {
   for (const Type type : types) {
     const Sequence input = make_sequence(type, Operator::add, Kind::exact, GetParam(), 1);
     const Reference whole = reduce(input, 0, input.n);
-    EXPECT_LE(whole.magnitude + poison(type, Kind::exact), 0x1p24);
+    const bool is_float = type == Type::float32 || type == Type::float64;
+    EXPECT_LE(whole.magnitude + poison(type, Kind::exact), is_float ? 0x1p24 : 0x1p31);
+  }
+}
+
+TEST(Integers, AddUpToWhatAFloatCannotCount) {
+  for (const std::size_t n : {1, 33, 1000, 1 << 20}) {
+    const Sequence input = make_sequence(Type::int32, Operator::add, Kind::exact, n, 1);
+    float in_float = 0;
+    for (std::size_t i = 0; i < n; ++i) in_float += static_cast<float>(input[i]);
+    EXPECT_NE(in_float, reduce(input, 0, n).value) << n;
   }
 }
 
@@ -86,6 +96,28 @@ TEST(Sequence, ExtremesFillTheTypesDigits) {
   EXPECT_LT(through_float, 100);
   EXPECT_LT(through_int, 600);
   EXPECT_LT(through_single, 10);
+}
+
+TEST(Sequence, WithBothSignsTheGreatestMagnitudeIsNeitherMinimumNorMaximum) {
+  for (const Type type : {Type::float32, Type::float64, Type::int32}) {
+    for (const Operator op : {Operator::min, Operator::max}) {
+      const Sequence input = make_sequence(type, op, Kind::mixed_signs, 1000, 1);
+      double by_magnitude = input[0], least = input[0];
+      for (std::size_t i = 0; i < input.n; ++i) {
+        if (std::abs(input[i]) > std::abs(by_magnitude)) by_magnitude = input[i];
+        if (std::abs(input[i]) < std::abs(least)) least = input[i];
+      }
+      EXPECT_NE(reduce(input, 0, input.n).value, by_magnitude);
+      EXPECT_NE(reduce(input, 0, input.n).value, least);
+    }
+  }
+}
+
+TEST(Sequence, BitwiseAndHasBitsLeftAndLosesSome) {
+  const Sequence input = make_sequence(Type::uint32, Operator::bitwise_and, Kind::exact, 1000, 1);
+  const double all = reduce(input, 0, input.n).value;
+  EXPECT_GT(all, 0);
+  EXPECT_LT(all, identity(Type::uint32, Operator::bitwise_and));
 }
 
 TEST(Sequence, LoneOnesAreLostAtEveryLevelOfATree) {

@@ -50,6 +50,7 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
   count_global(warp, op, request, width);
+  if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_global, width);
   tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
 }
 
@@ -68,6 +69,7 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
   count_shared(warp, op, request, width);
+  if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_shared, width);
   tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
 }
 
@@ -170,9 +172,15 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   counters.lanes += lanes;
   counters.bytes += lanes * width;
   if constexpr (global) {
-    if constexpr (Kind == AccessKind::load) fetch_ahead(warp, op, first, bytes);
+    if constexpr (Kind == AccessKind::load) {
+      fetch_ahead(warp, op, first, bytes);
+      warp.count_read(warp.from_global, width);
+    }
     counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
+  }
+  if constexpr (Kind == AccessKind::load) {
+    if (!is_strong(op)) warp.count_read(warp.from_shared, width);
   }
   unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
   counters.wavefronts += passes;

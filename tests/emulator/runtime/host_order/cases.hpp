@@ -1,6 +1,6 @@
-// Small programs by name: CASE(name, expected) { body }. `expected` is "clean", or what the report must say: the kind of
-// the one hazard, a colon, and a regular expression for its message. The lines at fault end with "// here" and, for the
-// other place, "// there".
+// Small programs by name: CASE(name, expected) { body }. `expected` is "clean", or what the report must say:
+// the kind of the one hazard, a colon, and a regular expression for its message. The lines at fault end with
+// "// here" and, for the other place, "// there".
 #pragma once
 
 #include <cstdio>
@@ -26,6 +26,9 @@ struct Registered {
   static const Registered registered_##name(#name, expected, name);                                          \
   static void name()
 
+// One that ends by a signal, and has no report.
+#define SIGNAL_CASE(name) CASE(name, nullptr)
+
 inline void must(cudaError_t error, int line) {
   if (error == cudaSuccess) return;
   std::fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(error));
@@ -35,7 +38,8 @@ inline void must(cudaError_t error, int line) {
 
 inline int run_case(int argc, char** argv) {
   if (argc != 2) {
-    for (const auto& [name, each] : cases()) std::printf("%s\t%s\n", name.c_str(), each.expected);
+    for (const auto& [name, each] : cases())
+      if (each.expected) std::printf("%s\t%s\n", name.c_str(), each.expected);
     return 0;
   }
   const auto found = cases().find(argv[1]);

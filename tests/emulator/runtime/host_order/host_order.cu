@@ -1,6 +1,8 @@
 // Streams, events, copies and memory that the host shares: what orders them, and what does not.
 #include "cases.hpp"
 
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <thread>
 
@@ -530,6 +532,28 @@ CASE(device_memory_copied, "clean") {
   fill<<<1, 64>>>(t.a, n, 1);
   OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost));
   sink = t.pinned[4];
+}
+
+// ---- signals that mean something else: they end the process as ever (test_host_order.py)
+
+static void close_something(Things& t) {
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+}
+SIGNAL_CASE(null_pointer) {
+  Things t;
+  close_something(t);
+  sink = 0;
+  sink = *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(sink)); // which the compiler cannot know
+}
+SIGNAL_CASE(fault_sent) {
+  Things t;
+  close_something(t);
+  std::raise(SIGSEGV);
+}
+SIGNAL_CASE(trap_sent) {
+  Things t;
+  close_something(t);
+  std::raise(SIGTRAP);
 }
 
 int main(int argc, char** argv) {

@@ -67,6 +67,13 @@ class HostOrder(unittest.TestCase):
         self.assertEqual(result.returncode, -11, result.stderr)
         self.assertRegex(result.stderr, r"the host reads device memory at 0x\w+: byte 16 of allocation 1 .*; copy it with cudaMemcpy")
 
+    def test_other_signals_end_the_process_as_ever(self):
+        for case, signal in {"null_pointer": 11, "fault_sent": 11, "trap_sent": 5}.items():
+            for guard in ["on", "off"]:
+                with self.subTest(case, guard=guard):
+                    result = run(PROGRAMS[0][0], case, WARPFOLD_CHECKS="races", WARPFOLD_GUARD_DEVICE_MEMORY=guard)
+                    self.assertEqual(result.returncode, -signal)
+
     def test_off_by_default(self):
         result = run(PROGRAMS[0][0], "device_memory_read")
         self.assertEqual((result.returncode, result.stderr), (0, ""))

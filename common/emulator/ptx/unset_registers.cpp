@@ -1,0 +1,94 @@
+#include "ptx/unset_registers.hpp"
+
+#include <algorithm>
+
+namespace warpfold::ptx {
+namespace {
+
+void add_registers(const Operand& operand, std::vector<std::uint32_t>& to) {
+  if (const auto* one = std::get_if<RegisterOperand>(&operand.value)) {
+    to.push_back(one->index);
+  } else if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) {
+    for (const Operand& element : vector->elements) add_registers(element, to);
+  } else if (const auto* pair = std::get_if<PairOperand>(&operand.value)) {
+    if (!pair->first_is_sink) to.push_back(pair->first.index);
+    if (!pair->second_is_sink) to.push_back(pair->second.index);
+  }
+}
+
+void add_base(const Operand& operand, std::vector<std::uint32_t>& to) {
+  if (const auto* address = std::get_if<AddressOperand>(&operand.value)) {
+    if (const auto* base = std::get_if<RegisterOperand>(&address->base)) to.push_back(base->index);
+  } else if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) {
+    for (const Operand& element : vector->elements) add_base(element, to);
+  }
+}
+
+// By register: whether every path that gets here has put something into it.
+using Set = std::vector<bool>;
+
+} // namespace
+
+RegisterUse registers_of(const Instruction& instruction) {
+  RegisterUse use;
+  if (instruction.guard.predicate >= 0)
+    use.read.push_back(static_cast<std::uint32_t>(instruction.guard.predicate));
+  for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+    add_registers(instruction.operands[i], i == 0 ? use.written : use.read);
+    add_base(instruction.operands[i], use.read);
+  }
+  return use;
+}
+
+std::vector<std::uint32_t> unset_registers(const Function& function, std::span<const BasicBlock> blocks) {
+  const std::size_t count = function.registers.size();
+  std::vector<RegisterUse> uses;
+  uses.reserve(function.body.size());
+  for (const Instruction& instruction : function.body) uses.push_back(registers_of(instruction));
+
+  std::vector<Set> before(blocks.size(), Set(count, true)); // of blocks that nothing has reached yet: all
+  if (blocks.empty()) return {};
+  before[0].assign(count, false);
+  for (const std::uint32_t index : function.parameter_registers) before[0][index] = true;
+  // A guarded instruction may leave its register as it was.
+  const auto apply = [&](Set& set, std::uint32_t i) {
+    if (function.body[i].guard.predicate >= 0) return;
+    for (const std::uint32_t index : uses[i].written) set[index] = true;
+  };
+  std::vector<bool> pending(blocks.size(), false), reached(blocks.size(), false);
+  pending[0] = reached[0] = true;
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (!pending[b]) continue;
+      pending[b] = false, any = true;
+      Set after = before[b];
+      for (std::uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) apply(after, i);
+      for (const std::uint32_t next : blocks[b].successors) {
+        bool changed = !reached[next];
+        reached[next] = true;
+        for (std::size_t r = 0; r < count; ++r) {
+          if (before[next][r] && !after[r]) before[next][r] = false, changed = true;
+        }
+        if (changed) pending[next] = true;
+      }
+    }
+  }
+
+  std::vector<std::uint32_t> found;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (!reached[b]) continue;
+    Set set = before[b];
+    for (std::uint32_t i = blocks[b].begin; i < blocks[b].end; ++i) {
+      for (const std::uint32_t index : uses[i].read) {
+        if (!set[index]) found.push_back(index);
+      }
+      apply(set, i);
+    }
+  }
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+} // namespace warpfold::ptx

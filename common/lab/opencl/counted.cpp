@@ -1,0 +1,45 @@
+#include "opencl/counted.hpp"
+
+#include <fmt/format.h>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+namespace lab::opencl {
+namespace {
+
+// Names of the arrays in a parameter list: "global const float* input".
+void read_arrays(const std::string& line, std::vector<std::string>& names) {
+  static const std::regex array(R"((?:global|local)\s+(?:const\s+)?float\s*\*\s*(\w+))");
+  for (std::sregex_iterator found(line.begin(), line.end(), array), end; found != end; ++found) {
+    names.push_back((*found)[1]);
+  }
+}
+
+} // namespace
+
+std::string with_counts(const std::string& source) {
+  static const std::regex kernel(R"(\bkernel\s+void\s+\w+\s*\()");
+  std::istringstream lines(source);
+  std::string counted;
+  std::vector<std::string> arrays; // of the kernel that the line is in
+  bool in_parameters = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::smatch found; std::regex_search(line, found, kernel)) {
+      arrays.clear(), in_parameters = true;
+      line.insert(static_cast<std::size_t>(found.position() + found.length()), "global uint* lab_uses, ");
+    }
+    if (in_parameters) read_arrays(line, arrays);
+    in_parameters = in_parameters && line.find('{') == line.npos;
+    counted += line + '\n';
+    // A macro's own name within what it stands for is left alone.
+    for (const std::string& name : arrays) {
+      if (line.find("// BEGIN ") != line.npos)
+        counted += fmt::format("#define {0} (lab_uses[get_global_id(0)]++, {0})\n", name);
+      if (line.find("// END ") != line.npos) counted += fmt::format("#undef {}\n", name);
+    }
+  }
+  return counted;
+}
+
+} // namespace lab::opencl

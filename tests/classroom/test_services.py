@@ -1,0 +1,143 @@
+"""Stand-ins for Gradescope and PrairieLearn: the folders as they document them, the scripts that they run, what they take back."""
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+import support
+from kit.classroom import config, grader, sandbox, services
+
+LAB = "01_naive_atomic"
+SOLVED = (support.ROOT / "solutions" / LAB / "naive_atomic.cu").read_text()
+ATTACKS = (
+    "reads_memory_of_others",
+    "ends_the_grader",
+    "daemon",
+    "speaks_the_protocol",
+    "inherited_descriptors",
+    "includes_solution_by_path",
+)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        config.load(self.folder / "class")
+        self.settings = {"course.toml": (self.folder / "class" / "course.toml").read_bytes()}
+
+    def run_script(self, script: bytes, **places: Path) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["bash", "-c", script.decode()],
+            env=os.environ | {name: str(place) for name, place in places.items()},
+            text=True,
+            capture_output=True,
+        )
+
+
+@support.needs_sandbox
+class Gradescope(Case):
+    def grade(self, files: dict[str, str]) -> dict:
+        top = self.folder / "autograder"
+        for name in ("source", "submission", "results"):
+            (top / name).mkdir(parents=True, exist_ok=True)
+        services.write("gradescope", LAB, self.folder / "autograder.zip", self.settings)
+        with zipfile.ZipFile(self.folder / "autograder.zip") as file:
+            file.extractall(top / "source")
+            modes = {entry.filename: entry.external_attr >> 16 for entry in file.infolist()}
+        self.assertTrue(modes["run_autograder"] & 0o111 and modes["setup.sh"] & 0o111)
+        if not (top / "source" / "course").exists():
+            (top / "source" / "course").symlink_to(support.ROOT)  # as setup.sh would have unpacked and built it
+        for name, text in files.items():
+            (top / "submission" / name).write_text(text)
+        self.said = self.run_script((top / "source" / "run_autograder").read_bytes(), AUTOGRADER=top)
+        return json.loads((top / "results" / "results.json").read_text())
+
+    def test_the_solution_has_full_marks(self):
+        told = self.grade({"naive_atomic.cu": SOLVED})
+        self.assertEqual((self.said.returncode, told["score"]), (0, 1), self.said.stderr)
+        for test in told["tests"]:
+            self.assertTrue({"name", "score", "max_score", "status", "output", "visibility"} <= set(test))
+            self.assertIn(test["status"], ("passed", "failed"))
+            self.assertIn(test["visibility"], ("hidden", "after_due_date", "after_published", "visible"))
+        self.assertEqual(told["leaderboard"][0]["value"], 1)
+        self.assertEqual(sum(test["score"] for test in told["tests"]), told["score"])
+
+    def test_a_mistake_is_explained_and_nothing_handed_in_is_said(self):
+        told = self.grade({"naive_atomic.cu": SOLVED.replace("if (i < n) atomicAdd(result, input[i])", "if (i < n) *result += input[i]")})
+        self.assertEqual((told["score"], told["tests"][0]["status"]), (0, "failed"))
+        self.assertIn("wrong", told["tests"][0]["output"])
+
+    def test_nothing_handed_in(self):
+        told = self.grade({"thesis.txt": "all of it"})
+        self.assertEqual(told["score"], 0)
+        self.assertIn("naive_atomic.cu", told["output"])
+
+
+@support.needs_sandbox
+class PrairieLearn(Case):
+    def test_a_submission_is_graded(self):
+        services.write("prairielearn", LAB, self.folder / "image", self.settings)
+        self.assertIn("COPY course.tar.gz", (self.folder / "image" / "Dockerfile").read_text())
+        grade, image = self.folder / "grade", self.folder / "image"
+        (grade / "student").mkdir(parents=True)
+        (grade / "student" / "naive_atomic.cu").write_text(SOLVED)
+        (image / "course").symlink_to(support.ROOT)
+        said = self.run_script((image / "run.sh").read_bytes(), GRADE=grade, GRADER=image)
+        told = json.loads((grade / "results" / "results.json").read_text())
+        self.assertEqual((told["gradable"], told["score"]), (True, 1.0), said.stderr)
+        for test in told["tests"]:
+            self.assertTrue({"name", "points", "max_points"} <= set(test))
+
+
+class Archives(Case):
+    def test_the_course_in_it_is_whole(self):
+        with tarfile.open(fileobj=io.BytesIO(services.whole_course())) as archive:
+            names = set(archive.getnames())
+        self.assertIn("course/kit", names)
+        self.assertIn("course/solutions/02_tree/tree.cu", names)
+
+    def test_what_could_not_be_graded_is_no_zero(self):
+        from kit.classroom.marks import Mark
+        from kit.classroom.roster import Student
+
+        mark = Mark(Student("a"), LAB, 1, None, "not graded", "the machine burnt down")
+        self.assertNotIn("score", services.as_form("gradescope", mark, 1))
+        told = services.as_form("prairielearn", mark, 1)
+        self.assertEqual((told["gradable"], "score" in told), (False, False))
+
+
+@support.needs_sandbox
+class Unsafe(unittest.TestCase):
+    def test_without_a_sandbox_the_verdict_is_the_same_and_says_so(self):
+        lab, text = support.labs("01")[0], SOLVED.replace("if (i < n) atomicAdd", "atomicAdd")
+        found = [grader.grade(lab, text, support.HIDDEN, room) for room in (sandbox.Sandbox(), sandbox.Sandbox(unsafe=True))]
+        self.assertEqual(found[0]["rungs"], found[1]["rungs"])
+        self.assertEqual([each["unsafe"] for each in found], [False, True])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+class AnotherUser(unittest.TestCase):
+    """Where a service's container allows no sandbox: no walls, but users of their own."""
+
+    def test_an_honest_one_passes_and_attacks_gain_nothing(self):
+        lab, room = support.labs("01")[0], sandbox.Sandbox(dropping=True)
+        self.assertEqual(support.states(grader.grade(lab, SOLVED, support.HIDDEN, room)), {"naive_atomic": "pass"})
+        for name in ATTACKS:
+            with self.subTest(attack=name):
+                text = (Path(__file__).parent / "attacks" / f"{name}.cu").read_text().replace("@ROOT@", "/root/course")
+                result = grader.grade(lab, text, support.HIDDEN, room)
+                self.assertNotIn("pass", support.states(result).values(), result)
+        names = [path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if path.exists()]
+        self.assertNotIn("left_by_student", names)
+
+
+if __name__ == "__main__":
+    unittest.main()
