@@ -251,47 +251,50 @@ inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records
 inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
                                std::uint64_t word, unsigned lane, Cell me, Cell oldest, bool written,
                                bool strong) {
-  Cell &last = shadow.last(word), &read = shadow.read(word);
-  const auto is_mine = [&](Cell& slot) {
-    if (number_of(slot) == a.number && lane_of(slot) == lane) return true;
-    if (!replaces(a, lane, slot, records[number_of(slot)])) return false;
-    slot = me | (&slot == &read ? slot & GlobalShadow::has_more : 0);
-    return true;
+  const auto stands_for = [&](Cell kept) { // `me` for it
+    return (number_of(kept) == a.number && lane_of(kept) == lane) ||
+           replaces(a, lane, kept, records[number_of(kept)]);
   };
-  const auto kept_by = [&](Cell slot) -> const AccessRecord& { return records[number_of(slot)]; };
+  Cell first = 0;
   if (!written) {
-    if (last < oldest || is_mine(last)) {
+    Cell& last = shadow.last(word);
+    first = GlobalShadow::seen(last);
+    if (first < oldest || stands_for(first)) {
       last = me | (strong ? GlobalShadow::strong : 0);
       return;
     }
   }
-  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
-  if (read < oldest || number_of(read) == records.first()) {
-    read = me | (has_more ? GlobalShadow::has_more : 0);
+  Cell& read = shadow.read(word);
+  const Cell kept = GlobalShadow::seen(read);
+  const bool none = kept < oldest || number_of(kept) == records.first();
+  const Cell more = kept >= oldest ? kept & GlobalShadow::has_more : 0;
+  if (none || stands_for(kept)) {
+    read = me | more;
     return;
   }
-  if (is_mine(read)) return;
-  const AccessRecord &kept = kept_by(read), &first = written ? kept : kept_by(last);
   if (!written && !a.keeps_many) {
     // Two are kept, of different blocks or at least warps where there are such.
-    const bool alike = first.block == kept.block && first.warp == kept.warp;
-    if ((alike && first.warp != a.record.warp) ||
-        (first.block == kept.block && first.block != a.record.block))
-      read = me | (read & GlobalShadow::has_more);
+    const AccessRecord &one = records[number_of(first)], &two = records[number_of(kept)];
+    const bool same_warp = one.block == two.block && one.warp == two.warp && one.warp != a.record.warp;
+    if (same_warp || (one.block == two.block && one.block != a.record.block)) read = me | more;
     return;
   }
-  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
     std::size_t readers = 0, of_warp = 0;
     for (Cell& slot : list) {
       if (slot & GlobalShadow::wrote) continue;
-      if (is_mine(slot)) return;
+      if (stands_for(slot)) {
+        slot = me;
+        return;
+      }
+      const AccessRecord& other = records[number_of(slot)];
       ++readers;
-      of_warp += kept_by(slot).block == a.record.block && kept_by(slot).warp == a.record.warp;
+      of_warp += other.block == a.record.block && other.warp == a.record.warp;
     }
     const std::size_t most = a.keeps_many ? GlobalShadow::longest - 1 : 1;
     if (readers < most && of_warp < 2) list.push_back(me);
   });
-  if (is_kept) read |= GlobalShadow::has_more;
+  if (is_kept && !more) read |= GlobalShadow::has_more;
 }
 
 // Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
@@ -304,9 +307,10 @@ void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, cons
     return record.block == a.record.block && record.warp == a.record.warp;
   };
   Cell& read = shadow.read(word);
-  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
+  const Cell reader = GlobalShadow::seen(read);
+  const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
   if (!has_more && is_mine(displaced)) return;
-  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
     bool known = false;
     for (Cell& slot : list) {
       if (!(slot & GlobalShadow::wrote)) {
@@ -318,7 +322,7 @@ void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, cons
     }
     if (!known && !is_mine(displaced)) list.push_back(displaced);
   });
-  if (is_kept && !has_more) read = (read >= oldest ? read : oldest) | GlobalShadow::has_more;
+  if (is_kept && !has_more) read = (reader >= oldest ? reader : oldest) | GlobalShadow::has_more;
 }
 
 } // namespace detail
@@ -403,7 +407,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       });
     };
     if (!stores) {
-      const Cell reader = shadow.read(word);
+      const Cell reader = GlobalShadow::seen(shadow.read(word));
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
         if (!strong && reader >= oldest && (reader & GlobalShadow::has_more)) check_list(false);
@@ -421,7 +425,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     const bool meets = known && (last & mine & GlobalShadow::strong);
     if (known && !meets) check(last, written);
     Cell& read = shadow.read(word);
-    const Cell reader = read;
+    const Cell reader = GlobalShadow::seen(read);
     const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
     if (reader >= oldest && number_of(reader) != records.first() && !(reader & GlobalShadow::has_more))
       check(reader, false);
