@@ -47,11 +47,9 @@ public:
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
                  IsOther is_other) {
     Cell& place = row_last_[word / row_words];
-    const Cell last = seen(place);
-    if (last < oldest) {
-      place = cell | (store ? wrote : 0);
-      return true;
-    }
+    Cell last = seen(place);
+    while (last < oldest)
+      if (replace(place, last, cell | (store ? wrote : 0))) return true;
     if (store || last & wrote || lane_of(last) == split_lane) return false;
     if (number_of(last) == number_of(cell)) return true;
     if (replaces(last)) {
@@ -81,6 +79,11 @@ public:
 
   // What stands in a cell now: other workers may be changing it.
   static Cell seen(Cell& place) { return std::atomic_ref(place).load(std::memory_order_relaxed); }
+
+  // Puts `cell` in the place of what was seen there; else sets `seen` to what stands there now.
+  static bool replace(Cell& place, Cell& seen, Cell cell) {
+    return seen == cell || std::atomic_ref(place).compare_exchange_strong(seen, cell);
+  }
 
   // The list of a word; read() has the flag has_more where there is one. change(std::vector<Cell>&) may do
   // with it as it likes; true if something is left in it. Where there is none, one is made if `may_make`.

@@ -259,19 +259,20 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   if (!written) {
     Cell& last = shadow.last(word);
     first = GlobalShadow::seen(last);
-    if (first < oldest || stands_for(first)) {
-      last = me | (strong ? GlobalShadow::strong : 0);
-      return;
-    }
+    do {
+      if (first >= oldest && (first & GlobalShadow::wrote)) return; // meanwhile; the caller looks again
+      if (first >= oldest && !stands_for(first)) break;
+    } while (!GlobalShadow::replace(last, first, me | (strong ? GlobalShadow::strong : 0)));
+    if (first < oldest || stands_for(first)) return;
   }
   Cell& read = shadow.read(word);
-  const Cell kept = GlobalShadow::seen(read);
-  const bool none = kept < oldest || number_of(kept) == records.first();
-  const Cell more = kept >= oldest ? kept & GlobalShadow::has_more : 0;
-  if (none || stands_for(kept)) {
-    read = me | more;
-    return;
-  }
+  Cell kept = GlobalShadow::seen(read), more = 0;
+  bool entered = false;
+  do {
+    more = kept >= oldest ? kept & GlobalShadow::has_more : 0;
+    entered = kept < oldest || number_of(kept) == records.first() || stands_for(kept);
+  } while (entered && !GlobalShadow::replace(read, kept, me | more));
+  if (entered) return;
   if (!written && !a.keeps_many) {
     // Two are kept, of different blocks or at least warps where there are such.
     const AccessRecord &one = records[number_of(first)], &two = records[number_of(kept)];
@@ -294,7 +295,7 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
     const std::size_t most = a.keeps_many ? GlobalShadow::longest - 1 : 1;
     if (readers < most && of_warp < 2) list.push_back(me);
   });
-  if (is_kept && !more) read |= GlobalShadow::has_more;
+  if (is_kept && !more) std::atomic_ref(read).fetch_or(GlobalShadow::has_more);
 }
 
 // Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
@@ -389,11 +390,11 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     if (!whole) shadow.split(word, records, oldest);
     Cell& place = shadow.last(word);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
-    // Many blocks may update one word by atomics: an exchange moves its cell from core to core once for each,
-    // not twice.
-    const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote)
-                      : whole                           ? whole
-                                                        : place;
+    // An exchange, so that of two workers that come at the same time one finds the other; and a cell that
+    // many blocks update moves from core to core once for each, not twice.
+    const Cell last = stores  ? std::atomic_ref(place).exchange(wrote)
+                      : whole ? whole
+                              : GlobalShadow::seen(place);
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
       judge.check(earlier, earlier_wrote, lane, address,
@@ -419,6 +420,10 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
           return;
       }
       keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);
+      // Whoever wrote meanwhile has either found this reader or is found now.
+      const Cell now = whole ? whole : GlobalShadow::seen(place);
+      if (now != last && now >= oldest && (now & GlobalShadow::wrote) && !(now & mine & GlobalShadow::strong))
+        check(now, true);
       return;
     }
     // Of two strong accesses that reach each other another core's record need not be fetched.
@@ -430,7 +435,6 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     if (reader >= oldest && number_of(reader) != records.first() && !(reader & GlobalShadow::has_more))
       check(reader, false);
     if (has_more && number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
-    if (access.kind == AccessKind::store) place = wrote;
     if (meets && written) {
       keep_global_writer(shadow, records, a, word, last, oldest, check);
       return;
