@@ -366,7 +366,7 @@ void Checker::barrier(const machine::Block& block, const machine::Operation&, un
   Notes& mine = notes(block);
   mine.order.barrier();
   mine.records.forget();
-  mine.shared.read_by_more.clear();
+  mine.shared.forget_more();
 }
 
 void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {

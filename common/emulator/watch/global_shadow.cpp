@@ -4,7 +4,7 @@ namespace warpfold::watch {
 
 void GlobalShadow::begin_launch(bool clear) {
   if (clear)
-    for (LazyArray<Cell>* cells : {&row_last_, &row_read_, &last_, &read_}) cells->clear();
+    for (LazyArray<Cell>* cells : {&row_last_, &row_read_, &last_, &read_, &wrote_too_}) cells->clear();
   if (!used_) return;
   more_.clear();
   for (Lists& lists : lists_) lists = {};

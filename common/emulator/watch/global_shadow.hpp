@@ -31,7 +31,8 @@ public:
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
       : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), row_read_(rows()),
-        last_(rows() * row_words), read_(rows() * row_words), more_(rows() * row_words) {}
+        last_(rows() * row_words), read_(rows() * row_words), wrote_too_(rows() * row_words),
+        more_(rows() * row_words) {}
   bool holds(std::uint64_t address, std::uint64_t size) const {
     return address >= base_ && address + size <= base_ + bytes_;
   }
@@ -76,6 +77,8 @@ public:
   }
   Cell& last(std::uint64_t word) { return last_[word]; }
   Cell& read(std::uint64_t word) { return read_[word]; }
+  // A strong write beside the last, where that is one, too.
+  Cell& wrote_too(std::uint64_t word) { return wrote_too_[word]; }
 
   // What stands in a cell now: other workers may be changing it.
   static Cell seen(Cell& place) { return std::atomic_ref(place).load(std::memory_order_relaxed); }
@@ -110,7 +113,7 @@ private:
   static constexpr unsigned split_lane = 31; // in a row's cell: its words have cells of their own
   static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
   std::uint64_t base_, bytes_;
-  LazyArray<Cell> row_last_, row_read_, last_, read_;
+  LazyArray<Cell> row_last_, row_read_, last_, read_, wrote_too_;
   LazyArray<std::uint32_t> more_; // number of its list among those of the word's lock; 0: none
   struct Lists {
     std::deque<std::vector<Cell>> all;

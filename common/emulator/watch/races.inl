@@ -283,7 +283,6 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
     std::size_t readers = 0, of_warp = 0;
     for (Cell& slot : list) {
-      if (slot & GlobalShadow::wrote) continue;
       if (stands_for(slot)) {
         slot = me;
         return;
@@ -300,30 +299,15 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
 
 // Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
 // beside it: who writes now may read later what that one wrote.
-template <typename Check>
-void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
-                        std::uint64_t word, Cell displaced, Cell oldest, Check check) {
-  const auto is_mine = [&](Cell slot) {
-    const AccessRecord& record = records[number_of(slot)];
+inline void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
+                               std::uint64_t word, Cell displaced, Cell oldest) {
+  const auto is_mine = [&](Cell cell) {
+    const AccessRecord& record = records[number_of(cell)];
     return record.block == a.record.block && record.warp == a.record.warp;
   };
-  Cell& read = shadow.read(word);
-  const Cell reader = GlobalShadow::seen(read);
-  const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
-  if (!has_more && is_mine(displaced)) return;
-  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
-    bool known = false;
-    for (Cell& slot : list) {
-      if (!(slot & GlobalShadow::wrote)) {
-        check(slot, false);
-        continue;
-      }
-      known = true;
-      if (is_mine(slot) && !is_mine(displaced)) slot = displaced;
-    }
-    if (!known && !is_mine(displaced)) list.push_back(displaced);
-  });
-  if (is_kept && !has_more) read = (reader >= oldest ? reader : oldest) | GlobalShadow::has_more;
+  Cell& place = shadow.wrote_too(word);
+  const Cell kept = GlobalShadow::seen(place);
+  if ((kept < oldest || is_mine(kept)) && !is_mine(displaced)) place = displaced;
 }
 
 } // namespace detail
@@ -365,7 +349,10 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
       unwritten(lane, address);
       wrote = 1; // reported once; older than any record
     }
-    keep_shared_reader(shadow, records, a, word, lane, mine | lane, floor);
+    if (read < floor)
+      read = mine | lane;
+    else
+      keep_shared_reader(shadow, records, a, word, lane, mine | lane, floor);
   });
 }
 
@@ -400,18 +387,17 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       judge.check(earlier, earlier_wrote, lane, address,
                   reinterpret_cast<const std::byte*>(access.addresses[lane]));
     };
-    const auto check_list = [&](bool forget) {
-      return shadow.change_list(word, false, [&](std::vector<Cell>& list) {
-        for (Cell each : list)
-          if (stores || (each & GlobalShadow::wrote)) check(each, each & GlobalShadow::wrote);
-        if (forget) list.clear();
-      });
+    const auto check_wrote_too = [&] {
+      Cell& too = shadow.wrote_too(word);
+      const Cell other = GlobalShadow::seen(too);
+      if (other < oldest) return;
+      check(other, true);
+      if (stores) too = 0;
     };
     if (!stores) {
-      const Cell reader = GlobalShadow::seen(shadow.read(word));
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
-        if (!strong && reader >= oldest && (reader & GlobalShadow::has_more)) check_list(false);
+        if (last & GlobalShadow::strong) check_wrote_too();
         // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this
         // read conflicts with that write as well.
         const AccessRecord& writer = records[number_of(last)];
@@ -429,18 +415,19 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     // Of two strong accesses that reach each other another core's record need not be fetched.
     const bool meets = known && (last & mine & GlobalShadow::strong);
     if (known && !meets) check(last, written);
+    if (written && !meets && (last & GlobalShadow::strong)) check_wrote_too();
     Cell& read = shadow.read(word);
     const Cell reader = GlobalShadow::seen(read);
-    const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
-    if (reader >= oldest && number_of(reader) != records.first() && !(reader & GlobalShadow::has_more))
-      check(reader, false);
-    if (has_more && number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
-    if (meets && written) {
-      keep_global_writer(shadow, records, a, word, last, oldest, check);
-      return;
+    if (reader >= oldest) {
+      if (number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
+      if (reader & GlobalShadow::has_more)
+        shadow.change_list(word, false, [&](std::vector<Cell>& list) {
+          for (Cell each : list) check(each, false);
+          if (!meets) list.clear();
+        });
+      if (!meets || !written) read = 0;
     }
-    if (has_more) check_list(true);
-    if (reader >= oldest) read = 0;
+    if (meets && written) keep_global_writer(shadow, records, a, word, last, oldest);
   });
 }
 

@@ -22,8 +22,11 @@ struct SharedShadow {
     if (forget_readers) read.clear(), read_too.clear();
     read.resize(words + slack); // what an earlier block has left there is older than any floor to come
     read_too.resize(words + slack);
-    read_by_more.clear();
+    forget_more();
     count = words;
+  }
+  void forget_more() {
+    if (!read_by_more.empty()) read_by_more.clear();
   }
   auto readers_more(std::size_t word) {
     return read_by_more.empty() ? read_by_more.end() : read_by_more.find(word);
