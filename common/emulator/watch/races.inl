@@ -207,6 +207,9 @@ public:
   void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address,
              const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
+    const bool same_thread =
+        lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
+    if (same_thread) return;
     if (!share_bytes(a_.access, lane, record)) return;
     if (may_meet(a_, record, address) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
