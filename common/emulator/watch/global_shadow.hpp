@@ -46,20 +46,20 @@ public:
   template <typename Replaces, typename IsOther>
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
                  IsOther is_other) {
-    Cell& last = row_last_[word / row_words];
-    if (last < oldest) {
-      last = cell | (store ? wrote : 0);
-      return true;
-    }
+    Cell& place = row_last_[word / row_words];
+    Cell last = seen(place);
+    while (last < oldest)
+      if (replace(place, last, cell | (store ? wrote : 0))) return true;
     if (store || last & wrote || lane_of(last) == split_lane) return false;
     if (number_of(last) == number_of(cell)) return true;
     if (replaces(last)) {
-      last = cell;
+      place = cell;
       return true;
     }
-    Cell& too = row_read_[word / row_words];
+    Cell& second = row_read_[word / row_words];
+    const Cell too = seen(second);
     if (too < oldest || number_of(too) == number_of(cell) || replaces(too) || !is_other(last, too)) {
-      too = cell;
+      second = cell;
       return true;
     }
     return !keeps_many;
@@ -77,28 +77,31 @@ public:
   Cell& last(std::uint64_t word) { return last_[word]; }
   Cell& read(std::uint64_t word) { return read_[word]; }
 
-  // The list of a word whose read() has the flag has_more. change(std::vector<Cell>&) may do with it as it
-  // likes; true if something is left in it. No list is longer than `longest`.
-  static constexpr std::size_t longest = 8;
+  // What stands in a cell now: other workers may be changing it.
+  static Cell seen(Cell& place) { return std::atomic_ref(place).load(std::memory_order_relaxed); }
+
+  // Puts `cell` in the place of what was seen there; else sets `seen` to what stands there now.
+  static bool replace(Cell& place, Cell& seen, Cell cell) {
+    return seen == cell || std::atomic_ref(place).compare_exchange_strong(seen, cell);
+  }
+
+  // The list of a word; read() has the flag has_more where there is one. change(std::vector<Cell>&) may do
+  // with it as it likes; true if something is left in it. Where there is none, one is made if `may_make`.
+  static constexpr std::size_t longest = 8; // that a list should be
   template <typename Change>
-  bool change_list(std::uint64_t word, bool is_new, Change change) {
+  bool change_list(std::uint64_t word, bool may_make, Change change) {
     std::lock_guard lock(locks_[word % lock_count]);
     Lists& lists = lists_[word % lock_count];
-    std::uint32_t& place = more_[word];
-    if (is_new) {
-      if (lists.free.empty()) {
-        if (lists.all.size() >= most_lists / lock_count) return false;
-        lists.all.emplace_back();
-        lists.free.push_back(static_cast<std::uint32_t>(lists.all.size() - 1));
-      }
-      place = lists.free.back();
-      lists.free.pop_back();
+    std::uint32_t& number = more_[word];
+    if (number == 0) {
+      if (!may_make || !lists.make(number)) return false;
       used_ = true;
     }
-    std::vector<Cell>& list = lists.all[place];
+    std::vector<Cell>& list = lists.all[number - 1];
     change(list);
     if (!list.empty()) return true;
-    lists.free.push_back(place);
+    lists.free.push_back(number);
+    number = 0;
     return false;
   }
 
@@ -108,10 +111,20 @@ private:
   static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
   std::uint64_t base_, bytes_;
   LazyArray<Cell> row_last_, row_read_, last_, read_;
-  LazyArray<std::uint32_t> more_; // where has_more says so: index into the lists of the word's lock
+  LazyArray<std::uint32_t> more_; // number of its list among those of the word's lock; 0: none
   struct Lists {
     std::deque<std::vector<Cell>> all;
-    std::vector<std::uint32_t> free;
+    std::vector<std::uint32_t> free; // numbers, from 1
+    bool make(std::uint32_t& number) {
+      if (free.empty() && all.size() >= most_lists / lock_count) return false;
+      if (free.empty()) {
+        all.emplace_back();
+        free.push_back(static_cast<std::uint32_t>(all.size()));
+      }
+      number = free.back();
+      free.pop_back();
+      return true;
+    }
   };
   std::vector<Lists> lists_{lock_count};
   std::vector<std::mutex> locks_{lock_count};

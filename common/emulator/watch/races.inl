@@ -251,47 +251,51 @@ inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records
 inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
                                std::uint64_t word, unsigned lane, Cell me, Cell oldest, bool written,
                                bool strong) {
-  Cell &last = shadow.last(word), &read = shadow.read(word);
-  const auto is_mine = [&](Cell& slot) {
-    if (number_of(slot) == a.number && lane_of(slot) == lane) return true;
-    if (!replaces(a, lane, slot, records[number_of(slot)])) return false;
-    slot = me | (&slot == &read ? slot & GlobalShadow::has_more : 0);
-    return true;
+  const auto stands_for = [&](Cell kept) { // `me` for it
+    return (number_of(kept) == a.number && lane_of(kept) == lane) ||
+           replaces(a, lane, kept, records[number_of(kept)]);
   };
-  const auto kept_by = [&](Cell slot) -> const AccessRecord& { return records[number_of(slot)]; };
+  Cell first = 0;
   if (!written) {
-    if (last < oldest || is_mine(last)) {
-      last = me | (strong ? GlobalShadow::strong : 0);
-      return;
-    }
+    Cell& last = shadow.last(word);
+    first = GlobalShadow::seen(last);
+    do {
+      if (first >= oldest && (first & GlobalShadow::wrote)) return; // meanwhile; the caller looks again
+      if (first >= oldest && !stands_for(first)) break;
+    } while (!GlobalShadow::replace(last, first, me | (strong ? GlobalShadow::strong : 0)));
+    if (first < oldest || stands_for(first)) return;
   }
-  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
-  if (read < oldest || number_of(read) == records.first()) {
-    read = me | (has_more ? GlobalShadow::has_more : 0);
-    return;
-  }
-  if (is_mine(read)) return;
-  const AccessRecord &kept = kept_by(read), &first = written ? kept : kept_by(last);
+  Cell& read = shadow.read(word);
+  Cell kept = GlobalShadow::seen(read), more = 0;
+  bool entered = false;
+  do {
+    more = kept >= oldest ? kept & GlobalShadow::has_more : 0;
+    entered = kept < oldest || number_of(kept) == records.first() || stands_for(kept);
+  } while (entered && !GlobalShadow::replace(read, kept, me | more));
+  if (entered) return;
   if (!written && !a.keeps_many) {
     // Two are kept, of different blocks or at least warps where there are such.
-    const bool alike = first.block == kept.block && first.warp == kept.warp;
-    if ((alike && first.warp != a.record.warp) ||
-        (first.block == kept.block && first.block != a.record.block))
-      read = me | (read & GlobalShadow::has_more);
+    const AccessRecord &one = records[number_of(first)], &two = records[number_of(kept)];
+    const bool same_warp = one.block == two.block && one.warp == two.warp && one.warp != a.record.warp;
+    if (same_warp || (one.block == two.block && one.block != a.record.block)) read = me | more;
     return;
   }
-  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
     std::size_t readers = 0, of_warp = 0;
     for (Cell& slot : list) {
       if (slot & GlobalShadow::wrote) continue;
-      if (is_mine(slot)) return;
+      if (stands_for(slot)) {
+        slot = me;
+        return;
+      }
+      const AccessRecord& other = records[number_of(slot)];
       ++readers;
-      of_warp += kept_by(slot).block == a.record.block && kept_by(slot).warp == a.record.warp;
+      of_warp += other.block == a.record.block && other.warp == a.record.warp;
     }
     const std::size_t most = a.keeps_many ? GlobalShadow::longest - 1 : 1;
     if (readers < most && of_warp < 2) list.push_back(me);
   });
-  if (is_kept) read |= GlobalShadow::has_more;
+  if (is_kept && !more) std::atomic_ref(read).fetch_or(GlobalShadow::has_more);
 }
 
 // Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
@@ -304,9 +308,10 @@ void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, cons
     return record.block == a.record.block && record.warp == a.record.warp;
   };
   Cell& read = shadow.read(word);
-  const bool has_more = read >= oldest && (read & GlobalShadow::has_more);
+  const Cell reader = GlobalShadow::seen(read);
+  const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
   if (!has_more && is_mine(displaced)) return;
-  const bool is_kept = shadow.change_list(word, !has_more, [&](std::vector<Cell>& list) {
+  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
     bool known = false;
     for (Cell& slot : list) {
       if (!(slot & GlobalShadow::wrote)) {
@@ -318,7 +323,7 @@ void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, cons
     }
     if (!known && !is_mine(displaced)) list.push_back(displaced);
   });
-  if (is_kept && !has_more) read = (read >= oldest ? read : oldest) | GlobalShadow::has_more;
+  if (is_kept && !has_more) read = (reader >= oldest ? reader : oldest) | GlobalShadow::has_more;
 }
 
 } // namespace detail
@@ -385,11 +390,11 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     if (!whole) shadow.split(word, records, oldest);
     Cell& place = shadow.last(word);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
-    // Many blocks may update one word by atomics: an exchange moves its cell from core to core once for each,
-    // not twice.
-    const Cell last = access.kind == AccessKind::atomic ? std::atomic_ref(place).exchange(wrote)
-                      : whole                           ? whole
-                                                        : place;
+    // An exchange, so that of two workers that come at the same time one finds the other; and a cell that
+    // many blocks update moves from core to core once for each, not twice.
+    const Cell last = stores  ? std::atomic_ref(place).exchange(wrote)
+                      : whole ? whole
+                              : GlobalShadow::seen(place);
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
       judge.check(earlier, earlier_wrote, lane, address,
@@ -403,7 +408,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       });
     };
     if (!stores) {
-      const Cell reader = shadow.read(word);
+      const Cell reader = GlobalShadow::seen(shadow.read(word));
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
         if (!strong && reader >= oldest && (reader & GlobalShadow::has_more)) check_list(false);
@@ -415,18 +420,21 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
           return;
       }
       keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);
+      // Whoever wrote meanwhile has either found this reader or is found now.
+      const Cell now = whole ? whole : GlobalShadow::seen(place);
+      if (now != last && now >= oldest && (now & GlobalShadow::wrote) && !(now & mine & GlobalShadow::strong))
+        check(now, true);
       return;
     }
     // Of two strong accesses that reach each other another core's record need not be fetched.
     const bool meets = known && (last & mine & GlobalShadow::strong);
     if (known && !meets) check(last, written);
     Cell& read = shadow.read(word);
-    const Cell reader = read;
+    const Cell reader = GlobalShadow::seen(read);
     const bool has_more = reader >= oldest && (reader & GlobalShadow::has_more);
     if (reader >= oldest && number_of(reader) != records.first() && !(reader & GlobalShadow::has_more))
       check(reader, false);
     if (has_more && number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
-    if (access.kind == AccessKind::store) place = wrote;
     if (meets && written) {
       keep_global_writer(shadow, records, a, word, last, oldest, check);
       return;

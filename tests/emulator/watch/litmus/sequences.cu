@@ -212,7 +212,7 @@ __global__ void grid_sync(int* m) {
 }
 RUN_TOGETHER(grid_sync, 4, 64)
 
-// LITMUS grid_sync_in_place: race-global
+// LITMUS grid_sync_in_place: race-global|fence
 __global__ void grid_sync_in_place(int* m) {
   for (int round = 0; round < 3; ++round) {
     m[64 + blockIdx.x * 64 + threadIdx.x] =
