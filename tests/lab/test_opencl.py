@@ -123,7 +123,7 @@ class OpenCL(unittest.TestCase):
         self.kernels.write_text(with_mistake("modulo_in_place", "at + stride < n", "at + stride < n * 100000000"))
         said = self.run_rung("modulo_in_place")
         self.assertEqual(said.returncode, 1)
-        self.assertRegex(said.stdout, "^wrong +modulo_in_place: n = 32, exact: the rung ended the program")
+        self.assertRegex(said.stdout, r"^wrong +modulo_in_place: n = \d+, exact: the rung ended the program")
         tap = self.run_rung("modulo_in_place", "--tap").stdout
         self.assertRegex(tap, r"(?m)^not ok 1 - modulo_in_place: .*\n1\.\.1$")
 

@@ -3,6 +3,7 @@
 #include "ptx/registers.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -253,6 +254,31 @@ void find_ignored_values(const Function& function, std::vector<Synchronising>& f
   }
 }
 
+// A thread may look once before the loop in which it looks again: what the two loads find goes into one
+// variable, which the compiler makes one register, or several with copies between them.
+void find_first_looks(const Function& function, std::vector<Synchronising>& found) {
+  std::vector<std::uint32_t> same(function.registers.size()); // as this one, by copies
+  std::iota(same.begin(), same.end(), 0);
+  const auto root = [&](std::uint32_t index) {
+    while (same[index] != index) index = same[index];
+    return index;
+  };
+  for (const Instruction& instruction : function.body) {
+    if (instruction.opcode != "mov" || instruction.operands.size() != 2) continue;
+    const auto* to = std::get_if<RegisterOperand>(&instruction.operands[0].value);
+    const auto* from = std::get_if<RegisterOperand>(&instruction.operands[1].value);
+    if (to && from) same[root(to->index)] = root(from->index);
+  }
+  std::set<std::uint32_t> polled;
+  for (std::size_t i = 0; i < function.body.size(); ++i)
+    if (found[i].polls && !is_atomic(function.body[i]))
+      each_destination(function.body[i], [&](std::uint32_t written) { polled.insert(root(written)); });
+  for (std::size_t i = 0; i < function.body.size(); ++i)
+    if (may_poll(function.body[i]) && !is_atomic(function.body[i]))
+      each_destination(function.body[i],
+                       [&](std::uint32_t written) { found[i].polls |= polled.contains(root(written)); });
+}
+
 } // namespace
 
 std::vector<Synchronising> synchronising(const Function& function, std::span<const BasicBlock> blocks) {
@@ -276,6 +302,7 @@ std::vector<Synchronising> synchronising(const Function& function, std::span<con
                                           [&](const Operand& operand) { return loop.keeps(operand); });
       });
     }
+  find_first_looks(function, found);
   return found;
 }
 

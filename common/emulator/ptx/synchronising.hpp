@@ -13,7 +13,8 @@ namespace warpfold::ptx {
 struct Synchronising {
   // A volatile or strong load, or an atomic, in a loop whose end depends on the value that it finds, at an
   // address that the loop leaves as it is: it looks again and again until another thread has written what it
-  // waits for. An atomic that exchanges (cas, exch) there takes a lock.
+  // waits for. So does a load before the loop whose value goes into the same variable. An atomic that
+  // exchanges (cas, exch) there takes a lock.
   bool polls : 1 = false;
   bool takes_lock : 1 = false;
   // An atomic whose old value nobody uses.

@@ -208,7 +208,8 @@ public:
              const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
     if (!share_bytes(a_.access, lane, record)) return;
-    if (may_meet(a_, record, address) || is_ordered(a_, lane, earlier, record)) return;
+    // A flag is known by where the access to it begins, whichever of its words this is.
+    if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
     if (earlier_wrote && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;
