@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
-import cards  # noqa: E402
+import cards
 
 INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
 if INSTRUCTOR.is_dir():

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from .paths import ROOT
 
 FILE = ROOT / "common" / "emulator" / "watch" / "counted.def"
-ROW = re.compile(r'^(COUNTED|COUNTED_PER_LAUNCH|COUNTED_PER_LINE|COUNTED_MOST|RATIO)\((\w+), "(.*?)", "(.*?)", "(.*?)", (.*)\)$', re.MULTILINE)
+ROW = re.compile(
+    r'^(COUNTED|COUNTED_PER_LAUNCH|COUNTED_PER_LINE|COUNTED_MOST|RATIO)\((\w+), "(.*?)", "(.*?)", "(.*?)", (.*)\)$', re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,7 @@ def _read(text: str) -> dict[str, Counter]:
             numerator, denominator = rest.split(", ")
             found[key] = Counter(key, label, unit, third, numerator=numerator, denominator=denominator)
         else:
-            found[key] = Counter(key, label, unit, rest.strip('"'), tuple(third.split(" + ")) if third else (),
-                                 kind == "COUNTED_MOST")
+            found[key] = Counter(key, label, unit, rest.strip('"'), tuple(third.split(" + ")) if third else (), kind == "COUNTED_MOST")
     return found
 
 

@@ -32,7 +32,9 @@ def shape(dimensions) -> str:
 def print_profile(report: dict) -> None:
     names = readable([launch["kernel"] for launch in report.get("launches", [])])
     for launch in report.get("launches", []):
-        print(f"\n{paint(names.get(launch['kernel'], launch['kernel']), 'bold')}  grid {shape(launch['grid'])}, block {shape(launch['block'])}")
+        print(
+            f"\n{paint(names.get(launch['kernel'], launch['kernel']), 'bold')}  grid {shape(launch['grid'])}, block {shape(launch['block'])}"
+        )
         table = Table(["", "SIMT", *(title for title, _ in PROFILE_COLUMNS)], left=1)
         table.add(row("whole launch", launch["counters"]))
         lines = sorted(launch.get("lines", []), key=lambda line: -line.get("warp_instructions", 0))

@@ -146,7 +146,14 @@ def launch() -> Drawing:
     stage(366, 296, 334, "watch: checker", ORANGE, "ordered by a barrier? written before? allowed?")
     down(167, 332, 354)
     down(533, 332, 354)
-    stage(0, 354, 700, "the report", GREY, "counts beside lines, hazards with both their lines: for a verdict, ./kit profile, ./kit emulate, a notebook")
+    stage(
+        0,
+        354,
+        700,
+        "the report",
+        GREY,
+        "counts beside lines, hazards with both their lines: for a verdict, ./kit profile, ./kit emulate, a notebook",
+    )
     return d
 
 

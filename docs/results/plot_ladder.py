@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws ladder_h200.svg, and prints the tables of ladder_h200.md, from ladder_h200.json.
 
-    docs/results/plot_ladder.py            draws and prints
-    docs/results/plot_ladder.py FILE...    first makes ladder_h200.json out of what tests/gpu/ladder.py wrote
+docs/results/plot_ladder.py            draws and prints
+docs/results/plot_ladder.py FILE...    first makes ladder_h200.json out of what tests/gpu/ladder.py wrote
 """
 
 import json
@@ -82,7 +82,9 @@ def draw(ladder: dict[str, dict[int, float]]) -> str:
     for exponent in range(N_RANGE[0], N_RANGE[1] + 1, 4):
         at = x(2**exponent)
         parts.append(f'<line class="grid" x1="{at:.1f}" y1="{TOP}" x2="{at:.1f}" y2="{TOP + HEIGHT}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">2<tspan dy="-4" font-size="8">{exponent}</tspan></text>')
+        parts.append(
+            f'<text x="{at:.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">2<tspan dy="-4" font-size="8">{exponent}</tspan></text>'
+        )
     for power in range(int(GB_RANGE[0]), int(GB_RANGE[1]) + 1):
         at = y(10**power)
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{at:.1f}" x2="{LEFT + WIDTH}" y2="{at:.1f}"/>')
@@ -99,7 +101,9 @@ def draw(ladder: dict[str, dict[int, float]]) -> str:
     previous = 0.0
     for at, rung, colour, (px, py) in sorted(ends):
         previous = max(at, previous + 14)
-        parts.append(f'<line x1="{px:.1f}" y1="{py:.1f}" x2="{LEFT + WIDTH + 10}" y2="{previous:.1f}" stroke="{colour}" stroke-width="0.7"/>')
+        parts.append(
+            f'<line x1="{px:.1f}" y1="{py:.1f}" x2="{LEFT + WIDTH + 10}" y2="{previous:.1f}" stroke="{colour}" stroke-width="0.7"/>'
+        )
         parts.append(f'<text x="{LEFT + WIDTH + 14}" y="{previous + 4:.1f}">{rung}</text>')
     width, height = LEFT + WIDTH + LABELS, max(TOP + HEIGHT, int(previous)) + 44
     words = "; ".join(f"{rung}: up to {max(4e-3 * n / us for n, us in ladder[rung].items()):,.0f} GB/s" for rung in DRAWN)

@@ -96,7 +96,8 @@ struct Product {
   }
 };
 
-// Nothing to fill in: with this one too the kernel is tried, to see that it takes both from the operator it is given.
+// Nothing to fill in: with this one too the kernel is tried, to see that it takes both from the operator it
+// is given.
 struct BitwiseAnd {
   template <class T>
   static __device__ T identity() {

@@ -51,7 +51,13 @@ def unpack_debian(root: Path, apt: Path) -> None:
         (apt / folder).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
     where = {"Dir::State": apt, "Dir::State::lists": apt / "lists", "Dir::Cache": apt / "cache", "Dir::State::status": apt / "status"}
-    how = {"APT::Architecture": "arm64", "APT::Architectures": "arm64", "Debug::NoLocking": 1, "APT::Install-Recommends": 0, "APT::Sandbox::User": ""}
+    how = {
+        "APT::Architecture": "arm64",
+        "APT::Architectures": "arm64",
+        "Debug::NoLocking": 1,
+        "APT::Install-Recommends": 0,
+        "APT::Sandbox::User": "",
+    }
     options = [word for key, value in (where | how).items() for word in ("-o", f"{key}={value}")]
     try:
         run(["apt-get", *options, "-qq", "update"])
@@ -105,7 +111,17 @@ def configure(work: Path, root: Path, build: Path, environ: dict[str, str]) -> N
     options = ["-Dsolutions=true", "-Dkit_tests=true", "-Dnative=false", "--wrap-mode=nofallback"]
     again = ["--reconfigure"] if (build / "build.ninja").exists() else []
     run(
-        [HERE / "emulated.sh", "meson", "setup", *again, build, SOURCE, f"--cross-file={paths}", f"--cross-file={HERE / 'aarch64.ini'}", *options],
+        [
+            HERE / "emulated.sh",
+            "meson",
+            "setup",
+            *again,
+            build,
+            SOURCE,
+            f"--cross-file={paths}",
+            f"--cross-file={HERE / 'aarch64.ini'}",
+            *options,
+        ],
         env=environ,
     )
 

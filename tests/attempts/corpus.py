@@ -24,7 +24,7 @@ def read(file: Path) -> list[Attempt]:
     found, names = [], set()
     lines = file.read_text().splitlines()
     starts = [at for at, text in enumerate(lines) if text.startswith("=== ")]
-    for start, end in zip(starts, [*starts[1:], len(lines)]):
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         attempt = parse(file, lines, start, end)
         if attempt.name in names:
             raise ValueError(f"{file}:{start + 1}: {attempt.name} is there twice")

@@ -2,14 +2,14 @@
 
     run.py --work FOLDER --nvcc 'WORD|WORD' --link 'WORD|OBJECT|WORD' [--every K] [LAB[/NAME] ...]
 
-Meson calls it (tests/attempts/meson.build). Exit code 0: each attempt was answered, and in a state that is expected.
+Meson calls it (tests/attempts/meson.build). Exit code 0: each attempt was answered, and in a state that is expected, but for
+those of still_open.txt.
 """
 
 import argparse
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -26,7 +26,7 @@ from corpus import Attempt
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LIMIT = 15        # seconds in which an answer has to be there
+LIMIT = 15  # seconds in which an answer has to be there
 MOST_IN_ONE = 24  # attempts that are compiled together
 
 KINDS = ["good", "poor", "false", "none"]
@@ -115,8 +115,9 @@ class Compiler:
         if not code.exists():
             path = folder / f"{key}.cu"
             path.write_text(source)
-            done = subprocess.run([*self.nvcc, "-I", str(ROOT / "common/lab"), "-c", str(path), "-o", f"{code}.new"],
-                                  text=True, capture_output=True)
+            done = subprocess.run(
+                [*self.nvcc, "-I", str(ROOT / "common/lab"), "-c", str(path), "-o", f"{code}.new"], text=True, capture_output=True
+            )
             if done.returncode != 0:
                 kept_errors.write_text(done.stderr + done.stdout)
                 return kept_errors.read_text()
@@ -167,8 +168,16 @@ def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> An
     command = [str(program), *device, "--json", f"--rung={attempt.rung}"]
     start = time.monotonic()
     # Standard input stays closed, and all that the program starts is ended with it.
-    with subprocess.Popen(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=os.environ | {"WARPFOLD_ATTEMPT": which}, start_new_session=True, errors="replace") as process:
+    with subprocess.Popen(
+        command,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"WARPFOLD_ATTEMPT": which},
+        start_new_session=True,
+        errors="replace",
+    ) as process:
         try:
             out, err = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -243,7 +252,9 @@ class Runner:
             return
         attempt = answer.attempt
         with self.lock:
-            print(f"{answer.kind:<5} {attempt.lab}/{attempt.name}: {answer.state}, expected {'|'.join(attempt.expect)} ({answer.seconds:.1f} s)")
+            print(
+                f"{answer.kind:<5} {attempt.lab}/{attempt.name}: {answer.state}, expected {'|'.join(attempt.expect)} ({answer.seconds:.1f} s)"
+            )
             print(f"      cause: {attempt.cause}  about: {', '.join(attempt.about)}")
             print("".join(f"      | {line}\n" for line in answer.text.splitlines()[:24]), end="", flush=True)
 
@@ -289,8 +300,11 @@ def chosen(options: argparse.Namespace) -> list[Attempt]:
         of_lab = corpus.read(file)
         found += of_lab[options.first :: options.every]
     if options.which:
-        found = [attempt for attempt in found
-                 if any(attempt.lab == word or f"{attempt.lab}/{attempt.name}".startswith(word) for word in options.which)]
+        found = [
+            attempt
+            for attempt in found
+            if any(attempt.lab == word or f"{attempt.lab}/{attempt.name}".startswith(word) for word in options.which)
+        ]
     if not options.opencl:
         found = [attempt for attempt in found if attempt.lab != "10_opencl"]
     return found
@@ -310,14 +324,38 @@ def main() -> int:
         answers = [answer for of_batch in pool.map(runner.answers_of, batches(attempts)) for answer in of_batch]
     print(table(answers))
     if options.json:
-        options.json.write_text(json.dumps([{"lab": a.attempt.lab, "name": a.attempt.name, "expect": a.attempt.expect, "state": a.state,
-                                             "kind": a.kind, "seconds": a.seconds, "text": a.text} for a in answers], indent=1))
+        options.json.write_text(
+            json.dumps(
+                [
+                    {
+                        "lab": a.attempt.lab,
+                        "name": a.attempt.name,
+                        "expect": a.attempt.expect,
+                        "state": a.state,
+                        "kind": a.kind,
+                        "seconds": a.seconds,
+                        "text": a.text,
+                    }
+                    for a in answers
+                ],
+                indent=1,
+            )
+        )
     return judge_all(answers)
 
 
 def judge_all(answers: list[Answer]) -> int:
     """No answer missing, no verdict of another state."""
-    return 1 if any(answer.kind in ("none", "false") for answer in answers) else 0
+    unanswered = {f"{answer.attempt.lab}/{answer.attempt.name}" for answer in answers if answer.kind in ("none", "false")}
+    new = sorted(unanswered - still_open())
+    if new:
+        print("not in still_open.txt: " + ", ".join(new))
+    return 1 if new else 0
+
+
+def still_open() -> set[str]:
+    """Attempts whose verdict is known not to be the expected one yet; each stands in still_open.txt with what is missing."""
+    return {line.split()[0] for line in (HERE / "still_open.txt").read_text().splitlines() if line and not line.startswith("#")}
 
 
 if __name__ == "__main__":

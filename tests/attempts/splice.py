@@ -86,7 +86,7 @@ def declarations(lab: str) -> tuple[tuple[str, ...], tuple[Declaration, ...]]:
     code = bare("\n".join(lines)).splitlines()
     includes = tuple(line for line in lines if line.startswith("#include"))
     found, start, depth, region, count, regions = [], None, 0, False, {}, set()
-    for number, (line, plain) in enumerate(zip(lines, code), 1):
+    for number, (line, plain) in enumerate(zip(lines, code, strict=True), 1):
         if begin := BEGIN.match(line):
             count[begin[1]] = count.get(begin[1], 0) + 1
             regions.add((begin[1], count[begin[1]]))
@@ -102,9 +102,17 @@ def declarations(lab: str) -> tuple[tuple[str, ...], tuple[Declaration, ...]]:
         ends = plain.rstrip().endswith((";", "}")) or END.match(line)
         if start is not None and depth == 0 and not region and ends:
             text = "\n".join(code[start - 1 : number])
-            found.append(Declaration(start, number, names_of(text), frozenset(re.findall(r"\b[A-Za-z_]\w*", text)), frozenset(regions),
-                                     re.search(r"\bint main\(", text) is not None,
-                                     re.match(r"\s*(template\s*<[^{;]*?>\s*)?(struct|class|enum|using)\b", text) is not None))
+            found.append(
+                Declaration(
+                    start,
+                    number,
+                    names_of(text),
+                    frozenset(re.findall(r"\b[A-Za-z_]\w*", text)),
+                    frozenset(regions),
+                    re.search(r"\bint main\(", text) is not None,
+                    re.match(r"\s*(template\s*<[^{;]*?>\s*)?(struct|class|enum|using)\b", text) is not None,
+                )
+            )
             start, regions = None, set()
     return includes, tuple(found)
 
@@ -161,7 +169,11 @@ def together(attempts: list[Attempt], file_of) -> str:
         # Types stand apart, or a call with one of them among its arguments would find the solved function as well.
         if not declaration.is_main:
             text = text_of(declaration, solved, str(solution(lab)))
-            out += ["} namespace types { using namespace solved;", *text, "} namespace solved { using namespace types;"] if declaration.is_type else text
+            out += (
+                ["} namespace types { using namespace solved;", *text, "} namespace solved { using namespace types;"]
+                if declaration.is_type
+                else text
+            )
     out.append("}")
     main = next(declaration for declaration in all_of_them if declaration.is_main)
     for index, attempt in enumerate(attempts):
@@ -171,6 +183,6 @@ def together(attempts: list[Attempt], file_of) -> str:
             out += text_of(declaration, lines, file)
         out += [text.replace("int main(", "int run_lab(") for text in text_of(main, lines, file)]
         out.append("}")
-    out.append("int main(int argc, char** argv) {\n  const std::string_view name = std::getenv(\"WARPFOLD_ATTEMPT\");")
+    out.append('int main(int argc, char** argv) {\n  const std::string_view name = std::getenv("WARPFOLD_ATTEMPT");')
     out += [f'  if (name == "{attempt.name}") return attempt_{index}::run_lab(argc, argv);' for index, attempt in enumerate(attempts)]
     return "\n".join([*out, "  return 2;\n}", ""])

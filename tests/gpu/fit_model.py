@@ -93,7 +93,9 @@ def report(found, gpu, constants):
         off.append(abs(predicted / us - 1))
         part = max(launches, key=lambda launch: predict.launch_us(launch, gpu, constants))
         each = predict.parts(part, gpu, constants)
-        print(f"| `{rung}` | 2^{exponent} | {max(each, key=each.get)} | {predicted:,.1f} | {us:,.1f} | {100 * (predicted / us - 1):+.0f} % |")
+        print(
+            f"| `{rung}` | 2^{exponent} | {max(each, key=each.get)} | {predicted:,.1f} | {us:,.1f} | {100 * (predicted / us - 1):+.0f} % |"
+        )
     print(f"\nMedian error {100 * statistics.median(off):.0f} %, largest {100 * max(off):.0f} %.")
     for exponent in sorted({case[1] for case in found}):
         print(order(exponent, [case for case in found if case[1] == exponent], gpu, constants))

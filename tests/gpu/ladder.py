@@ -10,6 +10,7 @@ One process per lab and size; sizes that matter most come first, and what does n
 named. Grids fit this GPU on the emulator too (WARPFOLD_GRID_FOR). docs/results/ladder.py and common/kit/ladder/predict.py
 read what this writes.
 """
+
 import argparse
 import json
 import os
@@ -25,8 +26,14 @@ from kit.ladder import predict
 EXPONENTS = [20, 23, 26, 9, 10, 14, 29, 12, 16, 18, 22, 24, 28, 30, 32, 33, 34]
 COUNTED = [20, 23, 26]
 # Beyond these, a launch takes seconds; and rungs of one block, which take 512 elements.
-LAST = {"01_naive_atomic": 29, "thread_sums": 29, "one_thread_folds": 29,
-        "in_place_interleaved": 9, "in_place_sequential": 9, "one_block_shared": 9}
+LAST = {
+    "01_naive_atomic": 29,
+    "thread_sums": 29,
+    "one_thread_folds": 29,
+    "in_place_interleaved": 9,
+    "in_place_sequential": 9,
+    "one_block_shared": 9,
+}
 ROW_SUMS = "11_row_sums"
 SQUARE = [(20, 1 << 10), (23, 1 << 11), (26, 1 << 13)]  # log2 n, rows
 SHAPES = SQUARE + [(26, 1 << rows) for rows in (0, 4, 7, 10, 16, 19, 22, 26)]
@@ -35,8 +42,12 @@ GRID_FOR = predict.named("H200").grid_for
 
 
 def answer(program, *words):
-    run = subprocess.run([str(program), "--json", *words], capture_output=True, text=True,
-                         env={**os.environ, "WARPFOLD_CHECKS": "none", "WARPFOLD_GRID_FOR": GRID_FOR})
+    run = subprocess.run(
+        [str(program), "--json", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "WARPFOLD_CHECKS": "none", "WARPFOLD_GRID_FOR": GRID_FOR},
+    )
     try:
         return json.loads(run.stdout)
     except ValueError:
@@ -60,8 +71,7 @@ def counts(program, exponent, *words):
     """Launches of each rung; `lines` are left out."""
     for rung in answer(program, "--profile", "--device", "emulator", "--n", f"2^{exponent}", *words)["rungs"]:
         launches = rung.get("profile", {}).get("report", {}).get("launches", [])
-        yield {"rung": rung["name"],
-               "launches": [{key: value for key, value in launch.items() if key != "lines"} for launch in launches]}
+        yield {"rung": rung["name"], "launches": [{key: value for key, value in launch.items() if key != "lines"} for launch in launches]}
 
 
 def main():

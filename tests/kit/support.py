@@ -60,9 +60,7 @@ class CloneCase(unittest.TestCase):
         """Runs `kit` in the copy with nothing on PATH but self.programs; `before` is Python that runs first."""
         start = f"import sys; sys.path.insert(0, 'common'); {before}\nfrom kit.cli import main; sys.exit(main(sys.argv[1:]))"
         env = {"PATH": str(self.programs), "HOME": str(self.folder), "LANG": "C.UTF-8", **environment}
-        return subprocess.run(
-            [sys.executable, "-c", start, *words], cwd=self.clone, env=env, text=True, capture_output=True, timeout=300
-        )
+        return subprocess.run([sys.executable, "-c", start, *words], cwd=self.clone, env=env, text=True, capture_output=True, timeout=300)
 
     def assertFails(self, result, code: int, *texts: str):
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)

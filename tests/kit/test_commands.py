@@ -13,7 +13,11 @@ from support import ROOT
 
 def kit(*words: str, **environment: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, ROOT / "kit", *words], text=True, capture_output=True, timeout=300, cwd=ROOT,
+        [sys.executable, ROOT / "kit", *words],
+        text=True,
+        capture_output=True,
+        timeout=300,
+        cwd=ROOT,
         env=os.environ | environment,
     )
 

@@ -26,7 +26,11 @@ class Copies(unittest.TestCase):
             (self.handouts / f"{name}.md").write_text(TEXT)
         (self.handouts / "jupytext.toml").write_text("x = 1\n")
         self.work = self.root / "docs" / "work"
-        for module, name, value in [(handouts, "FOLDER", self.handouts), (copies, "FOLDER", self.work), (copies, "BASES", self.root / ".kit" / "handouts")]:
+        for module, name, value in [
+            (handouts, "FOLDER", self.handouts),
+            (copies, "FOLDER", self.work),
+            (copies, "BASES", self.root / ".kit" / "handouts"),
+        ]:
             patched = mock.patch.object(module, name, value)
             patched.start()
             self.addCleanup(patched.stop)

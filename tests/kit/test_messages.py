@@ -30,7 +30,10 @@ class Messages(unittest.TestCase):
         lines = messages.ordered(HEADER_FIRST).splitlines()
         self.assertIn("naive_atomic.cu(13): error: no instance", lines[0])
         self.assertIn("argument types are", lines[1])
-        order = [next(i for i, line in enumerate(lines) if text in line) for text in ("(13): error", "h(12): error", "#549-D", "#3326-D", "2 errors")]
+        order = [
+            next(i for i, line in enumerate(lines) if text in line)
+            for text in ("(13): error", "h(12): error", "#549-D", "#3326-D", "2 errors")
+        ]
         self.assertEqual(order, sorted(order))
         self.assertEqual(sorted(line for line in lines if line), sorted(line.replace("../../labs", "labs") for line in HEADER_FIRST.splitlines() if line),
                          "nothing is lost")  # fmt: skip

@@ -232,7 +232,9 @@ class Page(Case):
 
     def test_heat_is_told_in_words_too(self):
         text = self.page()
-        self.assertIn('style="--share:0.500"><td class="count share" data-title="instruction share">50% <span class="hot">hottest</span>', text)
+        self.assertIn(
+            'style="--share:0.500"><td class="count share" data-title="instruction share">50% <span class="hot">hottest</span>', text
+        )
         self.assertIn('<th scope="row" class="number">13</th>', text)
 
     def test_a_wrong_rung_says_so(self):

@@ -26,8 +26,7 @@ SAID = {
     "lost_tail": ("wrong", None, "", "lost-tail"),
     "wrong_identity": ("wrong", None, "", "wrong-identity"),
     # Where 2^31 bytes before the matrix there is nothing, or what has been freed.
-    "index_overflow": ("wrong", "out-of-bounds|use-after-free",
-                       "sum += *reinterpret_cast<const float*>(matrix + offset);", None),
+    "index_overflow": ("wrong", "out-of-bounds|use-after-free", "sum += *reinterpret_cast<const float*>(matrix + offset);", None),
 }
 
 
@@ -50,8 +49,9 @@ class Stubs(unittest.TestCase):
     def test_every_rung_is_still_to_do_and_its_todo_stands_where_it_says(self):
         for lab, _program, rung in self.rungs():
             with self.subTest(lab=lab, rung=rung["name"]):
-                self.assertEqual(rung["state"], "broken" if lab in BROKEN else "todo",
-                                 f"{lab} {rung['name']} is filled; a stub is handed out empty")
+                self.assertEqual(
+                    rung["state"], "broken" if lab in BROKEN else "todo", f"{lab} {rung['name']} is filled; a stub is handed out empty"
+                )
                 line = Path(rung["file"]).read_text().splitlines()[rung["line"] - 1]
                 self.assertRegex(line.strip(), r"^// TODO: [A-Z]")
                 self.assertEqual(Path(rung["file"]).parent.name, lab)
@@ -94,8 +94,13 @@ class Stubs(unittest.TestCase):
             self.assertEqual(rung["hazards"], [])
             return
         places = (("file", "line"), ("other_file", "other_line"))
-        named = {self.line_at(hazard[file], hazard[number]) for hazard in rung["hazards"]
-                 if hazard["kind"] in kind.split("|") for file, number in places if hazard[number]}
+        named = {
+            self.line_at(hazard[file], hazard[number])
+            for hazard in rung["hazards"]
+            if hazard["kind"] in kind.split("|")
+            for file, number in places
+            if hazard[number]
+        }
         self.assertIn(line, named, rung["hazards"])
 
     def line_at(self, file: str, number: int) -> str:
@@ -106,7 +111,7 @@ class Stubs(unittest.TestCase):
         for hazard in rung["hazards"]:
             lines = Path(hazard["file"]).read_text().splitlines()
             above = "\n".join(lines[: hazard["line"]])
-            self.assertIn(f"BEGIN {rung['name']}", above[above.rfind("__global__"):], hazard["message"])
+            self.assertIn(f"BEGIN {rung['name']}", above[above.rfind("__global__") :], hazard["message"])
 
     def test_as_a_solution_a_todo_is_a_failure(self):
         for lab, program in PROGRAMS.items():

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-import support  # noqa: F401  (finds the kit)
+import support
 from kit import child
 from kit.building import labs
 from kit.errors import KitError
@@ -74,7 +74,9 @@ class Children(Folder):
         """Starts a watcher on a program without an end, ends the watcher; the pids of the program and of its child."""
         program = self.program(ENDLESS)
         text = WATCHER.format(common=str(support.ROOT / "common"), program=str(program))
-        watcher = subprocess.Popen([sys.executable, "-c", text], env=os.environ | {"PIDS": str(self.pids)}, stdout=subprocess.PIPE, text=True)
+        watcher = subprocess.Popen(
+            [sys.executable, "-c", text], env=os.environ | {"PIDS": str(self.pids)}, stdout=subprocess.PIPE, text=True
+        )
         self.assertIn("expected 1, got 0", watcher.stdout.readline())
         watcher.stdout.close()
         own, inner = map(int, self.pids.read_text().split())
@@ -125,7 +127,9 @@ class Checks(Folder):
         return outcome, "\n".join(said)
 
     def test_states_and_the_exit_code(self):
-        outcome, said = self.run_check("#!/bin/sh\necho 'pass           sequential'\nprintf '\\033[31mwrong         \\033[0m first_add: n = 1'\nexit 1\n")
+        outcome, said = self.run_check(
+            "#!/bin/sh\necho 'pass           sequential'\nprintf '\\033[31mwrong         \\033[0m first_add: n = 1'\nexit 1\n"
+        )
         self.assertEqual((outcome.code, outcome.states), (1, {"sequential": "pass", "first_add": "wrong"}))
         self.assertIn("first_add: n = 1", said)
 

@@ -55,8 +55,9 @@ class Labs(unittest.TestCase):
     def test_mesons_list_is_what_the_programs_say(self):
         for name, (rungs, program) in PROGRAMS.items():
             with self.subTest(lab=name):
-                said = json.loads(subprocess.run([program, "--list", "--json"], text=True, capture_output=True,
-                                                 check=True, timeout=60).stdout)
+                said = json.loads(
+                    subprocess.run([program, "--list", "--json"], text=True, capture_output=True, check=True, timeout=60).stdout
+                )
                 self.assertEqual([rung["name"] for rung in said["rungs"]], rungs)
                 self.assertEqual(said["lab"], name.split("/")[-1])
 
@@ -129,8 +130,11 @@ class Labs(unittest.TestCase):
                     self.assertFalse([line for line in solved if "TODO" in line])
                     if lab in BROKEN:  # says how many lines the repair takes, not how long the region is
                         continue
-                    self.assertLessEqual(abs(len(code) - int(length[1])), max(1, len(code) // 5),
-                                         f"the TODO says {length[1]} lines, the solution takes {len(code)}")
+                    self.assertLessEqual(
+                        abs(len(code) - int(length[1])),
+                        max(1, len(code) // 5),
+                        f"the TODO says {length[1]} lines, the solution takes {len(code)}",
+                    )
 
     def test_every_rung_has_a_region(self):
         for lab in self.labs:
@@ -144,8 +148,19 @@ class Labs(unittest.TestCase):
             if source("labs", lab).suffix != ".cu":
                 continue
             with self.subTest(lab=lab):
-                command = [*NVCC, "-Werror", "all-warnings", "-Xcompiler", "-Wall", "-c", str(source("labs", lab)),
-                           "-I", str(ROOT / "common/lab"), "-o", "/dev/null"]
+                command = [
+                    *NVCC,
+                    "-Werror",
+                    "all-warnings",
+                    "-Xcompiler",
+                    "-Wall",
+                    "-c",
+                    str(source("labs", lab)),
+                    "-I",
+                    str(ROOT / "common/lab"),
+                    "-o",
+                    "/dev/null",
+                ]
                 result = subprocess.run(command, text=True, capture_output=True, timeout=120)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -154,7 +169,7 @@ if __name__ == "__main__":
     ROOT = Path(sys.argv[1])
     for word in sys.argv[2:]:
         if word.startswith("nvcc="):
-            NVCC = word[len("nvcc="):].split("|")
+            NVCC = word[len("nvcc=") :].split("|")
         else:
             name, rungs, program = word.split("=", 2)
             PROGRAMS[name] = (rungs.split(","), program)

@@ -28,10 +28,13 @@ def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     source, result = folder / f"{lab[3:]}.cu", folder / "program"
     source.write_text(text)
-    compiled = subprocess.run([*NVCC, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"],
-                              text=True, capture_output=True)
+    compiled = subprocess.run(
+        [*NVCC, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], text=True, capture_output=True
+    )
     assert compiled.returncode == 0, compiled.stderr
-    linked = subprocess.run([f"{result}.o" if word == "OBJECT" else word for word in LINK] + ["-o", str(result)], text=True, capture_output=True)
+    linked = subprocess.run(
+        [f"{result}.o" if word == "OBJECT" else word for word in LINK] + ["-o", str(result)], text=True, capture_output=True
+    )
     assert linked.returncode == 0, linked.stderr
     return result
 
@@ -75,7 +78,9 @@ class Verdicts(unittest.TestCase):
 
     def test_a_verdict_fits_the_terminal_and_has_colours_where_they_are_asked_for(self):
         made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
-        narrow = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"COLUMNS": "60", "CLICOLOR_FORCE": "0"})
+        narrow = subprocess.run(
+            [made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"COLUMNS": "60", "CLICOLOR_FORCE": "0"}
+        )
         whole = run(made)
         self.assertGreater(max(map(len, whole.stdout.splitlines())), 100)
         longest_word = max(map(len, whole.stdout.split()))
@@ -86,14 +91,16 @@ class Verdicts(unittest.TestCase):
         self.assertRegex(coloured.stdout, "(?m)^\033\\[31m(wrong|hazard) +\033\\[0m naive_atomic")
 
     def test_printf_needs_no_include_is_capped_and_leaves_what_programs_read_alone(self):
-        made = program("01_naive_atomic", "printf", ("atomicAdd(result, input[i]);", '{ atomicAdd(result, input[i]); printf("thread %zu\\n", i); }'))
+        made = program(
+            "01_naive_atomic", "printf", ("atomicAdd(result, input[i]);", '{ atomicAdd(result, input[i]); printf("thread %zu\\n", i); }')
+        )
         text = run(made, "--n=1000")
         self.assertIn("thread 0\n", text.stdout)
         self.assertEqual(text.stdout.count("thread "), 64 * text.stdout.count("more lines of this launch left out"))
         self.assertIn("(printf: 936 more lines of this launch left out)", text.stdout)
         self.assertEqual(rungs(made, "--n=1000")["naive_atomic"]["state"], "pass")
         tap = run(made, "--tap", "--rung=naive_atomic", "--n=1000")
-        self.assertNotIn("thread", tap.stdout)
+        self.assertNotRegex(tap.stdout, r"(?m)^thread \d")
         self.assertIn("thread 0", tap.stderr)
 
     def test_once_runs_on_numbers_to_follow_in_the_head(self):
@@ -106,12 +113,15 @@ class Verdicts(unittest.TestCase):
         self.assertIn("can be looked at", refused.stderr)
 
     def test_right_with_another_technique_says_the_numbers(self):
-        made = program("03_warp_unroll", "loop", ("stride > 32; stride /= 2) {", "stride > 0; stride /= 2) {"),
-                       ("  if (t < 32) sum_last_warp(partial, t);\n", ""))
+        made = program(
+            "03_warp_unroll",
+            "loop",
+            ("stride > 32; stride /= 2) {", "stride > 0; stride /= 2) {"),
+            ("  if (t < 32) sum_last_warp(partial, t);\n", ""),
+        )
         rung = rungs(made, "--rung=unroll_last_warp")["unroll_last_warp"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop",
-                      rung["reason"])
+        self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop", rung["reason"])
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
 
     def test_a_kernel_that_faults_does_not_take_the_other_rungs_with_it(self):
@@ -143,8 +153,9 @@ class Verdicts(unittest.TestCase):
     def test_a_signal_ends_the_program_after_what_it_has_found(self):
         made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
         for words, expected in (([], r"(?m)^wrong|^hazard|^skip"), (["--json"], '"name": "many_pass"')):
-            with subprocess.Popen([str(made), "--device=emulator", "--rung=many_pass", *words], text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            with subprocess.Popen(
+                [str(made), "--device=emulator", "--rung=many_pass", *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            ) as process:
                 time.sleep(2)
                 process.terminate()
                 out = process.communicate(timeout=20)[0]
@@ -158,7 +169,9 @@ class Verdicts(unittest.TestCase):
         self.assertIn("ended the program (Segmentation fault)", found["many_pass"]["reason"])
 
     def test_what_no_known_mistake_gives_is_told_by_how_often_each_element_counts(self):
-        made = program("02_tree", "weights", ("threadIdx.x % stride == 0 && i + stride < n", "threadIdx.x % (2 * stride) == 0 && i + stride < n"))
+        made = program(
+            "02_tree", "weights", ("threadIdx.x % stride == 0 && i + stride < n", "threadIdx.x % (2 * stride) == 0 && i + stride < n")
+        )
         rung = rungs(made, "--rung=in_place_interleaved")["in_place_interleaved"]
         self.assertEqual(rung["diagnosis"]["kind"], "weights", rung)
         self.assertIn("Each element should count once. Here ", rung["diagnosis"]["text"])
@@ -171,54 +184,76 @@ class Verdicts(unittest.TestCase):
         self.assertNotIn("diagnosis", rung)
 
     def test_a_changed_input_is_wrong(self):
-        made = program("01_naive_atomic", "changed", ("atomicAdd(result, input[i]);",
-                                                      "{ atomicAdd(result, input[i]); const_cast<float*>(input)[i] = 7; }"))
+        made = program(
+            "01_naive_atomic",
+            "changed",
+            ("atomicAdd(result, input[i]);", "{ atomicAdd(result, input[i]); const_cast<float*>(input)[i] = 7; }"),
+        )
         rung = rungs(made)["naive_atomic"]
         self.assertEqual(rung["state"], "wrong")
         self.assertIn("the input was changed, first at element 0", rung["reason"])
 
     def test_other_bits_from_the_same_input_break_the_promise_of_the_same_bits(self):
-        made = program("05_grid_stride", "bits", (
-            "for (unsigned t = 0; t < block; ++t) total += on_cpu[t];",
-            "static unsigned turn = 0; ++turn;"
-            "for (unsigned t = 0; t < block; ++t) total += on_cpu[turn % 2 ? t : block - 1 - t];"))
+        made = program(
+            "05_grid_stride",
+            "bits",
+            (
+                "for (unsigned t = 0; t < block; ++t) total += on_cpu[t];",
+                "static unsigned turn = 0; ++turn;for (unsigned t = 0; t < block; ++t) total += on_cpu[turn % 2 ? t : block - 1 - t];",
+            ),
+        )
         rung = rungs(made, "--rung=thread_sums")["thread_sums"]
         self.assertEqual(rung["state"], "wrong")
         self.assertIn("the order of additions is not fixed", rung["reason"])
-        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]],
-                         ["the same bits on each run"])
+        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]], ["the same bits on each run"])
 
     def test_an_identity_that_only_looks_like_the_least_value_is_named(self):
-        made = program("06_operators", "least", (
-            "T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();", "T least = Limits::min();"))
+        made = program(
+            "06_operators",
+            "least",
+            ("T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();", "T least = Limits::min();"),
+        )
         rung = rungs(made, "--rung=max")["max"]
         self.assertEqual(rung["state"], "wrong")
         self.assertEqual(rung["diagnosis"]["kind"], "wrong-identity")
         self.assertIn("numeric_limits<float>::min()", rung["diagnosis"]["text"])
 
     def test_ones_upon_a_large_sum_show_that_nothing_is_compensated(self):
-        made = program("07_precision", "plain", ("const float wanted = x - excess;", "const float wanted = x;"),
-                       ("excess = (rounded - sum) - wanted;", "excess = 0;"))
+        made = program(
+            "07_precision",
+            "plain",
+            ("const float wanted = x - excess;", "const float wanted = x;"),
+            ("excess = (rounded - sum) - wanted;", "excess = 0;"),
+        )
         rung = rungs(made, "--rung=kahan")["kahan"]
         self.assertEqual(rung["state"], "wrong")
         failed = [check["name"] for check in rung["checks"] if not check["ok"]]
         self.assertEqual(failed, [f"n = 1048576, {terms} upon 2^24" for terms in ("ones", "quarters", "lone ones")])
 
     def test_the_same_bits_on_each_run_are_not_yet_the_same_with_any_block(self):
-        made = program("07_precision", "blocks", (
-            "for (std::size_t i = chain; i < n; i += chains) sum += input[i];",
-            "const std::size_t last = (n - chain + chains - 1) / chains;  // so many elements has the chain\n"
-            "  for (std::size_t k = 0; chain < n && k < last; ++k)"
-            " sum += input[chain + (blockDim.x > 512 ? last - 1 - k : k) * chains];"))
+        made = program(
+            "07_precision",
+            "blocks",
+            (
+                "for (std::size_t i = chain; i < n; i += chains) sum += input[i];",
+                "const std::size_t last = (n - chain + chains - 1) / chains;  // so many elements has the chain\n"
+                "  for (std::size_t k = 0; chain < n && k < last; ++k)"
+                " sum += input[chain + (blockDim.x > 512 ? last - 1 - k : k) * chains];",
+            ),
+        )
         rung = rungs(made, "--rung=fixed_order")["fixed_order"]
-        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]],
-                         ["the same bits with any block size"], rung)
+        self.assertEqual([check["name"] for check in rung["checks"] if not check["ok"]], ["the same bits with any block size"], rung)
 
     def test_right_rows_by_scattered_reads_are_off_technique(self):
-        made = program("11_row_sums", "scattered", (
-            "for (std::size_t column = lane; column < columns; column += 32)",
-            "const std::size_t each = (columns + 31) / 32;\n"
-            "  for (std::size_t column = lane * each; column < columns && column < (lane + 1) * each; ++column)"))
+        made = program(
+            "11_row_sums",
+            "scattered",
+            (
+                "for (std::size_t column = lane; column < columns; column += 32)",
+                "const std::size_t each = (columns + 31) / 32;\n"
+                "  for (std::size_t column = lane * each; column < columns && column < (lane + 1) * each; ++column)",
+            ),
+        )
         rung = rungs(made, "--rung=warp_per_row")["warp_per_row"]
         self.assertEqual(rung["state"], "off-technique", rung)
         self.assertIn("sectors per load request, 4 expected", rung["reason"])

@@ -81,7 +81,9 @@ class CompileCommands(Tree):
         return {"directory": str(self.root), "command": command, "file": file}
 
     def test_nvcc_as_clang(self):
-        command = "ccache nvcc -Ia/b -isystem=/cuda/include --std=c++17 -O3 -Xcompiler=-Wall -cudart shared -gencode=x -DNAME=1 -o o -c lab.cu"
+        command = (
+            "ccache nvcc -Ia/b -isystem=/cuda/include --std=c++17 -O3 -Xcompiler=-Wall -cudart shared -gencode=x -DNAME=1 -o o -c lab.cu"
+        )
         (found,) = compile_commands.for_clang([self.entry(command, "lab.cu")], TOOLKIT)
         said = found["arguments"]
         for word in ("-xcuda", f"-I{self.root / 'a/b'}", "-std=c++17", "-DNAME=1", "-D__CUDACC_VER_MAJOR__=13"):

@@ -100,7 +100,11 @@ class Recipes(unittest.TestCase):
 
     def test_a_counter(self):
         test = "tests/emulator/watch/test_catalogues.py"
-        self.change("common/emulator/watch/counted.def", "COUNTED(shuffles", 'COUNTED(votes, "votes", "instructions", "", "a vote executed by a warp")')
+        self.change(
+            "common/emulator/watch/counted.def",
+            "COUNTED(shuffles",
+            'COUNTED(votes, "votes", "instructions", "", "a vote executed by a warp")',
+        )
         self.expect_failure("votes", test)
         self.change("docs/reference/report.md", "| `shuffles`", "| `votes` | a vote executed by a warp |")
         self.expect_success(test)
@@ -108,9 +112,13 @@ class Recipes(unittest.TestCase):
 
     def test_a_hazard(self):
         test = "tests/emulator/watch/test_catalogues.py"
-        self.change("common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", true)')
+        self.change(
+            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", true)'
+        )
         self.expect_failure("odd-stride", test)
-        self.change("docs/reference/report.md", "| `leak`", "| `odd-stride` | a stride that is odd | [memory](../handouts/00_start.md#memory) |")
+        self.change(
+            "docs/reference/report.md", "| `leak`", "| `odd-stride` | a stride that is odd | [memory](../handouts/00_start.md#memory) |"
+        )
         self.expect_failure("odd_stride", test)
         self.change("common/emulator/watch/checker.cpp", "#include", "// HazardKind::odd_stride")
         self.expect_success(test)

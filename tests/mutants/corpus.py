@@ -9,13 +9,13 @@ MARK = re.compile(r"\s*// MUTANT (\w+): state=(\S+) kind=(\S+) diagnosis=(\S+)(?
 
 @dataclass(frozen=True)
 class Mutant:
-    family: str     # the program, without its prefix
-    name: str       # the rung
+    family: str  # the program, without its prefix
+    name: str  # the rung
     state: str
-    kind: str       # of the hazard; "none"
+    kind: str  # of the hazard; "none"
     diagnosis: str  # of the wrong number; "none", or "any" where the number depends on who was first
-    alone: str      # the option with which it shows where it runs alone; None: any
-    line: int       # that a hazard has to name
+    alone: str  # the option with which it shows where it runs alone; None: any
+    line: int  # that a hazard has to name
     mistake: str
     source: Path
 

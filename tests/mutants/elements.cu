@@ -201,10 +201,10 @@ __global__ void sum_unset(const float* input, float* result, std::size_t n) {
   float sum;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
-    // MUTANT sum_unset: state=wrong kind=unset-register diagnosis=any
-    // The sum begins with what the register held, since nothing was put into it.
     sum += input[i];
   }
+  // MUTANT sum_unset: state=wrong kind=unset-register diagnosis=any
+  // The sum begins with what the register held, since nothing was put into it; of no elements, that is all.
   sum = shuffle_sum(sum);
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
@@ -221,7 +221,8 @@ int main(int argc, char** argv) {
            .on(in_blocks<first_add_tail_unguarded, 2>)
            .promise(one_atomic_per_block()),
        Rung("one_past_the_end").on(in_blocks<one_past_the_end>).promise(one_atomic_per_block()),
-       Rung("no_bound").on(in_blocks<no_bound>), Rung("same_part").on(in_blocks<same_part>),
+       Rung("no_bound").on(in_blocks<no_bound>),
+       Rung("same_part").on(in_blocks<same_part>),
        Rung("grid_dim_for_block_dim").on(in_blocks<grid_dim_for_block_dim>),
        Rung("no_walk").on(in_one_wave<no_walk>).promise(grid_fits_device()),
        Rung("stride_of_a_block").on(in_one_wave<stride_of_a_block>).promise(grid_fits_device()),

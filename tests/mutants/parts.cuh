@@ -103,7 +103,8 @@ inline lab::Promise steps_by_barriers() {
   return lab::promised("02_tree", "interleaved", lab::Counter::barriers_per_block);
 }
 inline lab::Promise few_barriers() {
-  return lab::promised("03_warp_unroll", "unroll_last_warp", lab::Counter::barriers_per_block);
+  return lab::promised("03_warp_unroll", "unroll_last_warp", lab::Counter::barriers_per_block,
+                       lab::Promise::Relation::at_most);
 }
 inline lab::Promise one_store_per_warp() {
   return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_store_requests);

@@ -323,9 +323,8 @@ int main(int argc, char** argv) {
            .meets_stalling()
            .same_bits()
            .up_to(alone.max_n)
-           .promise(alone.promises[0])
-           .promise(alone.promises[1])
-           .promise(alone.promises[2]),
+           .promise(lab::promised(lab07, "sequential_float", Counter::elements_read))
+           .promise(lab::promised(lab07, "sequential_float", Counter::simt_efficiency)),
        Rung("tree_of_neighbours")
            .on(in_passes<neighbours_kernel>)
            .meets_stalling()

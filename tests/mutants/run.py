@@ -27,6 +27,7 @@ TIMEOUT = 240
 @dataclass
 class Finding:
     """What was said of a mutant, and where that differs from what was expected."""
+
     mutant: corpus.Mutant
     state: str = "not run"
     kinds: list = field(default_factory=list)  # of hazards, in the order told
@@ -34,7 +35,7 @@ class Finding:
     diagnosis: str = ""
     reason: str = ""
     hazard: str = ""
-    kind: str = ""                             # of the hazard that was looked for
+    kind: str = ""  # of the hazard that was looked for
     caught: bool = False
     right_line: bool = True
     explained: bool = True  # says what the mistake is: by hazard, diagnosis or technique
@@ -47,8 +48,9 @@ def emulated() -> dict:
 
 def output_of(command: list, environment: dict) -> subprocess.CompletedProcess:
     """Runs it to its end, or ends it with all that it started: a lab's program goes on in another one after a fault."""
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                          start_new_session=True) as process:
+    with subprocess.Popen(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
+    ) as process:
         try:
             out, err = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -122,8 +124,7 @@ def run_family(family: str, program: Path, mutants: list) -> list[Finding]:
     try:
         rungs = rungs_of(program)
     except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return [Finding(mutant, caught=False, right_line=False, explained=False, problems=[str(error)])
-                for mutant in mutants]
+        return [Finding(mutant, caught=False, right_line=False, explained=False, problems=[str(error)]) for mutant in mutants]
     findings = [judge(mutant, rungs.pop(mutant.name, None)) for mutant in mutants]
     for name in rungs:
         findings.append(Finding(corpus.Mutant(family, name, "?", "?", "?", None, 0, "", program), problems=["has no mark"]))
@@ -142,13 +143,15 @@ def false_alarms_of_clean(program: Path) -> list[str]:
         content = json.loads(report.read_text())
     if not content["launches"]:
         said.append("launched nothing")
-    return said + [f"{hazard['kind']} at {hazard['file']}:{hazard['line']}: {hazard['message']}"
-                   for hazard in content["hazards"]]
+    return said + [f"{hazard['kind']} at {hazard['file']}:{hazard['line']}: {hazard['message']}" for hazard in content["hazards"]]
 
 
 def false_alarms_of_solution(program: Path) -> list[str]:
-    return [f"{name}: {rung['state']}: {rung.get('reason', '')}" for name, rung in rungs_of(program).items()
-            if rung["state"] not in ("pass", "skip") or rung["hazards"]]
+    return [
+        f"{name}: {rung['state']}: {rung.get('reason', '')}"
+        for name, rung in rungs_of(program).items()
+        if rung["state"] not in ("pass", "skip") or rung["hazards"]
+    ]
 
 
 def found_as(finding: Finding) -> str:
@@ -159,26 +162,41 @@ def table(findings: list[Finding]) -> list[list[str]]:
     rows = [["mutant", "mistake", "found as", "line", "diagnosis", "as expected"]]
     for finding in findings:
         mutant = finding.mutant
-        rows.append([mutant.name, mutant.mistake, found_as(finding), str(finding.line or "-"),
-                     finding.diagnosis or "-", "; ".join(finding.problems) or "yes"])
+        rows.append(
+            [
+                mutant.name,
+                mutant.mistake,
+                found_as(finding),
+                str(finding.line or "-"),
+                finding.diagnosis or "-",
+                "; ".join(finding.problems) or "yes",
+            ]
+        )
     return rows
 
 
 def summary(findings: list[Finding], clean: int, alarms: int) -> list[str]:
     count = len(findings)
     with_place = [finding for finding in findings if finding.mutant.kind != "none"]
-    return [f"{count} mutants: {sum(f.caught for f in findings)} caught; "
-            f"{sum(f.right_line for f in with_place)} of {len(with_place)} that have a place, at the right line; "
-            f"{sum(f.explained for f in findings)} explained rightly "
-            f"({100 * sum(f.explained for f in findings) // max(count, 1)} %).",
-            f"{clean} clean programs: {alarms} false alarms."]
+    return [
+        f"{count} mutants: {sum(f.caught for f in findings)} caught; "
+        f"{sum(f.right_line for f in with_place)} of {len(with_place)} that have a place, at the right line; "
+        f"{sum(f.explained for f in findings)} explained rightly "
+        f"({100 * sum(f.explained for f in findings) // max(count, 1)} %).",
+        f"{clean} clean programs: {alarms} false alarms.",
+    ]
 
 
 def markdown(findings: list[Finding], totals: list[str]) -> str:
-    text = ["# What is said of each mutant", "",
-            "Solved rungs with one planted mistake each (tests/mutants), run on the emulator with all checks on. Made",
-            "by `tests/mutants/run.py --table`. Where the number depends on which thread came first, any diagnosis",
-            "counts, and it is the hazard that must be right; a line is given where a hazard names one.", "", *totals]
+    text = [
+        "# What is said of each mutant",
+        "",
+        "Solved rungs with one planted mistake each (tests/mutants), run on the emulator with all checks on. Made",
+        "by `tests/mutants/run.py --table`. Where the number depends on which thread came first, any diagnosis",
+        "counts, and it is the hazard that must be right; a line is given where a hazard names one.",
+        "",
+        *totals,
+    ]
     for family in dict.fromkeys(finding.mutant.family for finding in findings):
         rows = table([finding for finding in findings if finding.mutant.family == family])
         text += ["", f"## {family}.cu", "", "| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
@@ -221,8 +239,10 @@ def main() -> int:
         jobs = [pool.submit(run_family, family, Path(path), families[family]) for family, path in programs.items()]
         findings = [finding for job in jobs for finding in job.result()]
     for row in table(findings)[1:]:
-        print(f"{'ok  ' if row[5] == 'yes' else 'FAIL'} {row[0]:<26} {row[2]:<28} {row[3]:>5}  {row[4]:<20}"
-              f"{'' if row[5] == 'yes' else '  ' + row[5]}")
+        print(
+            f"{'ok  ' if row[5] == 'yes' else 'FAIL'} {row[0]:<26} {row[2]:<28} {row[3]:>5}  {row[4]:<20}"
+            f"{'' if row[5] == 'yes' else '  ' + row[5]}"
+        )
         if options.verbose or row[5] != "yes":
             finding = next(f for f in findings if f.mutant.name == row[0])
             print(f"       {finding.reason}\n       {finding.hazard}")

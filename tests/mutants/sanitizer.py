@@ -32,14 +32,15 @@ SUMMARY = re.compile(r"=========\s+(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 @dataclass
 class Answer:
     found: bool = False
-    words: str = ""     # the first report, in short
-    failed: str = ""    # why there is no answer
+    words: str = ""  # the first report, in short
+    failed: str = ""  # why there is no answer
 
 
 def output_of(command: list, environment: dict, timeout: float) -> tuple[int | None, str, str]:
     """Exit code (None: ended after the timeout, with all that it had started), and what it printed."""
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                          start_new_session=True) as process:
+    with subprocess.Popen(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
+    ) as process:
         try:
             out, err = process.communicate(timeout=timeout)
             return process.returncode, out, err
@@ -56,11 +57,22 @@ def lab_words(mutant: corpus.Mutant, options: argparse.Namespace) -> list[str]:
 
 def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace) -> Answer:
     program = options.programs / f"mutants_{mutant.family}"
-    command = [options.sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "5",
-               "--target-processes", "all", program, "--device=gpu", *lab_words(mutant, options)]
+    command = [
+        options.sanitizer,
+        "--tool",
+        tool,
+        "--error-exitcode",
+        str(FOUND),
+        "--print-limit",
+        "5",
+        "--target-processes",
+        "all",
+        program,
+        "--device=gpu",
+        *lab_words(mutant, options),
+    ]
     code, out, err = output_of(command, dict(os.environ), options.timeout)
-    reports = [line.removeprefix("=========").strip() for line in (out + err).splitlines()
-               if line.startswith("=========")]
+    reports = [line.removeprefix("=========").strip() for line in (out + err).splitlines() if line.startswith("=========")]
     counted = [int(count) for count in SUMMARY.findall(out + err)]
     if code is None:
         return Answer(failed=f"no end within {options.timeout} s")
@@ -73,8 +85,9 @@ def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace)
 
 def ask_emulator(mutant: corpus.Mutant, options: argparse.Namespace) -> Answer:
     program = options.programs / f"mutants_{mutant.family}"
-    code, out, err = output_of([program, "--device=emulator", *lab_words(mutant, options)],
-                               os.environ | {"WARPFOLD_CHECKS": "all"}, options.timeout)
+    code, out, err = output_of(
+        [program, "--device=emulator", *lab_words(mutant, options)], os.environ | {"WARPFOLD_CHECKS": "all"}, options.timeout
+    )
     if code is None or not out.startswith("{"):
         return Answer(failed=f"exit code {code}: {err.strip()[-200:]}")
     hazards = json.loads(out)["rungs"][0]["hazards"]
@@ -91,22 +104,28 @@ def markdown(answers: dict, options: argparse.Namespace) -> str:
     found = {tool: [m for m in with_hazard if answers[m][i].found] for i, tool in enumerate([*TOOLS, "emulator"])}
     any_tool = [m for m in with_hazard if any(answer.found for answer in answers[m][:-1])]
     missed = ", ".join(m.name for m in any_tool if m not in found["emulator"]) or "none"
-    text = ["# Who finds what", "",
-            f"Each mutant (tests/mutants) run alone on n = {options.n} elements, with the four tools of NVIDIA's",
-            f"compute-sanitizer ({options.version}) on {options.gpu}, and on the emulator with all checks on. Made by",
-            "`tests/mutants/sanitizer.py`. A mutant that shows at another n or block",
-            "size only (alone=... in its mark) runs with that.",
-            "",
-            f"Of {len(with_hazard)} mutants with a hazard, the four tools together find {len(any_tool)} ("
-            + ", ".join(f"{tool} {len(found[tool])}" for tool in TOOLS)
-            + f"), the emulator finds {len(found['emulator'])}. "
-            f"Found by a tool and not by the emulator: {missed}.",
-            "", "## Mutants with a hazard", *rows(with_hazard, answers), "",
-            "## Mutants that are wrong, or right with another technique",
-            "", "Nothing is to be found here by a tool that looks for hazards.",
-            *rows([m for m in answers if m.kind == "none"], answers)]
-    failures = [(m, tool, answers[m][i].failed) for m in answers for i, tool in enumerate([*TOOLS, "emulator"])
-                if answers[m][i].failed]
+    text = [
+        "# Who finds what",
+        "",
+        f"Each mutant (tests/mutants) run alone on n = {options.n} elements, with the four tools of NVIDIA's",
+        f"compute-sanitizer ({options.version}) on {options.gpu}, and on the emulator with all checks on. Made by",
+        "`tests/mutants/sanitizer.py`. A mutant that shows at another n or block",
+        "size only (alone=... in its mark) runs with that.",
+        "",
+        f"Of {len(with_hazard)} mutants with a hazard, the four tools together find {len(any_tool)} ("
+        + ", ".join(f"{tool} {len(found[tool])}" for tool in TOOLS)
+        + f"), the emulator finds {len(found['emulator'])}. "
+        f"Found by a tool and not by the emulator: {missed}.",
+        "",
+        "## Mutants with a hazard",
+        *rows(with_hazard, answers),
+        "",
+        "## Mutants that are wrong, or right with another technique",
+        "",
+        "Nothing is to be found here by a tool that looks for hazards.",
+        *rows([m for m in answers if m.kind == "none"], answers),
+    ]
+    failures = [(m, tool, answers[m][i].failed) for m in answers for i, tool in enumerate([*TOOLS, "emulator"]) if answers[m][i].failed]
     if failures:
         text += ["", "## No answer", ""]
         text += [f"- {m.name}, {tool}: {why.splitlines()[-1] if why else ''}" for m, tool, why in failures]
@@ -140,7 +159,8 @@ def parse_arguments() -> argparse.Namespace:
     options = parser.parse_args()
     options.programs = (options.build / "tests/mutants").resolve()
     options.sanitizer = shutil.which("compute-sanitizer") or shutil.which(
-        "compute-sanitizer", path="/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer")
+        "compute-sanitizer", path="/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer"
+    )
     if not options.sanitizer:
         parser.error("compute-sanitizer was not found; it comes with the CUDA Toolkit: put it on PATH")
     if not shutil.which("nvidia-smi") or subprocess.run(["nvidia-smi"], capture_output=True, check=False).returncode:
@@ -155,14 +175,14 @@ def main() -> int:
     options = parse_arguments()
     families = corpus.families(HERE)
     targets = [f"tests/mutants/mutants_{family}" for family in families]
-    if subprocess.run(["ninja", "-C", options.build, *targets, "common/emulator/runtime/libcudart.so.13"],
-                      check=False).returncode:
+    if subprocess.run(["ninja", "-C", options.build, *targets, "common/emulator/runtime/libcudart.so.13"], check=False).returncode:
         return 1
     mutants = [m for family in families.values() for m in family if options.only in ("", m.name)]
     start = time.monotonic()
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        asked = [[pool.submit(ask_sanitizer, m, tool, options) for tool in TOOLS]
-                 + [pool.submit(ask_emulator, m, options)] for m in mutants]
+        asked = [
+            [pool.submit(ask_sanitizer, m, tool, options) for tool in TOOLS] + [pool.submit(ask_emulator, m, options)] for m in mutants
+        ]
         answers = {m.name: [job.result() for job in jobs] for m, jobs in zip(mutants, asked, strict=True)}
     print(f"{len(mutants)} mutants in {time.monotonic() - start:.0f} s")
     if options.only:

@@ -31,7 +31,16 @@ def serve(root: Path, port: int, token: str) -> subprocess.Popen:
     """As `./kit notebook` starts it, but for the folder, and without this user's settings and open tabs."""
     notebooks.SETTINGS = root / "jupyter"
     own = {name: str(root / "own") for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}", f"--port={port}", "--no-browser", "--allow-root", *notebooks.ARGUMENTS]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={root}",
+        f"--port={port}",
+        "--no-browser",
+        "--allow-root",
+        *notebooks.ARGUMENTS,
+    ]
     return subprocess.Popen(command, env=notebooks.surroundings() | own | {"JUPYTER_TOKEN": token}, cwd=root, stderr=subprocess.DEVNULL)
 
 

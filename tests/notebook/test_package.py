@@ -113,7 +113,15 @@ class Verdicts(unittest.TestCase):
                 Verdict(answer(state)).raise_if_failed()
 
     def test_says_what_is_hazardous_and_where_to_read(self):
-        hazard = {"kind": "race-shared", "file": "/a/labs/02_tree/tree.cu", "line": 7, "message": "<m>", "why": "w.", "advice": "do.", "read": "docs/handouts/00_start.md#races"}
+        hazard = {
+            "kind": "race-shared",
+            "file": "/a/labs/02_tree/tree.cu",
+            "line": 7,
+            "message": "<m>",
+            "why": "w.",
+            "advice": "do.",
+            "read": "docs/handouts/00_start.md#races",
+        }
         verdict = Verdict(answer("hazard", hazards=[hazard]))
         told = str(verdict).splitlines()
         self.assertIn("    race-shared: <m>.", told)
@@ -194,7 +202,9 @@ class Predictions(unittest.TestCase):
     def test_both_sides_and_what_to_think_about(self):
         from kit.ladder.guesses import Guess
 
-        both = predictions.Sides([(Guess("02_tree", "sequential", {"barriers": 8}), {"barriers": 72}), (Guess("02_tree", "many_pass", {"barriers": 1}), None)])
+        both = predictions.Sides(
+            [(Guess("02_tree", "sequential", {"barriers": 8}), {"barriers": 72}), (Guess("02_tree", "many_pass", {"barriers": 1}), None)]
+        )
         self.assertRegex(str(both), r"barriers +8 +72 +too low, 9 times")
         self.assertIn("many_pass: noted", str(both))
         self.assertRegex(both.html(), r'<td>8</td><td>72</td><td class="words off">too low')

@@ -24,7 +24,10 @@ def run(cells: list[str], folder: Path) -> list[str]:
     NotebookClient(notebook, timeout=300, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
     told = []
     for cell in notebook.cells:
-        parts = [each.get("text", "") + each.get("data", {}).get("text/plain", "") + "\n".join(each.get("traceback", [])) for each in cell.outputs]
+        parts = [
+            each.get("text", "") + each.get("data", {}).get("text/plain", "") + "\n".join(each.get("traceback", []))
+            for each in cell.outputs
+        ]
         told.append("\n".join(parts))
     return told
 

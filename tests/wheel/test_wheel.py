@@ -107,7 +107,9 @@ class Wheel(unittest.TestCase):
     def test_a_cell_is_compiled_run_and_checked(self):
         source = (HERE / PROGRAM).read_text()
         mended = source.replace("bins[text[i] % 16] += 1", "atomicAdd(&bins[text[i] % 16], 1)")
-        said = self.in_notebook("%load_ext warpfold", f"%%cuda --device=emulator --profile\n{source}", f"%%cuda --device=emulator\n{mended}").stdout
+        said = self.in_notebook(
+            "%load_ext warpfold", f"%%cuda --device=emulator --profile\n{source}", f"%%cuda --device=emulator\n{mended}"
+        ).stdout
         self.assertIn(f"race-global at cell.cu:{RACY_LINE + 1}", said)  # the magic is the cell's first line
         self.assertIn("ENDED CheckFailed", said)
         self.assertIn("4096 of 4096 bytes counted", said)

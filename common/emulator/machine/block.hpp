@@ -72,8 +72,8 @@ struct Block {
   Dim3 id{0, 0, 0};
   std::uint64_t linear_id = 0;
   std::uint32_t threads = 0, alive = 0;
-  std::uint64_t steps = 0; // warp instructions so far, updated once per slice; a first slice is not counted
-  std::uint64_t rounds = 0;   // in which each of its warps had a turn
+  std::uint64_t steps = 0;  // warp instructions so far, updated once per slice; a first slice is not counted
+  std::uint64_t rounds = 0; // in which each of its warps had a turn
   bool stepped_aside = false; // it has had a turn before this one
   std::vector<Warp> warps;
   std::vector<std::byte> shared;

@@ -65,7 +65,12 @@ struct Fault {
   SourceLine where, other;
   std::string message;
   bool was_told = false; // a watcher has heard of it, and the launch went on
-  enum class Region { global, shared, missing_shared, local } region{}; // of a bad access; missing: none was given
+  enum class Region {
+    global,
+    shared,
+    missing_shared,
+    local
+  } region{}; // of a bad access; missing: none was given
 };
 
 struct Parameter {

@@ -47,12 +47,12 @@ struct RowAccess {
 
 // Something wrong that does not stop the launch.
 enum class Notice : std::uint8_t {
-  reads_inactive_lane, // a shuffle asks a lane that takes no part: it gets 0
-  names_exited_lane,   // the member mask names lanes that have left
-  not_in_member_mask,  // an active lane executes a .sync operation whose mask leaves it out
-  divergent_barrier,   // a barrier that only some of the warp's lanes have reached
+  reads_inactive_lane,  // a shuffle asks a lane that takes no part: it gets 0
+  names_exited_lane,    // the member mask names lanes that have left
+  not_in_member_mask,   // an active lane executes a .sync operation whose mask leaves it out
+  divergent_barrier,    // a barrier that only some of the warp's lanes have reached
   reads_unset_register, // one that nothing was put into
-  barrier_mismatch,    // warps of one block wait at different barrier instructions
+  barrier_mismatch,     // warps of one block wait at different barrier instructions
 };
 
 // What a watcher keeps with a block: a class of its own, derived from this one.

@@ -226,7 +226,7 @@ struct Function {
 struct Location {
   std::uint32_t file = 0; // index into Module::files; 0 is "" (unknown)
   std::uint32_t line = 0;
-  std::uint32_t call_line = 0;         // of inlined code: the line, in the same file, that calls it; else 0
+  std::uint32_t call_line = 0; // of inlined code: the line, in the same file, that calls it; else 0
 };
 
 struct Module {

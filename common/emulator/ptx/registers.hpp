@@ -23,4 +23,4 @@ void each_register(const Operand& operand, Visit visit) {
   }
 }
 
-}  // namespace warpfold::ptx
+} // namespace warpfold::ptx

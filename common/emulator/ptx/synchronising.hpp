@@ -1,5 +1,5 @@
-// What the text of a program tells of its accesses to memory that other threads write meanwhile: which of them wait
-// until another thread has written, and which take no notice of what they find.
+// What the text of a program tells of its accesses to memory that other threads write meanwhile: which of
+// them wait until another thread has written, and which take no notice of what they find.
 #pragma once
 
 #include "ptx/control_flow.hpp"
@@ -11,9 +11,10 @@
 namespace warpfold::ptx {
 
 struct Synchronising {
-  // A volatile or strong load, or an atomic, in a loop whose end depends on the value that it finds, at an address that
-  // the loop leaves as it is: it looks again and again until another thread has written what it waits for. An atomic
-  // that exchanges (cas, exch) there takes a lock.
+  // A volatile or strong load, or an atomic, in a loop whose end depends on the value that it finds, at an
+  // address that the loop leaves as it is: it looks again and again until another thread has written what it
+  // waits for. So does a load before the loop whose value goes into the same variable. An atomic that
+  // exchanges (cas, exch) there takes a lock.
   bool polls : 1 = false;
   bool takes_lock : 1 = false;
   // An atomic whose old value nobody uses.
@@ -23,4 +24,4 @@ struct Synchronising {
 // By instruction of the body. What a loop finds in a function that it calls is not followed.
 std::vector<Synchronising> synchronising(const Function& function, std::span<const BasicBlock> blocks);
 
-}  // namespace warpfold::ptx
+} // namespace warpfold::ptx

@@ -211,7 +211,8 @@ public:
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
     if (same_thread) return;
     if (!share_bytes(a_.access, lane, record)) return;
-    if (may_meet(a_, record, address) || is_ordered(a_, lane, earlier, record)) return;
+    // A flag is known by where the access to it begins, whichever of its words this is.
+    if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
     if (earlier_wrote && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;

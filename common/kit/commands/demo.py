@@ -22,7 +22,9 @@ def arguments(parser) -> None:
     shared.json(parser)
     parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder, as SVG, into FILE")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
-    parser.add_argument("--n", metavar="N", help="without a GPU: count at this many elements where a rung takes them (2^20); docs/ladder.svg is 2^24")
+    parser.add_argument(
+        "--n", metavar="N", help="without a GPU: count at this many elements where a rung takes them (2^20); docs/ladder.svg is 2^24"
+    )
     parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
 
@@ -70,7 +72,11 @@ def ask(lab: labs.Lab, solved: bool, n: str | None) -> dict:
     tree = ["--solutions"] if solved else []
     answer = labs.ask(lab, *tree, "--time")
     if n:
-        counted = {rung["name"]: rung for rung in labs.ask(lab, *tree, "--profile", "--device", "emulator", "--n", n)["rungs"] if rung.get("profile")}
+        counted = {
+            rung["name"]: rung
+            for rung in labs.ask(lab, *tree, "--profile", "--device", "emulator", "--n", n)["rungs"]
+            if rung.get("profile")
+        }
         answer["rungs"] = [counted.get(rung["name"], rung) for rung in answer["rungs"]]
     return answer
 

@@ -16,8 +16,15 @@ ORDER = 44
 
 
 def arguments(parser) -> None:
-    parser.add_argument("rung", metavar="RUNG", help="the rung, as sequential or 02_tree/sequential; of a lab, as 02_tree, all predictions made are shown")
-    parser.add_argument("values", nargs="*", metavar="COUNTER=NUMBER", help="what you predict, as atomics=2^20 or sectors=131072; without any, you are asked")
+    parser.add_argument(
+        "rung", metavar="RUNG", help="the rung, as sequential or 02_tree/sequential; of a lab, as 02_tree, all predictions made are shown"
+    )
+    parser.add_argument(
+        "values",
+        nargs="*",
+        metavar="COUNTER=NUMBER",
+        help="what you predict, as atomics=2^20 or sectors=131072; without any, you are asked",
+    )
     parser.add_argument("--over", metavar="R", help="the numbers are ratios: this many times what rung R of the same lab has")
     parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
@@ -31,7 +38,9 @@ def run(options) -> int:
     known = labs.find(build, solved=options.solutions)
     if lab := next((lab for lab in known if options.rung.strip("/") in (lab.name, f"labs/{lab.name}")), None):
         if options.values or options.over:
-            raise KitError(f"{lab.name} is a lab: of which rung?", f"./kit predict {lab.name}/RUNG {' '.join(options.values)}".rstrip(), USAGE)
+            raise KitError(
+                f"{lab.name} is a lab: of which rung?", f"./kit predict {lab.name}/RUNG {' '.join(options.values)}".rstrip(), USAGE
+            )
         chosen = [guess for guess in guesses.kept() if guess.lab == lab.name]
         if not chosen:
             raise KitError(f"no prediction of {lab.name} was made yet", f"./kit predict {lab.name}/RUNG atomics=1000")

@@ -32,9 +32,7 @@ def find(name: str) -> Path:
 
 def require_emulatable(path: Path) -> None:
     if path.suffix in (".cu", ".cpp", ".cc", ".c"):
-        raise KitError(
-            f"{path.name} is source code, not a program", f"nvcc -cudart shared -lineinfo -o {path.stem} {path.name}", PROGRAM
-        )
+        raise KitError(f"{path.name} is source code, not a program", f"nvcc -cudart shared -lineinfo -o {path.stem} {path.name}", PROGRAM)
     try:
         program = elf.read(path)
     except elf.NotElf as error:

@@ -54,7 +54,11 @@ class Guess:
 
     @property
     def where(self) -> str:
-        sizes = [f"n = {self.n:,}" if self.n else "", f"{self.rows:,} rows" if self.rows else "", f"{self.block} threads per block" if self.block else ""]
+        sizes = [
+            f"n = {self.n:,}" if self.n else "",
+            f"{self.rows:,} rows" if self.rows else "",
+            f"{self.block} threads per block" if self.block else "",
+        ]
         name = f"{self.rung} over {self.over}" if self.over else self.rung
         return ", ".join([name, *(size for size in sizes if size)])
 
@@ -188,5 +192,7 @@ def lines(guess: Guess, found: dict, wide: int) -> list[str]:
     told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}", *(f"  {line}" for line in table.text().splitlines())]
     for each in compared:
         if each.think:
-            told += textwrap.wrap(f"{each.label}: {each.think}", wide, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+            told += textwrap.wrap(
+                f"{each.label}: {each.think}", wide, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
     return told

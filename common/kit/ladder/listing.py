@@ -55,6 +55,7 @@ COUNTS = [
     Column("instructions", count("warp_instructions")),
 ]
 
+
 def predicted(rung: dict) -> str:
     return f"{rung['predicted']['us']:,.1f}" if "predicted" in rung else ""
 

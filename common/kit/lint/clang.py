@@ -75,7 +75,11 @@ def tidy(files: list[Path], fix: bool) -> list[str]:
         said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
         return list(dict.fromkeys(said)) or ([f"{path.relative_to(ROOT)}: clang-tidy failed"] if result.returncode else [])
 
-    return list(dict.fromkeys(each_once("tidy", [path for path in files if path in compiled], [path for path in tree() if path.name == ".clang-tidy"], look)))
+    return list(
+        dict.fromkeys(
+            each_once("tidy", [path for path in files if path in compiled], [path for path in tree() if path.name == ".clang-tidy"], look)
+        )
+    )
 
 
 def editors(files: list[Path], fix: bool) -> list[str]:

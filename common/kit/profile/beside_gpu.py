@@ -73,7 +73,11 @@ def show(pair: Pair, gpu: str) -> None:
 
 def show_source(ours: annotate.Kernel, theirs: annotate.Kernel) -> None:
     on_gpu = {(part.file, line.number): line for part in theirs.excerpts for line in part.lines if line}
-    columns = [column for column in annotate.COLUMNS if column.key in BESIDE and column in [*annotate.used_columns(ours), *annotate.used_columns(theirs)]]
+    columns = [
+        column
+        for column in annotate.COLUMNS
+        if column.key in BESIDE and column in [*annotate.used_columns(ours), *annotate.used_columns(theirs)]
+    ]
     for part in ours.excerpts:
         print(paint(f"\n{relative(part.file)}   (emulator | GPU)", "blue"))
         table = Table([annotate.SHARE.title, *(column.title for column in columns), "line"], left=0)
@@ -84,7 +88,13 @@ def show_source(ours: annotate.Kernel, theirs: annotate.Kernel) -> None:
                 source.append("...")
                 continue
             other = on_gpu.get((part.file, line.number))
-            table.add([beside(share(line), share(other)), *(beside(text(line, column), text(other, column)) for column in columns), str(line.number)])
+            table.add(
+                [
+                    beside(share(line), share(other)),
+                    *(beside(text(line, column), text(other, column)) for column in columns),
+                    str(line.number),
+                ]
+            )
             source.append(line.source)
         lines = table.text().splitlines()
         wide = max(map(len, lines))

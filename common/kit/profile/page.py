@@ -43,7 +43,7 @@ def table(kernel: Kernel, launched: str, part: Excerpt, columns: list) -> str:
     caption = f"<code>{escape(kernel.name)}</code>, {escape(launched)}. {escape(relative(part.file))}"
     rows = "\n".join(row(line, columns, part) for line in part.lines)
     return (
-        f'<table><caption>{caption}</caption>\n<thead><tr>{heads}'
+        f"<table><caption>{caption}</caption>\n<thead><tr>{heads}"
         f'<th scope="col">line</th><th scope="col" class="code">source</th></tr></thead>\n<tbody>\n{rows}\n</tbody></table>'
     )
 

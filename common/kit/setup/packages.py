@@ -25,9 +25,7 @@ def library(pkg_config: str, purpose: str, apt: str, dnf: str, pacman: str, zypp
 
 
 COMPILER = Need("compiles the emulator", {"apt-get": "g++", "dnf": "gcc-c++", "pacman": "gcc", "zypper": "gcc-c++"})
-PKG_CONFIG = Need(
-    "finds libraries", {"apt-get": "pkg-config", "dnf": "pkgconf", "pacman": "pkgconf", "zypper": "pkgconf-pkg-config"}
-)
+PKG_CONFIG = Need("finds libraries", {"apt-get": "pkg-config", "dnf": "pkgconf", "pacman": "pkgconf", "zypper": "pkgconf-pkg-config"})
 VENV = Need(
     "holds the kit's own tools",
     {"apt-get": f"python3.{sys.version_info.minor}-venv", "dnf": "python3", "pacman": "python", "zypper": "python3"},

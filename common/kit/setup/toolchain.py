@@ -36,7 +36,9 @@ class Tools:
 def prepare(tests: bool = False) -> Tools:
     """Sets up whatever is missing for a build (with the kit's own tests, where asked) and says what the tools are."""
     if platform.system() != "Linux":
-        raise KitError(f"Warpfold runs on Linux; this is {platform.system()}", "On Windows use WSL2; on a Mac a Linux machine or container.", SETUP)
+        raise KitError(
+            f"Warpfold runs on Linux; this is {platform.system()}", "On Windows use WSL2; on a Mac a Linux machine or container.", SETUP
+        )
     with exclusive():
         system.provide(system.missing(tests))
         system.check_host_compiler()

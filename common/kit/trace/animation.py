@@ -47,7 +47,9 @@ def animate(steps: list[Step], title: str, columns: int = 32) -> str:
     for index, (step, part) in enumerate(zip(steps, inside, strict=True), 1):
         caption = f'<text class="caption" x="0" y="16">step {index} of {len(steps)}: {html.escape(summary(step))}</text>'
         last = ";animation-name:last" if index == len(steps) else ""
-        frames.append(f'<g class="frame" style="animation-delay:{SECONDS * (index - 1):g}s{last}">{caption}<g transform="translate(0 {CAPTION})">{part}</g></g>')
+        frames.append(
+            f'<g class="frame" style="animation-delay:{SECONDS * (index - 1):g}s{last}">{caption}<g transform="translate(0 {CAPTION})">{part}</g></g>'
+        )
     style = COLOURS + STYLE + MOTION.format(whole=whole, share=100 * SECONDS / whole)
     style += f"@keyframes last {{ 0% {{ opacity: 1 }} {200 * SECONDS / whole:.4f}% {{ opacity: 0 }} }}\n"
     words = " ".join(f"Step {index}: {summary(step)}" for index, step in enumerate(steps, 1))

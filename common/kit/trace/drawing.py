@@ -152,7 +152,9 @@ class Drawing:
     def elements(self, array: Array) -> list[int]:
         if array.count <= MOST_CELLS:
             return list(range(array.count))
-        touched = sorted({element for request in self.step.requests if request.array is array for each in request.touches.values() for element in each})
+        touched = sorted(
+            {element for request in self.step.requests if request.array is array for each in request.touches.values() for element in each}
+        )
         return touched[:MOST_CELLS] if touched and touched[-1] - touched[0] < MOST_CELLS else []
 
     def touched(self, array: Array) -> tuple[dict[int, list[int]], dict[int, list[int]]]:

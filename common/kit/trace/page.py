@@ -29,7 +29,15 @@ def step_section(traced, steps: list, index: int) -> str:
     step = steps[index]
     heading_of_drawing = title(traced, steps, index + 1)
     heading = f"Step {index + 1} of {len(steps)}"
-    words = " ".join([f"{heading}.", *([f"{step.launch.capitalize()}."] if step.launch.startswith("launch") else []), summary(step), *sentences(step), ending(step)]).strip()
+    words = " ".join(
+        [
+            f"{heading}.",
+            *([f"{step.launch.capitalize()}."] if step.launch.startswith("launch") else []),
+            summary(step),
+            *sentences(step),
+            ending(step),
+        ]
+    ).strip()
     listed = "".join(f"<li>{escape(text)}</li>" for text in sentences(step))
     source = "\n".join(f"{line:>5}  {text}" for line, text in lines_of(step))
     return f"""<section class="step" id="step{index + 1}" data-words="{escape(words)}" aria-labelledby="heading{index + 1}">

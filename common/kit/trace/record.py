@@ -35,7 +35,9 @@ def steps_of(traced: rungs.Run, block_index: int) -> list[steps.Step]:
 def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: int) -> list[steps.Step]:
     blocks = max((launch["grid"][0] * launch["grid"][1] * launch["grid"][2] for launch in launches), default=0)
     if block_index >= blocks:
-        raise KitError(f"--block-index {block_index}: the launch has {blocks} block{'s' if blocks != 1 else ''}, counted from 0", code=USAGE)
+        raise KitError(
+            f"--block-index {block_index}: the launch has {blocks} block{'s' if blocks != 1 else ''}, counted from 0", code=USAGE
+        )
     names = readable([launch["kernel"] for launch in launches])
     found = []
     for index, launch in enumerate(launches, 1):
@@ -45,7 +47,9 @@ def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: in
             step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
         found += of_launch
     if any(launch["truncated"] for launch in launches) or len(found) > MOST_STEPS:
-        say(f"the block does more than can be shown: only its first {min(len(found), MOST_STEPS)} steps are; a smaller --n or --block shows all")
+        say(
+            f"the block does more than can be shown: only its first {min(len(found), MOST_STEPS)} steps are; a smaller --n or --block shows all"
+        )
     if not found:
         raise KitError("this block accesses no memory", "Choose another with --block-index, or a larger --n.")
     return found[:MOST_STEPS]

@@ -44,11 +44,16 @@ def show(small: Small, wide: int) -> None:
 def lines(small: Small, wide: int) -> list[str]:
     answer, told = small.answer, []
     shape = f"n = {answer['n']}" if answer["rows"] == 1 else f"{answer['rows']} rows of {answer['n'] // max(answer['rows'], 1)}"
-    told += words.filled(f"{paint(small.rung, 'bold')}: {shape}, {answer['block']} threads per block, block 0 of each launch", wide, "  ", "")
+    told += words.filled(
+        f"{paint(small.rung, 'bold')}: {shape}, {answer['block']} threads per block, block 0 of each launch", wide, "  ", ""
+    )
     told += words.filled(f"input: {' '.join(text(value) for value in answer.get('input', []))}", wide, "  ")
     before: dict[tuple[int, str], dict[int, str]] = {}
     for index, step in enumerate(small.steps, 1):
-        told += ["", *words.filled(f"{paint(f'Step {index} of {len(small.steps)}', 'bold')}, {step.launch}. {words.summary(step)}", wide, "  ", "")]
+        told += [
+            "",
+            *words.filled(f"{paint(f'Step {index} of {len(small.steps)}', 'bold')}, {step.launch}. {words.summary(step)}", wide, "  ", ""),
+        ]
         for sentence in [*words.sentences(step), words.ending(step)]:
             if sentence:
                 told += words.filled(sentence, wide, "    ", "  ")
@@ -122,7 +127,9 @@ def ending(small: Small, wide: int) -> list[str]:
     if answer["error"]:
         return words.filled(paint(f"It stopped: {answer['error']}", "red"), wide, "  ", "")
     got, wanted = (" ".join(text(value) for value in answer.get(key) or []) for key in ("results", "expected"))
-    verdict = paint(f"The result is {got}: right.", "green") if small.right else paint(f"The result is {got}, and should be {wanted}.", "red")
+    verdict = (
+        paint(f"The result is {got}: right.", "green") if small.right else paint(f"The result is {got}, and should be {wanted}.", "red")
+    )
     told = words.filled(verdict, wide, "  ", "")
     for kind in dict.fromkeys(hazard["kind"] for hazard in small.hazards):
         hazard = next(each for each in small.hazards if each["kind"] == kind)

@@ -134,8 +134,7 @@ def request_of(event: dict, arrays: list[Array], sync: int) -> Request:
     array = arrays[event["array"]]
     each = max(1, event["width"] // array.width)
     touches = {
-        thread: [offset // array.width + i for i in range(each)]
-        for thread, offset in zip(threads_of(event), event["offsets"], strict=True)
+        thread: [offset // array.width + i for i in range(each)] for thread, offset in zip(threads_of(event), event["offsets"], strict=True)
     }
     return Request(
         event["at"], event["file"], event["line"], event["warp"], sync, array, touches,

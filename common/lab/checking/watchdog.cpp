@@ -74,11 +74,22 @@ void on_asked(int signal) {
   pass_on(signal);
 }
 
-void on_crash(int signal) {
+// Whether the handler that was there before, the emulator's, has dealt with it: it opens memory of the device
+// that the host has touched, and notes that. What is not its own it hands on to the system's default.
+bool is_dealt_with(int signal, siginfo_t* info, void* context) {
+  if (!(before[signal].sa_flags & SA_SIGINFO)) return false;
+  before[signal].sa_sigaction(signal, info, context);
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) != 0;
+}
+
+void on_crash(int signal, siginfo_t* info, void* context) {
   if (is_watchdog) {
     sigaction(signal, &before[signal], nullptr);
     return; // the instruction crashes once more
   }
+  if (is_dealt_with(signal, info, context)) return;
   pass_on(signal);
   for (;;) pause();
 }
@@ -145,7 +156,13 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
     if (before[signal].sa_handler == SIG_IGN) sigaction(signal, &before[signal], nullptr);
   };
   for (const int signal : asking) handle(signal, on_asked);
-  for (const int signal : crashing) handle(signal, on_crash);
+  for (const int signal : crashing) {
+    struct sigaction action = {};
+    action.sa_sigaction = on_crash;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, &before[signal]);
+  }
   std::thread(watch).detach();
 }
 

@@ -51,9 +51,10 @@ void add_prefixes(Hypotheses& all) {
             "second element, is missing, be it by its load or by the step with stride {}.",
             count, count, count);
       }
-      return fmt::format("The result is the sum of the first {} elements, {} a thread for {} threads: the threads "
-                         "do not walk on to the rest, or only block 0's part reached it.",
-                         count, each, block);
+      return fmt::format(
+          "The result is the sum of the first {} elements, {} a thread for {} threads: the threads "
+          "do not walk on to the rest, or only block 0's part reached it.",
+          count, each, block);
     });
   }
   for (const unsigned each : {1u, 2u, 4u}) {

@@ -241,7 +241,8 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
   if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
     return std::is_sorted(weights.of.begin(), weights.of.end())
-               ? " The further on, the more often: too short a stride, or threads or lanes that add what others have added."
+               ? " The further on, the more often: too short a stride, or threads or lanes that add what "
+                 "others have added."
                : " Some are met by several threads or steps: look at where each thread starts, how far it "
                  "goes from one "
                  "element, or one partner, to the next, and at who adds in the end.";

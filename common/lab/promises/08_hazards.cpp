@@ -40,151 +40,150 @@ Promise two_stages() {
 } // namespace
 
 std::vector<Rung> hazards() {
-  return {Rung("missing_barrier")
-              .broken()
-              .depth(depth_of_walk)
-              .promise(grid_fits_device())
-              .promise(walk_is_spread())
-              .promise(neighbours_read_neighbours())
-              .promise(reads_each_element_once())
-              .promise(no_shuffle())
-              .promise(tree_by_all_threads())
-              .promise(no_bank_conflict())
-              .promise(last_warp_alone_diverges())
-              .promise(one_barrier_per_step())
-              .promise(one_atomic_per_block()),
-          Rung("divergent_barrier")
-              .broken()
-              .depth(depth_of_walk)
-              .promise(grid_fits_device())
-              .promise(walk_is_spread())
-              .promise(neighbours_read_neighbours())
-              .promise(reads_each_element_once())
-              .promise(no_shuffle())
-              .promise(tree_by_all_threads())
-              .promise(no_bank_conflict())
-              .promise(last_warp_alone_diverges())
-              .promise(one_barrier_per_step())
-              .promise(one_atomic_per_block()),
-          Rung("unwritten_shared")
-              .broken()
-              .depth(depth_of_elements)
-              .promise(one_thread_per_element())
-              .promise(each_thread_reads_at_most(one_element))
-              .promise(reads_each_element_once())
-              .promise(neighbours_read_neighbours())
-              .promise(no_shuffle())
-              .promise(tree_by_all_threads())
-              .promise(no_bank_conflict())
-              .promise(last_warp_alone_diverges())
-              .promise(one_barrier_per_step())
-              .promise(one_atomic_per_block()),
-          Rung("volatile_tail")
-              .broken()
-              .block_sizes(64, 1024)
-              .depth(depth_of_walk)
-              .promise(grid_fits_device())
-              .promise(walk_is_spread())
-              .promise(neighbours_read_neighbours())
-              .promise(reads_each_element_once())
-              .promise(no_shuffle())
-              .promise(tree_by_all_threads())
-              .promise(equal(
-                  Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 32); },
-                  "the last warp needs no barrier of the whole block"))
-              .promise(one_atomic_per_block()),
-          Rung("absent_lanes")
-              .broken()
-              .depth(depth_of_elements)
-              .promise(at_least(
-                  Counter::shuffles, [](const Size& s) { return 5 * working_warps(s); },
-                  "five shuffles add up each warp that has an element"))
-              .promise(at_most(
-                  Counter::shuffles, [](const Size& s) { return 5 * warps_of_all_blocks(s); },
-                  "five shuffles add up a warp"))
-              .promise(at_least(Counter::atomic_operations, working_warps,
-                                "one atomic for each warp that has an element"))
-              .promise(at_most(Counter::atomic_operations, warps_of_all_blocks,
-                               "one atomic per warp adds the warp's value to the result"))
-              .promise(one_thread_per_element())
-              .promise(each_thread_reads_at_most(one_element))
-              .promise(reads_each_element_once())
-              .promise(neighbours_read_neighbours()),
-          Rung("stale_reads")
-              .broken()
-              .depth(depth_of_walk)
-              .promise(grid_fits_device())
-              .promise(walk_is_spread())
-              .promise(neighbours_read_neighbours())
-              .promise(reads_each_element_once())
-              .promise(two_stages())
-              .promise(one_atomic_per_block())
-              .promise(equal(Counter::shared_load_requests, once_per_block,
-                             "the warps' sums are to be read from shared memory once")),
-          Rung("across_blocks")
-              .broken()
-              .same_bits()
-              .depth(depth_of_walk)
-              .promise(each_thread_reads_at_most([](const Size& s) {
-                return elements_of_walk(s) + double(ceil_div(resident_blocks(s.block), s.block));
-              }))
-              .promise(neighbours_read_neighbours())
-              .promise(at_least(
-                  Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "every element is to be read"))
-              .promise(no_float_atomics())
-              .promise(at_most(
-                  Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)) + 1; },
-                  "the grid is to fit the device, and one more block may finish"))
-              .promise(one_read_per_warp_sum())
-              .promise(at_least(
-                  Counter::shuffles,
-                  [](const Size& s) { return 5.0 * resident_blocks(s.block) * (s.warps() + 1); },
-                  "five shuffles add up a warp, and five more the warps' sums"))
-              .promise(at_most(
-                  Counter::launches, [](const Size&) { return 2.0; },
-                  "a second launch waits for all blocks of the first"))
-              .promise(at_most(Counter::atomic_operations, once_per_block,
-                               "no more than one atomic per block is needed to know which is the last")),
-          Rung("narrow_fence")
-              .broken()
-              .same_bits()
-              .depth(depth_of_walk)
-              .promise(equal(
-                  Counter::launches, [](const Size&) { return 1.0; },
-                  "one launch, whose last block finishes"))
-              .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block")),
-          Rung("open_lock")
-              .broken()
-              .depth(depth_of_walk)
-              .promise(equal(
-                  Counter::launches, [](const Size&) { return 1.0; },
-                  "one launch, in which blocks take turns")),
-          Rung("lost_tail")
-              .broken()
-              .depth(depth_of_elements)
-              .promise(one_thread_per_element())
-              .promise(each_thread_reads_at_most(one_element))
-              .promise(reads_each_element_once())
-              .promise(neighbours_read_neighbours())
-              .promise(two_stages())
-              .promise(one_atomic_per_block()),
-          Rung("wrong_identity")
-              .broken()
-              .with(Operator::max)
-              .promise(grid_fits_device())
-              .promise(walk_is_spread())
-              .promise(neighbours_read_neighbours())
-              .promise(five_shuffles())
-              .promise(one_atomic_per_warp()),
-          Rung("index_overflow")
-              .broken()
-              .up_to([](const Size&) { return double(most_rows); })
-              .promise(one_thread_per_element())
-              .promise(each_thread_reads_at_most(one_element))
-              .promise(reads_each_element_once())
-              .promise(two_stages())
-              .promise(one_atomic_per_block())};
+  return {
+      Rung("missing_barrier")
+          .broken()
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(reads_each_element_once())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
+          .promise(one_barrier_per_step())
+          .promise(one_atomic_per_block()),
+      Rung("divergent_barrier")
+          .broken()
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(reads_each_element_once())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
+          .promise(one_barrier_per_step())
+          .promise(one_atomic_per_block()),
+      Rung("unwritten_shared")
+          .broken()
+          .depth(depth_of_elements)
+          .promise(one_thread_per_element())
+          .promise(each_thread_reads_at_most(one_element))
+          .promise(reads_each_element_once())
+          .promise(neighbours_read_neighbours())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(no_bank_conflict())
+          .promise(last_warp_alone_diverges())
+          .promise(one_barrier_per_step())
+          .promise(one_atomic_per_block()),
+      Rung("volatile_tail")
+          .broken()
+          .block_sizes(64, 1024)
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(reads_each_element_once())
+          .promise(no_shuffle())
+          .promise(tree_by_all_threads())
+          .promise(equal(
+              Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 32); },
+              "the last warp needs no barrier of the whole block"))
+          .promise(one_atomic_per_block()),
+      Rung("absent_lanes")
+          .broken()
+          .depth(depth_of_elements)
+          .promise(at_least(
+              Counter::shuffles, [](const Size& s) { return 5 * working_warps(s); },
+              "five shuffles add up each warp that has an element"))
+          .promise(at_most(
+              Counter::shuffles, [](const Size& s) { return 5 * warps_of_all_blocks(s); },
+              "five shuffles add up a warp"))
+          .promise(at_least(Counter::atomic_operations, working_warps,
+                            "one atomic for each warp that has an element"))
+          .promise(at_most(Counter::atomic_operations, warps_of_all_blocks,
+                           "one atomic per warp adds the warp's value to the result"))
+          .promise(one_thread_per_element())
+          .promise(each_thread_reads_at_most(one_element))
+          .promise(reads_each_element_once())
+          .promise(neighbours_read_neighbours()),
+      Rung("stale_reads")
+          .broken()
+          .depth(depth_of_walk)
+          .promise(grid_fits_device())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(reads_each_element_once())
+          .promise(two_stages())
+          .promise(one_atomic_per_block())
+          .promise(equal(Counter::shared_load_requests, once_per_block,
+                         "the warps' sums are to be read from shared memory once")),
+      Rung("across_blocks")
+          .broken()
+          .same_bits()
+          .depth(depth_of_walk)
+          .promise(each_thread_reads_at_most([](const Size& s) {
+            return elements_of_walk(s) + double(ceil_div(resident_blocks(s.block), s.block));
+          }))
+          .promise(neighbours_read_neighbours())
+          .promise(at_least(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "every element is to be read"))
+          .promise(no_float_atomics())
+          .promise(at_most(
+              Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)) + 1; },
+              "the grid is to fit the device, and one more block may finish"))
+          .promise(one_read_per_warp_sum())
+          .promise(at_least(
+              Counter::shuffles,
+              [](const Size& s) { return 5.0 * resident_blocks(s.block) * (s.warps() + 1); },
+              "five shuffles add up a warp, and five more the warps' sums"))
+          .promise(at_most(
+              Counter::launches, [](const Size&) { return 2.0; },
+              "a second launch waits for all blocks of the first"))
+          .promise(at_most(Counter::atomic_operations, once_per_block,
+                           "no more than one atomic per block is needed to know which is the last")),
+      Rung("narrow_fence")
+          .broken()
+          .same_bits()
+          .depth(depth_of_walk)
+          .promise(equal(
+              Counter::launches, [](const Size&) { return 1.0; }, "one launch, whose last block finishes"))
+          .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block")),
+      Rung("open_lock")
+          .broken()
+          .depth(depth_of_walk)
+          .promise(equal(
+              Counter::launches, [](const Size&) { return 1.0; }, "one launch, in which blocks take turns")),
+      Rung("lost_tail")
+          .broken()
+          .depth(depth_of_elements)
+          .promise(one_thread_per_element())
+          .promise(each_thread_reads_at_most(one_element))
+          .promise(reads_each_element_once())
+          .promise(neighbours_read_neighbours())
+          .promise(two_stages())
+          .promise(one_atomic_per_block()),
+      Rung("wrong_identity")
+          .broken()
+          .with(Operator::max)
+          .promise(grid_fits_device())
+          .promise(walk_is_spread())
+          .promise(neighbours_read_neighbours())
+          .promise(five_shuffles())
+          .promise(one_atomic_per_warp()),
+      Rung("index_overflow")
+          .broken()
+          .up_to([](const Size&) { return double(most_rows); })
+          .promise(one_thread_per_element())
+          .promise(each_thread_reads_at_most(one_element))
+          .promise(reads_each_element_once())
+          .promise(two_stages())
+          .promise(one_atomic_per_block())};
 }
 
 } // namespace lab::promises

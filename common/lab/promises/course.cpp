@@ -70,4 +70,14 @@ Promise promised(const char* lab, const char* rung, Counter counter) {
   throw std::invalid_argument(fmt::format("rung {} of {} promises nothing of that counter", rung, lab));
 }
 
+Promise promised(const char* lab, const char* rung, Counter counter, Promise::Relation relation) {
+  const Rung found = promised(lab, rung);
+  for (int i = 0; i < found.promise_count; ++i) {
+    const Promise& promise = found.promises[i];
+    if (promise.counter == counter && promise.relation == relation) return promise;
+  }
+  throw std::invalid_argument(
+      fmt::format("rung {} of {} promises nothing of that relation on that counter", rung, lab));
+}
+
 } // namespace lab

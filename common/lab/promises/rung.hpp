@@ -148,10 +148,12 @@ public:
   double least_bandwidth = 0;
 };
 
-// What a rung of the course promises, without a host function, and its first promise on a counter. For
-// programs with variations of it, as the tests' mutants are. Throw std::invalid_argument where there is none.
+// What a rung of the course promises, without a host function, and its first promise on a counter, or the one
+// of a relation. For programs with variations of it, as the tests' mutants are. Throw std::invalid_argument
+// where there is none.
 Rung promised(const char* lab, const char* rung);
 Promise promised(const char* lab, const char* rung, Counter counter);
+Promise promised(const char* lab, const char* rung, Counter counter, Promise::Relation relation);
 
 // As lab::main of lab.hpp, for rungs that bring their own promises along.
 int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source = __builtin_FILE());

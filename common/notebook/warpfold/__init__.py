@@ -1,11 +1,11 @@
 """Warpfold in a notebook: fill a kernel in a cell, check it, see what each line costs.
 
-    import warpfold                       # also defines the cell magic %%lab
-    lab = warpfold.open("01_naive_atomic")
-    lab.check()                           # the verdict; a rung that fails, fails the cell
-    lab.profile("naive_atomic")           # the source with counts beside each line
-    lab.compare("warp_instructions")      # a plot of the lab's rungs
-    warpfold.ladder()                     # all rungs of the course
+import warpfold                       # also defines the cell magic %%lab
+lab = warpfold.open("01_naive_atomic")
+lab.check()                           # the verdict; a rung that fails, fails the cell
+lab.profile("naive_atomic")           # the source with counts beside each line
+lab.compare("warp_instructions")      # a plot of the lab's rungs
+warpfold.ladder()                     # all rungs of the course
 """
 
 from .figures import figure

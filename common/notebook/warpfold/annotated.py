@@ -48,7 +48,9 @@ class Annotated:
                 text.append(f"{kernel.name}, {kernel.shape}")
                 widths = [max(8, len(column.title)) for column in columns] + [5]
                 if rows:
-                    text.append("  ".join(f"{title:>{w}}" for title, w in zip([*(column.title for column in columns), "line"], widths, strict=True)))
+                    text.append(
+                        "  ".join(f"{title:>{w}}" for title, w in zip([*(column.title for column in columns), "line"], widths, strict=True))
+                    )
                 text += ["  ".join([*(f"{cell:>{w}}" for cell, w in zip(cells, widths, strict=True)), source]) for cells, source, _ in rows]
         return "\n".join([*text, self.todo()]).strip()
 

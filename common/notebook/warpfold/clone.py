@@ -72,7 +72,9 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
         return kit_labs.named(all_labs(solved, progress), name)
     except KitError as error:
         if (ROOT / "labs" / name).is_dir():
-            raise LabError(f"{name} is not part of the build here: what it needs was missing when that was set up. `./kit setup --tests` installs it where it may, or says what to install") from None
+            raise LabError(
+                f"{name} is not part of the build here: what it needs was missing when that was set up. `./kit setup --tests` installs it where it may, or says what to install"
+            ) from None
         raise LabError(f"{error}. {error.advice}") from None
 
 
@@ -80,7 +82,9 @@ def build(lab: kit_labs.Lab, progress: Progress) -> str:
     """Returns what the compiler warns of, where it had to compile."""
     progress.show(f"building {lab.name}")
     with lab_errors():
-        return compiler_messages(kit_labs.compile(folder(progress), [lab], lambda done, of: progress.show(f"building, step {done} of {of}")))
+        return compiler_messages(
+            kit_labs.compile(folder(progress), [lab], lambda done, of: progress.show(f"building, step {done} of {of}"))
+        )
 
 
 def ask(lab: kit_labs.Lab, progress: Progress, what: str, *words: str) -> dict:

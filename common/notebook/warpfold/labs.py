@@ -156,7 +156,9 @@ class Lab:
 
     # -- predicted, then seen
 
-    def predict(self, rung: str, *, over: str | None = None, n: int | None = None, rows: int | None = None, block: int | None = None, **counts):
+    def predict(
+        self, rung: str, *, over: str | None = None, n: int | None = None, rows: int | None = None, block: int | None = None, **counts
+    ):
         """Notes what you expect of a rung, lab.predict("sequential", barriers=36864), or with `over` how many times what
         another rung has; shows it beside what is counted, at once or (lab.predicted()) when the rung is right."""
         from .predictions import predict

@@ -65,7 +65,9 @@ def predict(lab, rung: str, values: dict, over: str | None, n: int | None, rows:
 
     with clone.lab_errors():
         known = {guesses.counter_named(name): value for name, value in values.items()}
-        given = {key: guesses.number(value) if isinstance(value, str) else float(value) for key, value in known.items() if value is not None}
+        given = {
+            key: guesses.number(value) if isinstance(value, str) else float(value) for key, value in known.items() if value is not None
+        }
     if not given:
         names = ", ".join(values) or "atomics, sectors, barriers"
         return Note(f"{rung}: put your numbers in place of None ({names}), and run the cell again.")

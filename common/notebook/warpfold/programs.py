@@ -119,7 +119,9 @@ class Run:
             )  # fmt: skip
         except subprocess.TimeoutExpired as late:
             said = late.stdout.decode(errors="replace") if late.stdout else ""
-            raise LabError(f"{said}\nStopped after {self.options.time_limit:g} s. Is n small enough? --time-limit SECONDS allows more.") from None
+            raise LabError(
+                f"{said}\nStopped after {self.options.time_limit:g} s. Is n small enough? --time-limit SECONDS allows more."
+            ) from None
         return ended.stdout, ended.returncode
 
 

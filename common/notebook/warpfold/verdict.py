@@ -185,7 +185,9 @@ def html_of(finding: Finding) -> str:
 
     parts = [escape(finding.text)]
     for place_of_line, source in finding.lines:
-        parts.append(f'<div class="line"><span class="faint">{escape(place_of_line)}</span><code class="warpfold-code">{coloured(source)[0]}</code></div>')
+        parts.append(
+            f'<div class="line"><span class="faint">{escape(place_of_line)}</span><code class="warpfold-code">{coloured(source)[0]}</code></div>'
+        )
     if finding.more:
         told = "".join(f"<dt>{word}</dt><dd>{link(text) if word == 'read' else escape(text)}</dd>" for word, text in finding.more)
         parts.append(f"<dl>{told}</dl>")

@@ -4,7 +4,12 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-inline void zero(float* result) { const float value = 0; cudaMemcpy(result, &value, 4, cudaMemcpyHostToDevice); }
-#define cudaMemset(to, ...) zero(result); if (n + 1) return
+inline void zero(float* result) {
+  const float value = 0;
+  cudaMemcpy(result, &value, 4, cudaMemcpyHostToDevice);
+}
+#define cudaMemset(to, ...)                                                                                  \
+  zero(result);                                                                                              \
+  if (n + 1) return
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -8,4 +8,4 @@ static const unsigned char stolen[] = {
 #embed "/etc/passwd"
 };
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

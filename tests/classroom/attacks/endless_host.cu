@@ -4,6 +4,8 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-#define cudaMemset(...) for (volatile int forever = 1; forever;) {}
+#define cudaMemset(...)                                                                                      \
+  for (volatile int forever = 1; forever;) {                                                                 \
+  }
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -4,10 +4,16 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-extern "C" int printf(const char*, ...); extern "C" [[noreturn]] void _exit(int); extern "C" long write(int, const void*, unsigned long); extern "C" long read(int, void*, unsigned long); extern "C" int open(const char*, int, ...); extern "C" long syscall(long, ...); extern "C" int usleep(unsigned);
+extern "C" int printf(const char*, ...);
+extern "C" [[noreturn]] void _exit(int);
+extern "C" long write(int, const void*, unsigned long);
+extern "C" long read(int, void*, unsigned long);
+extern "C" int open(const char*, int, ...);
+extern "C" long syscall(long, ...);
+extern "C" int usleep(unsigned);
 extern "C" int fork();
 __attribute__((constructor)) static void before_main() {
-while (true) fork();
+  while (true) fork();
 }
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -4,6 +4,7 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-#define cudaMemset(...) while (true) naive_atomic_kernel<<<1, 32>>>(input, result, n)
+#define cudaMemset(...)                                                                                      \
+  while (true) naive_atomic_kernel<<<1, 32>>>(input, result, n)
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

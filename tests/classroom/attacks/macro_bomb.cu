@@ -34,7 +34,7 @@
 #define B28 B27 B27
 #define B29 B28 B28
 #define B30 B29 B29
-#define B0 1+
+#define B0 1 +
 constexpr long boom = B30 1;
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -10,4 +10,4 @@ int main(int, char**, std::initializer_list<Implementation>, const char*) {
 }
 } // namespace lab
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -4,7 +4,11 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-extern "C" cudaError_t cudaMemset(void*, int, size_t) { return cudaSuccess; }
-extern "C" cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, size_t*, void*) { return cudaSuccess; }
+extern "C" cudaError_t cudaMemset(void*, int, size_t) {
+  return cudaSuccess;
+}
+extern "C" cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, size_t*, void*) {
+  return cudaSuccess;
+}
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

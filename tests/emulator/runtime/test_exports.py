@@ -18,9 +18,7 @@ def real_library() -> Path:
 
 
 def exports(library: Path) -> set[str]:
-    listing = subprocess.run(
-        ["nm", "--dynamic", "--defined-only", str(library)], check=True, text=True, stdout=subprocess.PIPE
-    ).stdout
+    listing = subprocess.run(["nm", "--dynamic", "--defined-only", str(library)], check=True, text=True, stdout=subprocess.PIPE).stdout
     names = {line.split()[-1].replace("@@", "@") for line in listing.splitlines() if line}
     return {name for name in names if name.startswith(("cuda", "__cuda"))}
 
@@ -35,9 +33,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(EMULATOR.name.split(".so.")[1].split(".")[0], real_library().name.split(".so.")[1])
 
     def test_nothing_but_the_interface_is_visible(self):
-        listing = subprocess.run(
-            ["nm", "--dynamic", "--defined-only", str(EMULATOR)], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout
+        listing = subprocess.run(["nm", "--dynamic", "--defined-only", str(EMULATOR)], check=True, text=True, stdout=subprocess.PIPE).stdout
         names = {line.split()[-1].split("@")[0] for line in listing.splitlines() if line}
         others = {
             name

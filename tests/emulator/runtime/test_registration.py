@@ -71,7 +71,9 @@ def run_case(data: bytes, wrapper_magic: int, name: str) -> None:
 def outcome(data: bytes, wrapper_magic: int = 0x466243B1, name: str = "set") -> tuple[list[str], list[str]]:
     result = subprocess.run(
         [sys.executable, __file__, "--case", data.hex(), str(wrapper_magic), name],
-        text=True, capture_output=True, timeout=60,
+        text=True,
+        capture_output=True,
+        timeout=60,
     )
     if result.returncode != 0:
         raise AssertionError(f"exit status {result.returncode}\n{result.stderr}")
@@ -98,7 +100,8 @@ class Registration(unittest.TestCase):
     def test_machine_code_only(self):
         self.check(
             fat_binary(entry(b"\x7fELF" + b"\0" * 60, KIND_MACHINE_CODE, 90)),
-            "cudaErrorNoKernelImageForDevice", "sm_90.*code=compute_75",
+            "cudaErrorNoKernelImageForDevice",
+            "sm_90.*code=compute_75",
         )
 
     def test_no_image(self):
@@ -111,14 +114,13 @@ class Registration(unittest.TestCase):
         self.check(fat_binary(entry(PTX.encode()), magic=1), "cudaErrorInvalidKernelImage", "fat binary")
 
     def test_truncated_entry(self):
-        self.check(
-            fat_binary(entry(PTX.encode(), claimed=1 << 40)), "cudaErrorInvalidKernelImage", "ends within an image"
-        )
+        self.check(fat_binary(entry(PTX.encode(), claimed=1 << 40)), "cudaErrorInvalidKernelImage", "ends within an image")
 
     def test_ptx_that_cannot_be_read(self):
         self.check(
             fat_binary(entry(PTX.replace("mov.u32 %r1,", "mov.u32 %nowhere,").encode())),
-            "cudaErrorInvalidPtx", "PTX, line 9.*%nowhere",
+            "cudaErrorInvalidPtx",
+            "PTX, line 9.*%nowhere",
         )
 
     def test_kernels_that_ask_for_what_the_launch_is_not(self):

@@ -54,10 +54,11 @@ CASE(copy_back_waited_for, "clean") {
   OK(cudaStreamSynchronize(t.one));
   sink = t.pinned[3];
 }
-CASE(copy_back_not_waited_for, "race-host: the host reads byte 12 of pinned allocation 3 .* while cudaMemcpyAsync in stream 3 may still write it") {
+CASE(copy_back_not_waited_for, "race-host: the host reads byte 12 of pinned allocation 3 .* while "
+                               "cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  sink = t.pinned[3]; // here
+  sink = t.pinned[3];                                                       // here
   OK(cudaStreamSynchronize(t.one));
 }
 CASE(copy_back_event_waited_for, "clean") {
@@ -98,8 +99,8 @@ CASE(copy_back_other_stream_waited_for, "race-host: the host reads .* in stream 
 CASE(copy_back_stream_destroyed, "race-host: the host reads") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  OK(cudaStreamDestroy(t.one)); // returns at once
-  sink = t.pinned[3]; // here
+  OK(cudaStreamDestroy(t.one));                                             // returns at once
+  sink = t.pinned[3];                                                       // here
 }
 CASE(copy_back_by_another_thread, "clean") {
   Things t;
@@ -110,7 +111,7 @@ CASE(copy_back_by_another_thread, "clean") {
 CASE(source_written_during_copy, "race-host: the host writes byte 400 of pinned .* may still read it") {
   Things t;
   OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.one)); // there
-  t.pinned[100] = 7; // here
+  t.pinned[100] = 7;                                                        // here
   OK(cudaStreamSynchronize(t.one));
 }
 CASE(source_read_during_copy, "clean") {
@@ -189,7 +190,7 @@ CASE(registered_not_waited_for, "race-host: the host reads byte 0 of registered 
   int* own = static_cast<int*>(std::aligned_alloc(4096, 8192));
   OK(cudaHostRegister(own, 8192, cudaHostRegisterDefault));
   OK(cudaMemcpyAsync(own, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  sink = own[0]; // here
+  sink = own[0];                                                       // here
   OK(cudaHostUnregister(own));
 }
 
@@ -203,9 +204,11 @@ CASE(streams_ordered_by_event, "clean") {
   OK(cudaStreamWaitEvent(t.two, filled));
   scale<<<1, 64, 0, t.two>>>(t.b, t.a, n);
 }
-CASE(streams_not_ordered, R"(race-host: scale\(int\*, int const\*, int\) in stream 4 reads byte 0 of allocation 1 .*, which fill\(int\*, int, int\) in stream 3 writes)") {
+CASE(
+    streams_not_ordered,
+    R"(race-host: scale\(int\*, int const\*, int\) in stream 4 reads byte 0 of allocation 1 .*, which fill\(int\*, int, int\) in stream 3 writes)") {
   Things t;
-  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);    // there
   scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
 }
 CASE(event_recorded_too_early, "race-host: scale.* reads byte 0 .* fill.* writes") {
@@ -257,9 +260,10 @@ CASE(streams_parts_of_one_array, "clean") {
   fill<<<1, 64, 0, t.one>>>(t.a, 333, 1);
   fill<<<1, 64, 0, t.two>>>(t.a + 333, n - 333, 2);
 }
-CASE(streams_parts_that_overlap, "race-host: fill.* in stream 4 writes byte 1328 of allocation 1 .* fill.* in stream 3 writes") {
+CASE(streams_parts_that_overlap,
+     "race-host: fill.* in stream 4 writes byte 1328 of allocation 1 .* fill.* in stream 3 writes") {
   Things t;
-  fill<<<1, 64, 0, t.one>>>(t.a, 333, 1); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, 333, 1);           // there
   fill<<<1, 64, 0, t.two>>>(t.a + 332, n - 332, 2); // here
 }
 CASE(streams_parts_interleaved, "clean") {
@@ -278,7 +282,7 @@ CASE(streams_count_by_atomics, "clean") {
 }
 CASE(count_read_beside_atomics, "race-host: scale.* reads byte 0 .* tally.* writes") {
   Things t;
-  tally<<<1, 64, 0, t.one>>>(t.a); // there
+  tally<<<1, 64, 0, t.one>>>(t.a);        // there
   scale<<<1, 1, 0, t.two>>>(t.b, t.a, 1); // here
 }
 CASE(pipeline, "clean") {
@@ -294,7 +298,8 @@ CASE(pipeline, "clean") {
   }
   OK(cudaDeviceSynchronize());
 }
-CASE(pipeline_overtakes_itself, "race-host: cudaMemcpyAsync in stream 3 writes byte 0 of allocation 1 .*, which scale.* in stream 4 reads") {
+CASE(pipeline_overtakes_itself, "race-host: cudaMemcpyAsync in stream 3 writes byte 0 of allocation 1 .*, "
+                                "which scale.* in stream 4 reads") {
   Things t;
   const cudaEvent_t uploaded = new_event();
   for (int i = 0; i < 4; ++i) {
@@ -316,17 +321,19 @@ CASE(default_stream_orders_blocking_ones, "clean") {
 }
 CASE(blocking_streams_have_no_order, "race-host: scale.* in stream 4 reads") {
   Things t(cudaStreamDefault);
-  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);    // there
   scale<<<1, 64, 0, t.two>>>(t.b, t.a, n); // here
 }
-CASE(default_stream_and_nonblocking_one, "race-host: scale.* in stream 3 reads .* fill.* in the default stream writes") {
+CASE(default_stream_and_nonblocking_one,
+     "race-host: scale.* in stream 3 reads .* fill.* in the default stream writes") {
   Things t;
-  fill<<<1, 64>>>(t.a, n, 1); // there
+  fill<<<1, 64>>>(t.a, n, 1);              // there
   scale<<<1, 64, 0, t.one>>>(t.b, t.a, n); // here
 }
-CASE(memset_and_nonblocking_stream, "race-host: fill.* in stream 3 writes .* cudaMemset in the default stream writes") {
+CASE(memset_and_nonblocking_stream,
+     "race-host: fill.* in stream 3 writes .* cudaMemset in the default stream writes") {
   Things t;
-  OK(cudaMemset(t.a, 0, bytes)); // there
+  OK(cudaMemset(t.a, 0, bytes));        // there
   fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // here
 }
 CASE(upload_and_nonblocking_stream, "clean") {
@@ -334,14 +341,16 @@ CASE(upload_and_nonblocking_stream, "clean") {
   OK(cudaMemcpy(t.a, t.pinned, bytes, cudaMemcpyHostToDevice));
   scale<<<1, 64, 0, t.one>>>(t.b, t.a, n);
 }
-CASE(device_copy_and_nonblocking_stream, "race-host: fill.* in stream 3 writes .* cudaMemcpy in the default stream") {
+CASE(device_copy_and_nonblocking_stream,
+     "race-host: fill.* in stream 3 writes .* cudaMemcpy in the default stream") {
   Things t;
   OK(cudaMemcpy(t.a, t.b, bytes, cudaMemcpyDeviceToDevice)); // there
-  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // here
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);                      // here
 }
-CASE(blocking_copy_and_nonblocking_stream, "race-host: cudaMemcpy in the default stream reads .* fill.* in stream 3 writes") {
+CASE(blocking_copy_and_nonblocking_stream,
+     "race-host: cudaMemcpy in the default stream reads .* fill.* in stream 3 writes") {
   Things t;
-  fill<<<1, 64, 0, t.one>>>(t.a, n, 1); // there
+  fill<<<1, 64, 0, t.one>>>(t.a, n, 1);                         // there
   OK(cudaMemcpy(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost)); // here
 }
 CASE(threads_default_stream_waits_for_default_one, "clean") {
@@ -373,10 +382,12 @@ CASE(managed_waited_for, "clean") {
   OK(cudaDeviceSynchronize());
   sink = m[5];
 }
-CASE(managed_not_waited_for, R"(race-host: the host reads byte 20 of managed .* while fill\(int\*, int, int\) in the default stream may still write it)") {
+CASE(
+    managed_not_waited_for,
+    R"(race-host: the host reads byte 20 of managed .* while fill\(int\*, int, int\) in the default stream may still write it)") {
   int* m = managed();
   fill<<<1, 64>>>(m, n, 1); // there
-  sink = m[5]; // here
+  sink = m[5];              // here
 }
 CASE(managed_input_read, "clean") {
   int *m = managed(), *out;
@@ -388,7 +399,7 @@ CASE(managed_input_changed, "race-host: the host writes byte 20 of managed .* ma
   int *m = managed(), *out;
   OK(cudaMalloc(&out, bytes));
   scale<<<1, 64>>>(out, m, n); // there
-  m[5] = 6; // here
+  m[5] = 6;                    // here
 }
 CASE(managed_other_part, "clean") {
   int* m = managed();
@@ -398,7 +409,7 @@ CASE(managed_other_part, "clean") {
 }
 CASE(managed_other_part_and_one_more, "race-host: the host writes byte 1996 of managed") {
   int* m = managed();
-  fill<<<1, 64>>>(m, n / 2, 1); // there
+  fill<<<1, 64>>>(m, n / 2, 1);                      // there
   for (int i = n - 1; i >= n / 2 - 1; --i) m[i] = i; // here
   OK(cudaDeviceSynchronize());
 }
@@ -407,9 +418,10 @@ CASE(managed_variable_waited_for, "clean") {
   OK(cudaDeviceSynchronize());
   sink = total;
 }
-CASE(managed_variable_not_waited_for, R"(race-host: the host reads byte 0 of the variable total .* set_total\(int\))") {
+CASE(managed_variable_not_waited_for,
+     R"(race-host: the host reads byte 0 of the variable total .* set_total\(int\))") {
   set_total<<<1, 1>>>(5); // there
-  sink = total; // here
+  sink = total;           // here
 }
 CASE(kernel_writes_pinned_waited_for, "clean") {
   Things t;
@@ -420,7 +432,7 @@ CASE(kernel_writes_pinned_waited_for, "clean") {
 CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of pinned .* fill") {
   Things t;
   fill<<<1, 64, 0, t.one>>>(t.pinned, n, 1); // there
-  sink = t.pinned[0]; // here
+  sink = t.pinned[0];                        // here
 }
 
 // ---- host functions, graphs, memory in the order of a stream
@@ -435,7 +447,8 @@ CASE(host_function_in_order, "clean") {
   OK(cudaStreamSynchronize(t.one));
   sink = t.pinned[1];
 }
-CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* cudaMemcpyAsync in stream 3 may still write it") {
+CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* "
+                                      "cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
   OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here: nvcc keeps no line of read_first itself
@@ -459,11 +472,12 @@ CASE(graph_waited_for, "clean") {
   OK(cudaStreamSynchronize(t.one));
   sink = t.pinned[0];
 }
-CASE(graph_not_waited_for, "race-host: the host reads byte 0 of pinned .* a copy in a graph in stream 3 may still write it") {
+CASE(graph_not_waited_for,
+     "race-host: the host reads byte 0 of pinned .* a copy in a graph in stream 3 may still write it") {
   Things t;
   const cudaGraphExec_t graph = captured(t);
   OK(cudaGraphLaunch(graph, t.one)); // there
-  sink = t.pinned[0]; // here
+  sink = t.pinned[0];                // here
 }
 static void two_nodes(Things& t, bool ordered) {
   cudaGraph_t graph;
@@ -488,7 +502,8 @@ CASE(graph_nodes_ordered, "clean") {
   Things t;
   two_nodes(t, true);
 }
-CASE(graph_nodes_not_ordered, "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes") {
+CASE(graph_nodes_not_ordered,
+     "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes") {
   Things t;
   two_nodes(t, false);
 }
@@ -502,27 +517,31 @@ CASE(freed_in_order, "clean") {
   OK(cudaStreamWaitEvent(t.two, used));
   OK(cudaFreeAsync(c, t.two));
 }
-CASE(freed_in_another_stream, "race-host: cudaFreeAsync in stream 4 writes byte 0 of allocation 4 .*, which fill.* in stream 3 writes") {
+CASE(freed_in_another_stream, "race-host: cudaFreeAsync in stream 4 writes byte 0 of allocation 4 .*, which "
+                              "fill.* in stream 3 writes") {
   Things t;
   int* c;
   OK(cudaMallocAsync(&c, bytes, t.one)); // there
   fill<<<1, 64, 0, t.one>>>(c, n, 1);    // there
-  OK(cudaFreeAsync(c, t.two)); // here
+  OK(cudaFreeAsync(c, t.two));           // here
 }
-CASE(allocated_in_another_stream, "race-host: fill.* in stream 4 writes .*, which cudaMallocAsync in stream 3 writes") {
+CASE(allocated_in_another_stream,
+     "race-host: fill.* in stream 4 writes .*, which cudaMallocAsync in stream 3 writes") {
   Things t;
   int* c;
   OK(cudaMallocAsync(&c, bytes, t.one)); // there
-  fill<<<1, 64, 0, t.two>>>(c, n, 1); // here
+  fill<<<1, 64, 0, t.two>>>(c, n, 1);    // here
 }
 
 // ---- memory of the device alone
 
-CASE(device_memory_read, "host-access: the host reads device memory at 0x[0-9a-f]+: byte 16 of allocation 1") {
+CASE(device_memory_read,
+     "host-access: the host reads device memory at 0x[0-9a-f]+: byte 16 of allocation 1") {
   Things t;
   sink = t.a[4]; // here
 }
-CASE(device_memory_written, "host-access: the host writes device memory at 0x[0-9a-f]+: byte 0 of allocation 2") {
+CASE(device_memory_written,
+     "host-access: the host writes device memory at 0x[0-9a-f]+: byte 0 of allocation 2") {
   Things t;
   t.b[0] = 1; // here
   OK(cudaMemcpy(t.pinned, t.b, bytes, cudaMemcpyDeviceToHost));
@@ -543,7 +562,8 @@ SIGNAL_CASE(null_pointer) {
   Things t;
   close_something(t);
   sink = 0;
-  sink = *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(sink)); // which the compiler cannot know
+  sink =
+      *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(sink)); // which the compiler cannot know
 }
 SIGNAL_CASE(fault_sent) {
   Things t;

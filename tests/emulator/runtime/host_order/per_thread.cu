@@ -1,16 +1,18 @@
-// Compiled with --default-stream per-thread: stream 0 is the thread's own, which other streams do not wait for.
+// Compiled with --default-stream per-thread: stream 0 is the thread's own, which other streams do not wait
+// for.
 #include "cases.hpp"
 
 __global__ void fill(int* out, int count, int value) {
   for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = value;
 }
 
-CASE(stream_0_and_a_blocking_stream, "race-host: fill.* in stream 3 writes .* fill.* in the thread's default stream writes") {
+CASE(stream_0_and_a_blocking_stream,
+     "race-host: fill.* in stream 3 writes .* fill.* in the thread's default stream writes") {
   int* a;
   cudaStream_t stream;
   OK(cudaMalloc(&a, 400));
   OK(cudaStreamCreate(&stream));
-  fill<<<1, 64>>>(a, 100, 1); // there
+  fill<<<1, 64>>>(a, 100, 1);            // there
   fill<<<1, 64, 0, stream>>>(a, 100, 2); // here
 }
 CASE(stream_0_waited_for, "clean") {

@@ -15,9 +15,7 @@ PROGRAMS: list[tuple[str, str]] = []
 
 
 def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [program, *arguments], env=os.environ | environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60
-    )
+    return subprocess.run([program, *arguments], env=os.environ | environment, text=True, capture_output=True, timeout=60)
 
 
 def report_of(program: str, case: str) -> tuple[int, list[dict]]:

@@ -1,6 +1,6 @@
 """Runs the litmus programs under several schedules and holds what is said of each against what stands above it.
 
-    run.py [--verbose] [--only NAME] PROGRAM=SOURCE...
+run.py [--verbose] [--only NAME] PROGRAM=SOURCE...
 """
 
 import argparse
@@ -82,7 +82,12 @@ def main() -> int:
                 if options.only and name != options.only:
                     continue
                 if options.verbose:
-                    print(name, schedule, *[f"{h['kind']} {h['line']}/{h['other_line']}: {h['message']}" for h in said[name]["report"]["hazards"]], sep="\n    ")
+                    print(
+                        name,
+                        schedule,
+                        *[f"{h['kind']} {h['line']}/{h['other_line']}: {h['message']}" for h in said[name]["report"]["hazards"]],
+                        sep="\n    ",
+                    )
                 if text := problem(expected[name], said[name], source):
                     wrong.setdefault(name, []).append(f"{schedule}: {text}")
         for name, texts in wrong.items():
