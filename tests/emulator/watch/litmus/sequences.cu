@@ -423,6 +423,28 @@ __global__ void polled_twice(int* m) { // what was polled is read once more
 }
 RUN(polled_twice, 2, 1)
 
+// LITMUS polled_after_a_look: right
+__global__ void polled_after_a_look(int* m) { // value and mark in one word, cleared by the reader
+  volatile unsigned long long* word = reinterpret_cast<volatile unsigned long long*>(m);
+  constexpr unsigned long long present = 1ull << 32;
+  if (blockIdx.x > 0) {
+    word[blockIdx.x] = present | blockIdx.x;
+    return;
+  }
+  unsigned long long seen[7];
+#pragma unroll
+  for (int i = 0; i < 7; ++i) seen[i] = word[i + 1];
+  int sum = 0;
+#pragma unroll
+  for (int i = 0; i < 7; ++i) {
+    while (seen[i] < present) seen[i] = word[i + 1];
+    sum += static_cast<int>(seen[i]);
+    word[i + 1] = 0;
+  }
+  m[64] = sum;
+}
+RUN(polled_after_a_look, 8, 1)
+
 // LITMUS volatile_never_polled: race-global
 __global__ void volatile_never_polled(int* m) {
   volatile int* v = m;
