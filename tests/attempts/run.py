@@ -3,7 +3,7 @@
     run.py --work FOLDER --nvcc 'WORD|WORD' --link 'WORD|OBJECT|WORD' [--every K] [LAB[/NAME] ...]
 
 Meson calls it (tests/attempts/meson.build). Exit code 0: each attempt was answered, and in a state that is expected, but for
-those of still_open.txt.
+those of still_open.list.
 """
 
 import argparse
@@ -349,13 +349,13 @@ def judge_all(answers: list[Answer]) -> int:
     unanswered = {f"{answer.attempt.lab}/{answer.attempt.name}" for answer in answers if answer.kind in ("none", "false")}
     new = sorted(unanswered - still_open())
     if new:
-        print("not in still_open.txt: " + ", ".join(new))
+        print("not in still_open.list: " + ", ".join(new))
     return 1 if new else 0
 
 
 def still_open() -> set[str]:
-    """Attempts whose verdict is known not to be the expected one yet; each stands in still_open.txt with what is missing."""
-    return {line.split()[0] for line in (HERE / "still_open.txt").read_text().splitlines() if line and not line.startswith("#")}
+    """Attempts whose verdict is known not to be the expected one yet; each stands in still_open.list with what is missing."""
+    return {line.split()[0] for line in (HERE / "still_open.list").read_text().splitlines() if line and not line.startswith("#")}
 
 
 if __name__ == "__main__":

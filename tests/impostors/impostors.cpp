@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -82,16 +81,7 @@ bool is_found_out(Rung rung, const Impostor& impostor) {
   options.seed = seed;
   Progress progress;
   Checked checked;
-  Recorded recorded;
-  try {
-    recorded = record([&] { checked = check_rung(rung, options, progress); });
-  } catch (const CudaError&) { // nothing can be run any more, which is what it was found out by
-    checked.device_lost = true;
-  }
-  if (checked.device_lost) {
-    cudaDeviceReset(); // for those that come next
-    return true;
-  }
+  const Recorded recorded = record([&] { checked = check_rung(rung, options, progress); });
   const auto failed = [](const Check& check) { return !check.ok; };
   return std::any_of(checked.checks.begin(), checked.checks.end(), failed) || !recorded.hazards.empty();
 }

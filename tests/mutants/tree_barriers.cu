@@ -242,7 +242,7 @@ void shared_too_small(const float* input, float* result, std::size_t n, unsigned
 __global__ void atomic_of_every_thread(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=many-times
+  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=any
   // Every thread of the block adds the block's sum.
   atomicAdd(result, sum);
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <iterator>
 #include <mutex>
@@ -59,6 +60,7 @@ std::atomic<int> asked = 0; // the signal
 int pipe_ends[2] = {-1, -1};
 struct sigaction before[64];
 thread_local bool is_watchdog = false;
+bool on_the_emulator = false; // others' handlers, as LLVM's, are not asked
 
 // A handler may do next to nothing, so it hands the signal's number to the thread.
 void pass_on(int signal) {
@@ -77,7 +79,7 @@ void on_asked(int signal) {
 // Whether the handler that was there before, the emulator's, has dealt with it: it opens memory of the device
 // that the host has touched, and notes that. What is not its own it hands on to the system's default.
 bool is_dealt_with(int signal, siginfo_t* info, void* context) {
-  if (!(before[signal].sa_flags & SA_SIGINFO)) return false;
+  if (!on_the_emulator || signal != SIGSEGV || !(before[signal].sa_flags & SA_SIGINFO)) return false;
   before[signal].sa_sigaction(signal, info, context);
   struct sigaction now = {};
   sigaction(signal, nullptr, &now);
@@ -145,6 +147,7 @@ void watch() {
 
 void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
   state().per_run = Seconds(seconds), state().end = std::move(end);
+  on_the_emulator = dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return;
   const auto handle = [](int signal, void (*handler)(int)) {
     struct sigaction action = {};
