@@ -83,10 +83,11 @@ TEST(Synchronising, LockTakenInABranchOfTheLoop) {
 }
 
 TEST(Synchronising, FirstLookBeforeTheLoopPollsToo) {
-  EXPECT_EQ(found("ld.volatile.global.u32 %r1, [%rd1]; ld.volatile.global.u32 %r9, [%rd1+4]; mov.u32 %r2, %r1; "
-                  "setp.ne.s32 %p1, %r1, 0; @%p1 bra M; L: ld.volatile.global.u32 %r3, [%rd1]; mov.u32 %r2, %r3; "
-                  "setp.eq.s32 %p1, %r3, 0; @%p1 bra L; M: add.s32 %r4, %r2, %r9;"),
-            "p.p");
+  EXPECT_EQ(
+      found("ld.volatile.global.u32 %r1, [%rd1]; ld.volatile.global.u32 %r9, [%rd1+4]; mov.u32 %r2, %r1; "
+            "setp.ne.s32 %p1, %r1, 0; @%p1 bra M; L: ld.volatile.global.u32 %r3, [%rd1]; mov.u32 %r2, %r3; "
+            "setp.eq.s32 %p1, %r3, 0; @%p1 bra L; M: add.s32 %r4, %r2, %r9;"),
+      "p.p");
 }
 
 TEST(Synchronising, UpdateByCompareAndSwapTakesNoLock) {
