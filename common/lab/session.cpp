@@ -86,7 +86,7 @@ void Session::end_early(const Ending& ending) {
 // Of the rung that is being checked.
 Result Session::result_so_far(const Ending& ending) const {
   Findings findings;
-  findings.checks = progress_->so_far().checks;
+  findings.checks = progress_->so_far();
   const std::optional<Check> under_way = progress_->under_way();
   if (ending.why != Ending::Why::asked && ending.matters) {
     Check check = under_way.value_or(Check{.name = "the rung runs", .message = "", .diagnosis = {}});

@@ -2,7 +2,7 @@
 // rung that no other can follow in the same process, or at a signal.
 #pragma once
 
-#include "checking/check.hpp"
+#include "checking/progress.hpp"
 #include "checking/watchdog.hpp"
 #include "processes.hpp"
 #include "reporting/report.hpp"

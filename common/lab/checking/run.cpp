@@ -54,7 +54,7 @@ std::string describe(std::size_t n, std::size_t rows) {
 
 std::string describe(const Case& given) {
   std::string text = fmt::format("{}, {}", describe(given.n, given.rows), name_of(given.kind));
-  if (given.block != 256) text += fmt::format(", {} threads per block", given.block);
+  if (given.block != usual_block) text += fmt::format(", {} threads per block", given.block);
   if (given.offset != 0) text += ", unaligned";
   return text;
 }

@@ -6,11 +6,14 @@
 
 namespace lab {
 
+// Threads per block where nothing else is asked for or tried.
+inline constexpr unsigned usual_block = 256;
+
 // What a run is given.
 struct Case {
   Kind kind = Kind::exact;
   std::size_t n = 0, rows = 1;
-  unsigned block = 256;
+  unsigned block = usual_block;
   std::size_t offset = 0; // elements that the input starts after an aligned address
 };
 std::string describe(const Case& given);

@@ -1,5 +1,6 @@
 // Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
-#include "checking/check.hpp"
+#include "checking/cases.hpp"
+#include "checking/progress.hpp"
 #include "checking/technique.hpp"
 #include "command_line.hpp"
 #include "diagnosis/diagnosis.hpp"
@@ -270,14 +271,14 @@ private:
     try {
       rung.what.cannot_be_right ? check_wrong(rung, options_, progress)
                                 : check_right(rung, device_, options_, progress);
-      result.checks = progress.so_far().checks;
+      result.checks = progress.so_far();
       if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         luck = luck_of(rung, device_, options_);
       if (can_count_ && luck.empty() && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         technique = check_technique(rung, options_);
     } catch (const Error& error) {
       progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
-      result.checks = progress.so_far().checks;
+      result.checks = progress.so_far();
     }
     const auto failed = std::find_if(result.checks.begin(), result.checks.end(), has_failed);
     if (failed != result.checks.end()) {

@@ -1,0 +1,112 @@
+#include "checking/cases.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lab {
+namespace {
+
+constexpr std::size_t sizes[] = {
+    0, 1, 31, 32, 33, 255, 256, 257, 1000, prime_near_a_million, std::size_t{1} << 20};
+
+// Sizes around what a block and a pair of elements per thread cover, where the rung takes few.
+std::vector<std::size_t> sizes_for(const Rung& rung, unsigned block) {
+  std::vector<std::size_t> all(std::begin(sizes), std::end(sizes));
+  for (const std::size_t covered : {std::size_t{block}, 2 * std::size_t{block}}) {
+    all.insert(all.end(), {covered - 1, covered, covered + 1});
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::erase_if(all, [most = rung.most_elements(block)](std::size_t n) { return n > most; });
+  return all;
+}
+
+void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
+  constexpr std::pair<std::size_t, std::size_t> shapes[] = {{1, 1},     {1, 100003}, {3, 10007}, {257, 257},
+                                                            {1000, 33}, {100003, 3}, {5, 0},     {0, 7}};
+  for (const auto& [rows, columns] : shapes) cases.push_back({Kind::exact, rows * columns, rows, block, 0});
+  cases.push_back({Kind::exact, 257 * 257, 257, block, 1});
+  if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
+}
+
+// Whether a minimum or maximum of magnitudes is another one.
+bool has_signs(const Rung& rung, const Variant& variant) {
+  const Operator op = rung.operator_of(variant);
+  return variant.type != Type::uint32 && (op == Operator::min || op == Operator::max);
+}
+
+std::vector<Case> smallest_first(std::vector<Case> cases) {
+  // Matrices without an element come after small ones: what is wrong with rows shows better where there is
+  // one.
+  const auto size = [](const Case& given) { return given.n == 0 && given.rows != 1 ? 1000 : given.n; };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const Case& a, const Case& b) { return size(a) < size(b); });
+  return cases;
+}
+
+// What was asked for beside the usual, as far as the rung takes it.
+void add_more(std::vector<Case>& cases, const Rung& rung, const Variant& variant, const Options& options) {
+  for (const MoreSize& more : options.more) {
+    const unsigned block =
+        std::clamp(more.block.value_or(block_for(rung, options)), rung.min_block, rung.max_block);
+    const std::size_t n = std::min(more.n, rung.most_elements(block));
+    const std::size_t rows = rows_for(variant, n, std::nullopt);
+    cases.push_back({Kind::exact, rows > 0 ? n / rows * rows : 0, rows, block, 0});
+  }
+}
+
+} // namespace
+
+bool has_rounding(const Rung& rung, const Variant& variant) {
+  const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
+  const Operator op = rung.operator_of(variant);
+  return is_float && (op == Operator::add || op == Operator::product);
+}
+
+std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options) {
+  const unsigned block = block_for(rung, options);
+  const bool rounding = has_rounding(rung, variant);
+  std::vector<Case> cases;
+  if (options.n) {
+    const std::size_t rows = rows_for(variant, *options.n, options.rows);
+    const std::size_t n = rows > 0 ? *options.n / rows * rows : 0;
+    cases = {{Kind::exact, n, rows, block, 0}, {Kind::exact, n, rows, block, 1}};
+    if (rounding) cases.push_back({Kind::rounding, n, rows, block, 0});
+    return cases;
+  }
+  if (variant.by_rows) {
+    add_row_cases(cases, block, rounding);
+    if (!options.block) {
+      for (const unsigned other : {rung.min_block, rung.max_block}) {
+        if (other != block) cases.push_back({Kind::exact, 40 * 1003, 40, other, 0});
+      }
+    }
+    add_more(cases, rung, variant, options);
+    return smallest_first(std::move(cases));
+  }
+  for (const std::size_t n : sizes_for(rung, block)) cases.push_back({Kind::exact, n, 1, block, 0});
+  const std::size_t most = rung.most_elements(block), large = std::min(prime_near_a_million, most);
+  cases.push_back({Kind::exact, 257, 1, block, 1});
+  cases.push_back({Kind::exact, std::min<std::size_t>(100003, most), 1, block, 3});
+  if (rounding) {
+    cases.push_back({Kind::rounding, 257, 1, block, 0});
+    cases.push_back({Kind::rounding, large, 1, block, 0});
+  }
+  if (has_signs(rung, variant))
+    cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
+  if (rung.stalling) {
+    for (const Kind kind : {Kind::stalling, Kind::quarters, Kind::lone_ones}) {
+      cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
+    }
+  }
+  if (!options.block) { // another number of threads per block
+    for (const unsigned other : {rung.min_block, rung.max_block}) {
+      if (other == block) continue;
+      cases.push_back({Kind::exact, std::min<std::size_t>(5000, rung.most_elements(other)), 1, other, 0});
+    }
+  }
+  add_more(cases, rung, variant, options);
+  return smallest_first(std::move(cases));
+}
+
+} // namespace lab

@@ -1,0 +1,19 @@
+// On which inputs a rung is tried.
+#pragma once
+
+#include "checking/run.hpp"
+#include "command_line.hpp"
+#include "result.hpp"
+
+namespace lab {
+
+// The cases that a variant is tried on, smallest first.
+std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options);
+
+// Whether its results round, so that they depend on the order of the operations.
+bool has_rounding(const Rung& rung, const Variant& variant);
+
+// Elements of the largest usual input, no power of two and no multiple of a block.
+inline constexpr std::size_t prime_near_a_million = 999983;
+
+} // namespace lab
