@@ -138,7 +138,7 @@ class Checks(Folder):
         self.assertEqual(outcome.ended_by, "save")
         self.assertIn("expected 1, got 0", said)
         self.assertIn("starts again", said)
-        self.assertFalse(any(alive(int(pid)) for pid in self.pids.read_text().split()))
+        self.assertTrue(wait_for(lambda: not any(alive(int(pid)) for pid in self.pids.read_text().split())))
 
     def first_seen(self) -> float:
         if not hasattr(self, "seen"):

@@ -229,6 +229,18 @@ cudaError_t run(const PreparedLaunch& launch) {
 
 namespace {
 
+// Bad accesses did not happen, so that what comes after them can be checked as well. It need not be launched
+// right, since on a GPU it would not be launched at all.
+template <class Submitted>
+bool goes_on_with(const Submitted& submitted) {
+  try {
+    submitted();
+    return true;
+  } catch (const std::exception&) {
+    return false; // refused
+  }
+}
+
 Dim3 size_of(dim3 size) {
   return {size.x, size.y, size.z};
 }
@@ -245,12 +257,8 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
     return submit(stream, cudaGraphNodeTypeKernel,
                   [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
   };
-  // Bad accesses did not happen, so that what comes after them can be checked as well. The program sees the
-  // first error all the same.
-  if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) try {
-      submitted();
-    } catch (const std::exception&) { // refused; what comes after an error need not be launched right
-    }
+  // The program sees the first error all the same.
+  if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) goes_on_with(submitted);
   return entry(caller, submitted);
 }
 

@@ -88,14 +88,15 @@ void close_device_memory() {
 
 WithoutChecks::WithoutChecks() {
   if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "none");
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "0");
+  option_ = look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option");
+  option_("checks", "none");
+  option_("recording", "0");
 }
 
 WithoutChecks::~WithoutChecks() {
-  if (!on_emulator()) return;
-  check_all_hazards();
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("recording", "1");
+  if (!option_) return;
+  option_("checks", "all");
+  option_("recording", "1");
 }
 
 void limit_steps(std::size_t warp_instructions) {

@@ -32,6 +32,9 @@ public:
   ~WithoutChecks();
   WithoutChecks(const WithoutChecks&) = delete;
   WithoutChecks& operator=(const WithoutChecks&) = delete;
+
+private:
+  int (*option_)(const char* name, const char* value) = nullptr; // where there is something to turn on again
 };
 
 // From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a

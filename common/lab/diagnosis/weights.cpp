@@ -196,8 +196,9 @@ std::string crowd_of(double weight, const Symptom& symptom) {
         blocks);
   if (weight == 32)
     return " A warp has 32 lanes: each of them adds what one should, or each of 5 steps doubles.";
-  if (weight > 2 && weight == block / 32)
-    return fmt::format(" A block has {} warps: each of them adds what one should.", block / 32);
+  const unsigned warps = block / 32;
+  if (weight > 2 && weight == warps)
+    return fmt::format(" A block has {} warps: each of them adds what one should.", warps);
   if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
     return fmt::format(
         " {:g} is 2 to the power of {:.0f}: so many steps add a value to itself. A shuffle from a lane "
@@ -321,7 +322,7 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   // Where a run is slow, a smaller input is worth more than one that would not be done with in time.
   const double one_run = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   constexpr double most_seconds = 1.5;
-  const bool has_time = one_run * static_cast<double>(input.n / 3) < most_seconds;
+  const bool has_time = one_run * static_cast<double>(input.n) / 3 < most_seconds;
   weights.constant = *of_zeros;
   std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
   if (!find_stretches(prober, 0, input.n, runs_left, weights)) {

@@ -67,7 +67,7 @@ std::vector<Rung> grid_stride() {
             return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 2 * log2(s.block);
           })
           .promise(no_atomic_for_block_sums())
-          .promise(walk_is_spread())
+          .promise(both_walks_are_spread())
           .promise(at_most(
               Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
               "each element is to be read once, and so is each block's sum"))

@@ -12,7 +12,7 @@ Rung in_two_launches(const char* name, Operator operation) {
         return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 20;
       })
       .promise(none(Counter::atomic_operations, "block results are to go to memory, one element per block"))
-      .promise(walk_is_spread())
+      .promise(both_walks_are_spread())
       .promise(equal(
           Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
           "each element is to be read once, and so is each block's result"))

@@ -74,7 +74,7 @@ std::vector<Rung> precision() {
               .promise(no_atomic())
               .promise(none(Counter::double_instructions,
                             "Kahan's summation is to do without doubles: it keeps what a float loses"))
-              .promise(walk_is_spread())
+              .promise(both_walks_are_spread<2>())
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "every element is to be read"))
@@ -85,7 +85,7 @@ std::vector<Rung> precision() {
               .same_bits()
               .depth([](const Size& s) { return 1 + (elements_of_walk(s) + levels(s)) * 0x1p-29; })
               .promise(no_atomic())
-              .promise(walk_is_spread())
+              .promise(both_walks_are_spread<2>())
               .promise(at_least(
                   Counter::double_instructions, [](const Size& s) { return double(s.n) / 32; },
                   "each element is to be added in double"))
@@ -108,7 +108,7 @@ std::vector<Rung> precision() {
                 return double(std::max(ceil_div(s.n, chains), ceil_div(chains / 32, s.block)));
               }))
               .promise(equal(
-                  Counter::elements_read, [](const Size& s) { return double(s.n) + chains / 32; },
+                  Counter::elements_read, [](const Size& s) { return double(s.n + chains / 32); },
                   "each element is to be read once, and so is each warp's sum"))
               .promise(neighbours_read_neighbours())
               .promise(two_launches())

@@ -22,6 +22,10 @@ Promise by_all_items() {
 double uses_of_dense_items(const Size& s) {
   return 2 * (32 * (log_ceil(s.n, 2) - 5) - 1);
 }
+double an_eighth(const Size& s) {
+  const std::size_t elements = s.n / 8;
+  return double(elements);
+}
 
 } // namespace
 
@@ -36,7 +40,7 @@ std::vector<Rung> opencl() {
                   "the items that work are to be those whose element is a multiple of 2 * stride, ever "
                   "further apart"))
               .promise(at_least(
-                  Counter::changed_in_upper_half, [](const Size& s) { return double(s.n / 8); },
+                  Counter::changed_in_upper_half, an_eighth,
                   "the stride is to double: each element that is a multiple of 2 * stride takes up its "
                   "neighbour")),
           Rung("dense_items")
@@ -47,7 +51,7 @@ std::vector<Rung> opencl() {
               .promise(at_least(Counter::uses_by_first_items, uses_of_dense_items,
                                 "the items that work are to be the first ones, without gaps"))
               .promise(at_least(
-                  Counter::changed_in_upper_half, [](const Size& s) { return double(s.n / 8); },
+                  Counter::changed_in_upper_half, an_eighth,
                   "the stride is to double: the additions are those of modulo_in_place, by other items")),
           Rung("halving_items")
               .in_place()

@@ -3,6 +3,8 @@
 
 #include "promises/course.hpp"
 
+#include <algorithm>
+
 namespace lab::promises {
 
 inline double one(const Size&) {
@@ -111,6 +113,19 @@ inline Promise walk_is_spread() {
   return at_most(
       Counter::elements_read_by_thread, elements_of_walk,
       "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks)");
+}
+// Two launches: the first one's grid walks over the input, the second one's block over the blocks' sums, of
+// so many words of 4 bytes each. On a large device with few elements the second walk is the longer one.
+template <int words_per_sum = 1>
+Promise both_walks_are_spread() {
+  return at_most(
+      Counter::elements_read_by_thread,
+      [](const Size& s) {
+        const double sums = double(ceil_div(resident_blocks(s.block), s.block)) * words_per_sum;
+        return std::max(elements_of_walk(s), sums);
+      },
+      "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks), and "
+      "the blocks' sums by all threads of the last one");
 }
 // Such a walk, the steps of a tree, an atomic for each block.
 inline double depth_of_walk(const Size& s) {

@@ -138,7 +138,7 @@ TEST_F(HostOrderTest, MemoryHandedOutAnewBeginsAnew) {
 TEST_F(HostOrderTest, NodesOfAGraph) {
   const auto one = order.add_stream(false), two = order.add_stream(false);
   const Operation launch = order.issue(one);
-  const auto node = [&](std::vector<const Operation*> before, bool chained, TouchedRange range) {
+  const auto node = [&](const std::vector<const Operation*>& before, bool chained, TouchedRange range) {
     Operation operation = order.issue_node(one, before, chained);
     operation.touched = {range};
     order.finish(operation, [&](const Operation&, const TouchedRange&, const Operation&,
