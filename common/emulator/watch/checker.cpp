@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <fmt/format.h>
+#include <thread>
 
 namespace warpfold::watch {
 
@@ -466,7 +468,31 @@ bool Checker::is_new(HazardKind kind, const machine::Operation& operation, std::
   return reported_.emplace(kind, operation.index, other, reach).second;
 }
 
-void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
+namespace {
+
+// A store is judged before it is made. Where the other one is another worker's, that worker may not have made
+// it yet either, and whether the two values are the same shows a moment later. Where they differ, waiting is
+// in vain; each race is waited for once.
+bool proves_harmless(const machine::Access& access, unsigned lane) {
+  constexpr auto patience = std::chrono::milliseconds(20);
+  const auto* memory = reinterpret_cast<const std::byte*>(access.addresses[lane]);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!detail::changes_nothing(access, lane, memory)) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+} // namespace
+
+bool Checker::is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other,
+                          int reach) {
+  std::lock_guard lock(mutex_);
+  return reported_.contains({kind, operation.index, other, reach});
+}
+
+void Checker::report_race(const machine::Access& access, Conflict conflict) {
   const AccessRecord& earlier = conflict.earlier;
   const machine::Block& block = *access.warp.block;
   bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
@@ -480,6 +506,13 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
                           : earlier.warp == access.warp.index ? RaceScope::warp
                                                               : RaceScope::block;
   const int reach = static_cast<int>(scope) * 8 + static_cast<int>(conflict.missing);
+  if (is_reported(kind, access.operation, earlier.operation, reach)) return;
+  const bool both_store = conflict.earlier_wrote && access.kind == AccessKind::store && !earlier.is_atomic;
+  if (!same_block && both_store && !conflict.is_harmless && proves_harmless(access, conflict.lane)) {
+    conflict.is_harmless = true;
+    if (earlier.operation != access.operation.index) report_race(access, conflict);
+    return;
+  }
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
   Race race{.kind = kind,
             .later = access.kind,

@@ -22,8 +22,7 @@ inline bool same_value(const Accessor& a, unsigned lane, unsigned other) {
 }
 
 // A store of what is there already changes nothing, whoever comes first.
-inline bool changes_nothing(const Accessor& a, unsigned lane, const std::byte* memory) {
-  const machine::Access& access = a.access;
+inline bool changes_nothing(const machine::Access& access, unsigned lane, const std::byte* memory) {
   return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
 }
 
@@ -216,7 +215,7 @@ public:
     bool is_harmless = false;
     if (earlier_wrote && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;
-      is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_, lane, memory);
+      is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
       // All threads set a flag.
       if (is_harmless && record.operation == a_.record.operation) return;
     }
