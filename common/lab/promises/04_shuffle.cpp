@@ -11,10 +11,7 @@ std::vector<Rung> shuffle() {
           .promise(at_least(
               Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
               "five shuffles are to add up a warp, and more of them the warps' sums"))
-          .promise(a_block_for_two_elements_per_thread())
-          .promise(reads_each_element_once())
-          .promise(each_thread_reads_at_most(two_elements))
-          .promise(neighbours_read_neighbours())
+          .promise(two_elements_per_thread())
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block()),
       Rung("warp_reduce")
@@ -25,10 +22,7 @@ std::vector<Rung> shuffle() {
               "each warp is to add up its integers in one instruction"))
           .promise(one_store_per_warp())
           .promise(one_barrier_between_warps())
-          .promise(a_block_for_two_elements_per_thread())
-          .promise(reads_each_element_once())
-          .promise(each_thread_reads_at_most(two_elements))
-          .promise(neighbours_read_neighbours())
+          .promise(two_elements_per_thread())
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block())};
 }

@@ -11,6 +11,8 @@
 
 #include "lab.hpp"
 
+#include <vector>
+
 namespace lab {
 
 // What a bound may depend on.
@@ -97,6 +99,10 @@ public:
   Rung& promise(const Promise& kept) {
     if (promise_count < max_promises) promises[promise_count] = kept;
     return ++promise_count, *this; // likewise
+  }
+  Rung& promise(const std::vector<Promise>& kept) {
+    for (const Promise& each : kept) promise(each);
+    return *this;
   }
   // The host's share: so many elements are copied to it, as the lab's own code does. None where this is not
   // said.

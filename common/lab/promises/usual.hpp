@@ -101,6 +101,22 @@ inline Promise one_read_per_warp_sum() {
                  "the lanes of the first warp are to read the warps' sums, one each");
 }
 
+// Ways of sharing the reading that several rungs have in common: which threads there are, and that each reads
+// its share, no element twice, next to its neighbour.
+inline std::vector<Promise> one_element_per_thread() {
+  return {one_thread_per_element(), reads_each_element_once(), each_thread_reads_at_most(one_element),
+          neighbours_read_neighbours()};
+}
+inline std::vector<Promise> two_elements_per_thread() {
+  return {a_block_for_two_elements_per_thread(), reads_each_element_once(),
+          each_thread_reads_at_most(two_elements), neighbours_read_neighbours()};
+}
+
+// A tree in shared memory in which whole warps fall idle, without bank conflicts.
+inline std::vector<Promise> tree_of_halving_strides() {
+  return {no_shuffle(), tree_by_all_threads(), no_bank_conflict(), last_warp_alone_diverges()};
+}
+
 // Two elements per thread as they are loaded, the steps of a tree, an atomic for each block.
 inline double depth_of_first_add(const Size& s) {
   return 1 + log2(s.block) + ceil_div(s.n, 2 * std::size_t{s.block});
@@ -126,6 +142,9 @@ Promise both_walks_are_spread() {
       },
       "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks), and "
       "the blocks' sums by all threads of the last one");
+}
+inline std::vector<Promise> grid_stride_walk() {
+  return {grid_fits_device(), walk_is_spread(), neighbours_read_neighbours(), reads_each_element_once()};
 }
 // Such a walk, the steps of a tree, an atomic for each block.
 inline double depth_of_walk(const Size& s) {
