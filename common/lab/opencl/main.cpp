@@ -94,7 +94,10 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   const double allowed = tolerance(input, reference, depth), error = std::abs(tried.got - reference.value);
   tried.right = allowed == 0 ? tried.got == reference.value : error <= allowed;
   tried.check.ok = tried.right;
-  if (!tried.right) {
+  if (!ran.damage.empty()) {
+    tried.check.ok = false;
+    tried.check.message = fmt::format("the kernel writes where there is no element: {}", ran.damage);
+  } else if (!tried.right) {
     tried.check.message = fmt::format("expected {:.9g}, got {:.9g}", reference.value, tried.got);
   } else if (!rung.what.overwrites_input && after != values) {
     tried.check.ok = false, tried.check.message = "the input was changed";
@@ -112,7 +115,13 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, tried.got});
   symptom.again.push_back(try_case(rung, given, input).got);
   symptom.observations.push_back({&other, reduce(other, 0, given.n).value, try_case(rung, given, other).got});
-  return diagnose(symptom);
+  Diagnosis found = diagnose(symptom);
+  if (found.kind == "not-a-number")
+    found.text =
+        "The result is not a number: the check puts such values where nothing is written before it is "
+        "read, in local memory too, and on either side of each array, so some of that was used. Is each "
+        "index below n, or below the size of the group, and is each element written first?";
+  return found;
 }
 
 void check_right(const Rung& rung, const Device& device, const Options& options, Progress& progress) {
