@@ -19,6 +19,10 @@ std::atomic<pid_t> running_child = 0;
 
 } // namespace
 
+void note_child(int process) {
+  running_child = process;
+}
+
 bool child_is_running() {
   return running_child != 0;
 }

@@ -18,6 +18,8 @@ struct ChildOutput {
 // which still hands back what it has found; and it ends with this process, however that ends.
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json);
 
+// For a child that was started elsewhere; 0: it has ended.
+void note_child(int process);
 bool child_is_running();
 void forward_to_child(int signal);
 

@@ -35,9 +35,9 @@ Progress& Session::begin() {
   return progress_.emplace([this](const Check& wrong) { print_headline(wrong); });
 }
 
-void Session::add(const Result& result) {
+void Session::add(const Result& result, bool first_line_is_out) {
   std::lock_guard lock(mutex_);
-  if (prints_text()) print_text(result, options_, headline_is_out_);
+  if (prints_text()) print_text(result, options_, headline_is_out_ || first_line_is_out);
   headline_is_out_ = false;
   results_.push_back(result);
   progress_.reset();

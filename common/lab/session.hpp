@@ -29,8 +29,8 @@ public:
 
   // The next rung is going to be checked.
   Progress& begin();
-  // It has been: as text, it is printed now.
-  void add(const Result& result);
+  // It has been: as text, it is printed now, without its first line where another process has printed that.
+  void add(const Result& result, bool first_line_is_out = false);
   // Runs the rungs that are left, if any, in a process of their own, prints what has not been printed, and
   // returns the program's exit code.
   int finish();

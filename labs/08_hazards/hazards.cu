@@ -1,6 +1,6 @@
 // Lab 08: twelve kernels, twelve bugs.
 //
-// There is nothing to write here; there is something to find. Each of the ten has one mistake of a kind that
+// There is nothing to write here; there is something to find. Each has one mistake of a kind that
 // has been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that
 // launches it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits
 // for another GPU, another compiler, a busier day. Run the rung, read the verdict and the line that it names,

@@ -1,7 +1,7 @@
 // The table of rungs and impostors. Each impostor runs once for each size that promises are counted on; then
 // what was counted is held against the promises of every rung of its shape. None may keep them all.
 //
-//   impostors [--verbose]
+//   impostors [--verbose] [LAB[/RUNG] ...]
 //
 // Prints for each rung how many impostors it refuses and by which promises, and every pair that passes. A
 // pair may pass where right_all_the_same() gives the reason; any other fails the test, and so does a solved
@@ -21,6 +21,9 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <span>
+
+#include <cuda_runtime_api.h>
 
 namespace lab {
 
@@ -38,6 +41,14 @@ std::map<std::string, unsigned>& elements_per_thread() { // by rung, where its m
 
 constexpr unsigned block = 256;
 constexpr std::uint64_t seed = 1;
+
+// A fault takes the device's context along, whoever caused it; the next impostor is to find a device that is
+// whole.
+void mend_the_device() {
+  if (cudaDeviceSynchronize() == cudaSuccess) return;
+  release_scratch();
+  cudaDeviceReset();
+}
 
 struct Exempt {
   const char *rung, *impostor, *reason;
@@ -82,6 +93,7 @@ bool is_found_out(Rung rung, const Impostor& impostor) {
   Progress progress;
   Checked checked;
   const Recorded recorded = record([&] { checked = check_rung(rung, options, progress); });
+  mend_the_device();
   const auto failed = [](const Check& check) { return !check.ok; };
   return std::any_of(checked.checks.begin(), checked.checks.end(), failed) || !recorded.hazards.empty();
 }
@@ -104,6 +116,7 @@ public:
     } catch (const CudaError&) { // it takes fewer elements than the rung does, and has no memory for more
       place->second = {};
     }
+    mend_the_device();
     return place->second;
   }
 
@@ -140,10 +153,16 @@ struct Row {
 
 class Table {
 public:
-  void fill() {
+  // `wanted`: how the names of the rungs that are looked at begin; all where there is none.
+  void fill(std::span<char*> wanted) {
     for (const Impostor& own : impostors()) {
-      if (!own.lab.empty()) rows_.emplace_back(own.lab + "/" + own.name, row_of(own));
+      const std::string name = own.lab + "/" + own.name;
+      const auto is_wanted = [&](const char* begin) { return name.starts_with(begin); };
+      if (own.lab.empty() || (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), is_wanted)))
+        continue;
+      rows_.emplace_back(name, row_of(own));
     }
+    if (!wanted.empty()) return;
     for (const Exempt& each : right_all_the_same) {
       if (!used_.contains({each.rung, each.impostor}))
         faults_.push_back(
@@ -227,6 +246,7 @@ int main(int argc, char** argv) {
   lab::open_device(lab::Choice::emulator, argv);
   lab::check_all_hazards();
   lab::Table table;
-  table.fill();
-  return table.print(argc > 1 && std::strcmp(argv[1], "--verbose") == 0);
+  const bool verbose = argc > 1 && std::strcmp(argv[1], "--verbose") == 0;
+  table.fill(std::span(argv, std::size_t(argc)).subspan(verbose ? 2 : 1));
+  return table.print(verbose);
 }

@@ -146,7 +146,7 @@ __global__ void first_block_finishes(const float* input, float* result, std::siz
   __syncthreads();
   if (!last || threadIdx.x >= 32) return;
   float total = 0;
-  // MUTANT first_block_finishes: state=wrong kind=uninitialised|race-global diagnosis=any
+  // MUTANT first_block_finishes: state=wrong kind=race-global diagnosis=any
   // The block with the first ticket finishes, when the others have not left their sums yet.
   for (unsigned i = threadIdx.x; i < gridDim.x; i += 32) total += __ldcg(sums + i);
   total = warp_sum(total);

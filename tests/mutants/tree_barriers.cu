@@ -193,7 +193,7 @@ __global__ void odd_block(const float* input, float* result, std::size_t n) {
   }
   if (t == 0) atomicAdd(result, partial[0]);
 }
-// MUTANT block_of_96: state=wrong kind=none diagnosis=weights
+// MUTANT block_of_96: state=wrong kind=none diagnosis=odd-halving
 // A tree by halves in a block whose size is no power of two: three quarters of the threads asked for.
 void block_of_96(const float* input, float* result, std::size_t n, unsigned block) {
   launch_blocks(odd_block, input, result, n, block / 4 * 3, 1);
@@ -242,7 +242,7 @@ void shared_too_small(const float* input, float* result, std::size_t n, unsigned
 __global__ void atomic_of_every_thread(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=any
+  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=many-times
   // Every thread of the block adds the block's sum.
   atomicAdd(result, sum);
 }

@@ -108,11 +108,18 @@ bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::si
          find_stretches(prober, middle, last, runs_left, weights);
 }
 
+// To the bit, unless the elements are met so often that a float has to round on the way: each addition of an
+// element may then be off by one unit, and most of them cancel out.
 bool explains(const Weights& weights, const Observation& observation) {
-  double sum = weights.constant;
-  for (std::size_t i = 0; i < weights.of.size(); ++i)
-    if (weights.of[i] != 0) sum += weights.of[i] * (*observation.input)[i];
-  return sum == observation.got;
+  constexpr double exact_up_to = 0x1p24, most_rounding = 0x1p-10;
+  double sum = weights.constant, magnitude = std::abs(weights.constant), additions = 0;
+  for (std::size_t i = 0; i < weights.of.size(); ++i) {
+    if (weights.of[i] == 0) continue;
+    const double term = weights.of[i] * (*observation.input)[i];
+    sum += term, magnitude += std::abs(term), additions += std::abs(weights.of[i]);
+  }
+  if (observation.input->type != Type::float32 || magnitude <= exact_up_to) return sum == observation.got;
+  return std::abs(sum - observation.got) <= magnitude * std::min(additions * 0x1p-24, most_rounding);
 }
 
 std::string times(double weight) {
@@ -307,6 +314,38 @@ Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
   return {};
 }
 
+// How often each thread's value counts after a tree that halves a number of them.
+std::vector<double> halved(std::size_t threads) {
+  std::vector<double> counts(threads, 0);
+  counts[0] = 1;
+  std::vector<std::size_t> strides;
+  for (std::size_t stride = threads / 2; stride > 0; stride /= 2) strides.push_back(stride);
+  for (auto stride = strides.rbegin(); stride != strides.rend(); ++stride)
+    for (std::size_t t = 0; t < *stride; ++t) counts[t + *stride] += counts[t];
+  return counts;
+}
+
+// A tree that halves a number of threads that is no power of two: an odd one among the partial sums is lost.
+// 96 of them lose what 192 do, so it is the largest number that a block may have.
+Diagnosis from_halving(const Weights& weights, std::size_t block) {
+  const std::size_t n = weights.of.size();
+  if (weights.constant != 0) return {};
+  for (std::size_t threads = std::min(n - 1, block); threads > 2; --threads) {
+    if ((threads & (threads - 1)) == 0) continue;
+    const std::vector<double> counts = halved(threads);
+    bool fits = true;
+    for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % threads];
+    if (!fits) continue;
+    return {"odd-halving",
+            fmt::format("What counts is what a tree leaves that halves a number of threads which is no "
+                        "power of two, {} or such: where an odd number of partial sums is halved, the last "
+                        "has no partner and is lost.",
+                        threads),
+            true};
+  }
+  return {};
+}
+
 } // namespace
 
 std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& result_on) {
@@ -355,6 +394,7 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
                         weights.constant, hint(weights, by_weight, symptom)),
             true};
   if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_halving(weights, symptom.given.block); !found.kind.empty()) return found;
   const auto as_it_should = by_weight.find(1);
   const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
   std::string text;
@@ -373,7 +413,8 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
     }
     if (mostly_right) text += ", and the others once, as they should";
   }
-  return {"weights",
+  const bool all_alike = by_weight.size() == 1 && by_weight.begin()->first > 1 && weights.constant == 0;
+  return {all_alike ? "many-times" : "weights",
           fmt::format("Each element should count once. Here {}.{}{}", text,
                       constant_in_words(weights.constant, symptom), hint(weights, by_weight, symptom)),
           true};

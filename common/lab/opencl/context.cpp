@@ -3,7 +3,11 @@
 #include "opencl/counted.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <fmt/format.h>
+#include <memory>
+#include <utility>
 
 namespace lab::opencl {
 namespace {
@@ -13,7 +17,7 @@ cl_context context;
 cl_command_queue queue;
 cl_program programs[3]; // by Order
 cl_mem uses_of_run;     // while items count: by global id
-constexpr std::size_t most_items = std::size_t{1} << 17;
+constexpr std::size_t most_items = std::size_t{1} << 17, most_scratch = 4;
 Order order_of_run = Order::as_it_comes;
 
 // Each item of a work-group takes the number of the one opposite.
@@ -61,33 +65,100 @@ cl_device_id find(Choice choice) {
   throw NoDevice("OpenCL offers no device here; PoCL runs it on the CPU (Debian: pocl-opencl-icd)");
 }
 
-cl_mem allocate(std::size_t floats, const float* values) {
-  cl_int status = CL_SUCCESS;
-  const std::size_t bytes = std::max<std::size_t>(floats, 1) * sizeof(float); // OpenCL has no empty buffers
-  cl_mem memory = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &status);
-  require(status, fmt::format("allocating {} bytes", bytes));
-  if (values && floats > 0) {
-    require(
-        clEnqueueWriteBuffer(queue, memory, CL_TRUE, 0, floats * sizeof(float), values, 0, nullptr, nullptr),
-        "copying to the device");
-  }
-  return memory;
-}
-
 void read_back(cl_mem memory, float* values, std::size_t floats) {
   if (floats == 0) return;
   require(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, floats * sizeof(float), values, 0, nullptr, nullptr),
           "copying from the device");
 }
 
+// What nothing has written is no number, so that a result shows it; and an array lies between margins of
+// that, which show what is written beside it. The margins' size is a multiple of what any device aligns
+// arrays to.
+constexpr std::uint32_t unwritten = 0x7fc5a5a5;
+constexpr std::size_t margin = 4096;
+
+std::vector<float> unwritten_floats(std::size_t count) {
+  return std::vector<float>(count, std::bit_cast<float>(unwritten));
+}
+
 // Freed with the run, whatever happens.
-struct Buffer {
-  cl_mem memory;
-  Buffer(std::size_t floats, const float* values) : memory(allocate(floats, values)) {}
-  ~Buffer() { clReleaseMemObject(memory); }
+class Buffer {
+public:
+  Buffer(std::string name, std::size_t floats, const float* values)
+      : name_(std::move(name)), floats_(floats) {
+    floats = std::max<std::size_t>(floats, 1); // OpenCL has no empty buffers
+    std::vector<float> all = unwritten_floats(floats + 2 * margin);
+    if (values) std::copy_n(values, floats_, all.begin() + margin);
+    cl_int status = CL_SUCCESS;
+    const std::size_t bytes = all.size() * sizeof(float);
+    whole_ = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &status);
+    require(status, fmt::format("allocating {} bytes", bytes));
+    const cl_buffer_region inner{margin * sizeof(float), floats * sizeof(float)};
+    memory = clCreateSubBuffer(whole_, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &inner, &status);
+    require(status, "an array between margins");
+    require(clEnqueueWriteBuffer(queue, whole_, CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr),
+            "copying to the device");
+  }
+  ~Buffer() {
+    if (memory) clReleaseMemObject(memory);
+    if (whole_) clReleaseMemObject(whole_);
+  }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+
+  // "" or where something was written beside it: "element 257 of input, which has 257".
+  std::string damage() const {
+    std::vector<float> all(std::max<std::size_t>(floats_, 1) + 2 * margin);
+    read_back(whole_, all.data(), all.size());
+    const auto is_new = [](float value) { return std::bit_cast<std::uint32_t>(value) != unwritten; };
+    const auto begin = all.begin(), inner = begin + margin,
+               end = inner + static_cast<std::ptrdiff_t>(floats_);
+    if (const auto after = std::find_if(end, all.end(), is_new); after != all.end())
+      return fmt::format("element {} of {}, which has {}", after - inner, name_, floats_);
+    if (const auto before = std::find_if(begin, inner, is_new); before != inner)
+      return fmt::format("{} elements before {} begins", inner - before, name_);
+    return "";
+  }
+
+  cl_mem memory = nullptr;
+
+private:
+  cl_mem whole_ = nullptr;
+  std::string name_;
+  std::size_t floats_;
 };
+
+std::vector<std::unique_ptr<Buffer>> scratch_of_run;
+
+// Local memory holds what the group before has left there, often zeros. This leaves what is no number.
+cl_kernel spoil_local;
+std::size_t local_floats;
+constexpr const char* spoiling = "kernel void spoil_local(local uint* all, ulong count, uint with) {\n"
+                                 "  for (ulong i = get_local_id(0); i < count; i += get_local_size(0)) "
+                                 "all[i] = with;\n"
+                                 "}\n";
+
+void compile_spoiling() {
+  cl_ulong bytes = 0;
+  clGetDeviceInfo(device_id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
+  local_floats = std::min<std::size_t>(bytes, 32768) / sizeof(float);
+  cl_int status = CL_SUCCESS;
+  const char* text = spoiling;
+  cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &status);
+  if (status != CL_SUCCESS || clBuildProgram(program, 1, &device_id, "", nullptr, nullptr) != CL_SUCCESS)
+    return; // less is found then
+  spoil_local = clCreateKernel(program, "spoil_local", &status);
+}
+
+void leave_rubbish_in_local_memory() {
+  if (!spoil_local) return;
+  const cl_ulong count = local_floats;
+  const std::size_t group = 1, groups = 16; // some for each of the device's compute units
+  clSetKernelArg(spoil_local, 0, local_floats * sizeof(float), nullptr);
+  clSetKernelArg(spoil_local, 1, sizeof count, &count);
+  clSetKernelArg(spoil_local, 2, sizeof unwritten, &unwritten);
+  clEnqueueNDRangeKernel(queue, spoil_local, 1, nullptr, &groups, &group, 0, nullptr, nullptr);
+}
 
 } // namespace
 
@@ -110,6 +181,7 @@ Device open(Choice choice) {
   found.is_gpu = type & CL_DEVICE_TYPE_GPU;
   clGetDeviceInfo(device_id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof found.largest_group, &found.largest_group,
                   nullptr);
+  compile_spoiling();
   return found;
 }
 
@@ -134,17 +206,24 @@ bool compile(const std::string& source) {
 }
 
 Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order) {
-  const Buffer data(input.size(), input.data()), result(1, &before);
+  scratch_of_run.clear();
+  const Buffer data("input", input.size(), input.data()), result("result", 1, &before);
   Run one(data.memory, result.memory, input.size(), group);
   order_of_run = order;
   const std::vector<float> zeros(order == Order::counted ? most_items : 1); // all bits 0
-  const Buffer uses(zeros.size(), zeros.data());
+  const Buffer uses("uses", zeros.size(), zeros.data());
   uses_of_run = uses.memory;
   reduce(one);
   require(clFinish(queue), "the kernel stopped");
-  Ran ran{0, one.groups_of_first_launch()};
+  Ran ran;
+  ran.groups = one.groups_of_first_launch();
   read_back(result.memory, &ran.result, 1);
   read_back(data.memory, input.data(), input.size());
+  for (const Buffer* buffer : {&data, &result})
+    if (ran.damage.empty()) ran.damage = buffer->damage();
+  for (const auto& buffer : scratch_of_run)
+    if (ran.damage.empty()) ran.damage = buffer->damage();
+  scratch_of_run.clear();
   if (order == Order::counted) {
     ran.uses.resize(most_items);
     require(clEnqueueReadBuffer(queue, uses.memory, CL_TRUE, 0, most_items * sizeof(unsigned),
@@ -154,14 +233,11 @@ Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size
   return ran;
 }
 
-Run::~Run() {
-  for (int i = 0; i < scratch_count_; ++i) clReleaseMemObject(scratch_[i]);
-}
-
 cl_mem Run::scratch(std::size_t floats) {
-  if (scratch_count_ == static_cast<int>(std::size(scratch_)))
-    throw Error("a run may ask for scratch memory four times");
-  return scratch_[scratch_count_++] = allocate(floats, nullptr);
+  if (scratch_of_run.size() == most_scratch) throw Error("a run may ask for scratch memory four times");
+  scratch_of_run.push_back(
+      std::make_unique<Buffer>(fmt::format("scratch {}", scratch_of_run.size() + 1), floats, nullptr));
+  return scratch_of_run.back()->memory;
 }
 
 void Run::launch(const char* name, std::size_t groups, std::initializer_list<Argument> arguments) {
@@ -183,6 +259,7 @@ void Run::launch(const char* name, std::size_t groups, std::initializer_list<Arg
     if (status != CL_SUCCESS) break;
   }
   const std::size_t items = groups * group;
+  leave_rubbish_in_local_memory();
   if (status == CL_SUCCESS) {
     status = clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr);
   }

@@ -38,11 +38,12 @@ bool compile(const std::string& source);
 // Counted: as it comes, and each item counts what it does (counted.hpp).
 enum class Order { as_it_comes, backwards, counted };
 
-// What a run gave, the work-groups of its first launch, and how often each item used an array, where that is
-// counted.
+// What a run gave, the work-groups of its first launch, where something was written beside an array ("" where
+// nothing was), and how often each item used an array, where that is counted.
 struct Ran {
   float result = 0;
   std::size_t groups = 0;
+  std::string damage = {};
   std::vector<unsigned> uses = {};
 };
 

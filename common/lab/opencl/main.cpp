@@ -2,9 +2,11 @@
 #include "checking/cases.hpp"
 #include "checking/progress.hpp"
 #include "checking/technique.hpp"
+#include "checking/verdict.hpp"
 #include "command_line.hpp"
 #include "diagnosis/diagnosis.hpp"
 #include "opencl/context.hpp"
+#include "opencl/guard.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"
 #include "session.hpp"
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <csignal>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -25,6 +28,18 @@ struct Rung {
 };
 
 constexpr int most_tries = 2000;
+
+// Made before the child process is.
+Trail& trail() {
+  static Trail only;
+  return only;
+}
+
+// What the session and, should this process end, its parent are to know.
+void note(Progress& progress, const Check& check) {
+  trail().runs(check);
+  check.ok ? progress.runs(check) : progress.is_wrong(check);
+}
 
 std::vector<float> floats_of(const Sequence& sequence) {
   std::vector<float> values(sequence.n);
@@ -80,7 +95,10 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   const double allowed = tolerance(input, reference, depth), error = std::abs(tried.got - reference.value);
   tried.right = allowed == 0 ? tried.got == reference.value : error <= allowed;
   tried.check.ok = tried.right;
-  if (!tried.right) {
+  if (!ran.damage.empty()) {
+    tried.check.ok = false;
+    tried.check.message = fmt::format("the kernel writes where there is no element: {}", ran.damage);
+  } else if (!tried.right) {
     tried.check.message = fmt::format("expected {:.9g}, got {:.9g}", reference.value, tried.got);
   } else if (!rung.what.overwrites_input && after != values) {
     tried.check.ok = false, tried.check.message = "the input was changed";
@@ -98,7 +116,13 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, tried.got});
   symptom.again.push_back(try_case(rung, given, input).got);
   symptom.observations.push_back({&other, reduce(other, 0, given.n).value, try_case(rung, given, other).got});
-  return diagnose(symptom);
+  Diagnosis found = diagnose(symptom);
+  if (found.kind == "not-a-number")
+    found.text =
+        "The result is not a number: the check puts such values where nothing is written before it is "
+        "read, in local memory too, and on either side of each array, so some of that was used. Is each "
+        "index below n, or below the size of the group, and is each element written first?";
+  return found;
 }
 
 void check_right(const Rung& rung, const Device& device, const Options& options, Progress& progress) {
@@ -109,10 +133,10 @@ void check_right(const Rung& rung, const Device& device, const Options& options,
     if (given.block > device.largest_group) continue;
     const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
     if (search && search->is_over()) return;
-    progress.runs({.name = describe(given), .message = "", .diagnosis = {}, .n = given.n});
+    note(progress, {.name = describe(given), .message = "", .diagnosis = {}, .n = given.n});
     Tried tried = try_case(rung, given, input);
     if (!tried.check.ok) {
-      progress.is_wrong(tried.check);
+      note(progress, tried.check);
       if (!search) search.emplace();
     }
     if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried);
@@ -126,6 +150,10 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
   for (const Case& given : cases_for(rung.what, variant, options)) {
     if (given.kind != Kind::exact || given.offset != 0 || given.block > device.largest_group) continue;
     const Sequence input = make_sequence(Type::float32, Operator::add, given.kind, given.n, options.seed);
+    trail().runs({.name = describe(given) + ", the items in the opposite order",
+                  .message = "",
+                  .diagnosis = {},
+                  .n = given.n});
     const Tried tried = try_case(rung, given, input, Order::backwards);
     if (tried.right) continue;
     return fmt::format(
@@ -143,15 +171,17 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   const std::size_t most = rung.what.most_elements(group);
   const Case alone{Kind::exact, std::size_t{2} * group, 1, group, 0};
   const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
-  progress.runs({.name = describe(alone), .message = "", .diagnosis = {}, .n = alone.n});
+  note(progress, {.name = describe(alone), .message = "", .diagnosis = {}, .n = alone.n});
   Tried tried = try_case(rung, alone, small);
   tried.check.name += ", one work-group: its barrier holds";
-  if (!tried.right) progress.is_wrong(tried.check);
+  if (!tried.right) note(progress, tried.check);
   if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, alone, small, tried);
   progress.add(tried.check);
   if (!tried.right) return;
   const Case given{Kind::exact, std::min(options.n.value_or(most), most), 1, group, 0};
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, given.n, options.seed);
+  trail().runs(
+      {.name = describe(given) + ", more work-groups", .message = "", .diagnosis = {}, .n = given.n});
   int tries = 0, wrong = 0;
   double example = 0;
   const auto enough = [&] { return tries >= 100 && wrong > 0; };
@@ -199,17 +229,20 @@ public:
         regions_(read_regions(heading_.source)),
         session_(options_, heading_, names_asked_for(), argv, aside_) {}
 
+  int list() const { return print_list(heading_, plain_, regions_, options_.json), 0; }
+
   int run_all() {
-    if (options_.list) return print_list(heading_, plain_, regions_, options_.json), 0;
     const bool any_filled = std::any_of(rungs_.begin(), rungs_.end(), [&](const Rung& rung) {
       return asked(rung) && !next_todo(regions_, plain_, rung.what);
     });
     if (any_filled) open_and_compile();
-    if (any_filled) session_.watch();
+    if (any_filled) session_.watch(), leave_crashes_to_the_parent();
     for (const Rung& rung : rungs_) {
       if (!asked(rung)) continue;
+      trail().begins(rung.what.name);
       const Result result = result_of(rung);
       session_.add(result);
+      trail().ends();
       const bool as_text = !options_.json && !options_.tap;
       if (as_text && rung.what.cannot_be_right && result.state == State::pass)
         fmt::print("    {}\n", result.checks.back().message);
@@ -313,13 +346,45 @@ private:
   Session session_;
 };
 
+// Where the process that ran the rungs has ended by a signal: the verdict on the one that it was checking,
+// and, of a process of its own, the rungs that nobody has heard of yet.
+int tell_of_the_end(const Options& options, const Heading& heading, std::span<const Rung> rungs, char** argv,
+                    int signal) {
+  const std::optional<std::string> ended = trail().rung();
+  if (!ended || signal == SIGINT || signal == SIGTERM || signal == SIGHUP) end_by(signal);
+  const bool is_text = !options.json && !options.tap;
+  std::vector<std::string> names{*ended};
+  bool is_later = false;
+  for (const Rung& rung : rungs) {
+    const bool asked = options.rungs.empty() || std::find(options.rungs.begin(), options.rungs.end(),
+                                                          rung.what.name) != options.rungs.end();
+    // As text, what came before has been told.
+    if (asked && rung.what.name != *ended && (is_later || !is_text)) names.emplace_back(rung.what.name);
+    is_later = is_later || rung.what.name == *ended;
+  }
+  Check check = trail().check();
+  const bool was_wrong = !check.ok;
+  if (was_wrong) {
+    check.diagnosis = {"ended-the-program", "Then " + crash_text(signal), true};
+  } else {
+    check.ok = false, check.message = crash_text(signal);
+  }
+  Findings findings;
+  findings.checks.push_back(check);
+  Result result = verdict_on(*ended, std::move(findings));
+  result.file = heading.source;
+  StdoutAside aside(false);
+  Session session(options, heading, names, argv, aside);
+  session.add(result, was_wrong);
+  return session.finish();
+}
+
 } // namespace
 
 int main(int argc, char** argv, std::initializer_list<Implementation> named, const char* source) {
   std::string path = find_source(source);
   const std::string lab = lab_of(path);
   path.replace(path.rfind(".cpp"), 4, ".cl");
-  bool tap = false;
   try {
     std::vector<lab::Implementation> names;
     for (const Implementation& each : named) names.emplace_back(each.rung, Variant{});
@@ -328,12 +393,23 @@ int main(int argc, char** argv, std::initializer_list<Implementation> named, con
     for (std::size_t i = 0; i < plain.size(); ++i) rungs.push_back({plain[i], named.begin()[i].reduce});
     const std::optional<Options> options = parse_command_line(argc, argv, lab, plain);
     if (!options) return 0;
-    tap = options->tap;
-    return Program(*options, {lab, path}, rungs, plain, argv).run_all();
-  } catch (const NoDevice& missing) {
-    if (tap) return print_tap_skip(missing.what()), 0;
-    fmt::print(stderr, "{}\n", missing.what());
-    return exit_skipped;
+    const Heading heading{lab, path};
+    if (options->list) return Program(*options, heading, rungs, plain, argv).list();
+    trail();
+    const Ended ended = run_in_child([&] {
+      try {
+        return Program(*options, heading, rungs, plain, argv).run_all();
+      } catch (const NoDevice& missing) {
+        if (options->tap) return print_tap_skip(missing.what()), 0;
+        fmt::print(stderr, "{}\n", missing.what());
+        return exit_skipped;
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return exit_failed;
+      }
+    });
+    return ended.signal == 0 ? ended.exit_code
+                             : tell_of_the_end(*options, heading, rungs, argv, ended.signal);
   } catch (const UsageError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return exit_usage;

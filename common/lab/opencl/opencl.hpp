@@ -28,7 +28,6 @@ class Run {
 public:
   Run(cl_mem run_input, cl_mem run_result, std::size_t elements, std::size_t items)
       : input(run_input), result(run_result), n(elements), group(items) {}
-  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -44,8 +43,6 @@ public:
 
 private:
   std::size_t first_groups_ = 0;
-  cl_mem scratch_[4] = {};
-  int scratch_count_ = 0;
 };
 
 // A rung by its name, with its host function.

@@ -36,6 +36,12 @@ Promise two_stages() {
       Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
       "five shuffles add up a warp, and five more the warps' sums");
 }
+// And by the last block again, of the blocks' sums.
+Promise two_stages_and_once_more() {
+  return equal(
+      Counter::shuffles, [](const Size& s) { return 5 * (s.blocks + 1) * (s.warps() + 1); },
+      "five shuffles add up a warp, five more the warps' sums, and the last block does both twice");
+}
 
 } // namespace
 
@@ -126,12 +132,36 @@ std::vector<Rung> hazards() {
           .depth(depth_of_walk)
           .promise(equal(
               Counter::launches, [](const Size&) { return 1.0; }, "one launch, whose last block finishes"))
-          .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block")),
+          .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block"))
+          .promise(no_float_atomics())
+          .promise(grid_fits_device())
+          .promise(each_thread_reads_at_most([](const Size& s) {
+            return elements_of_walk(s) + double(ceil_div(resident_blocks(s.block), s.block));
+          }))
+          .promise(equal(
+              Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
+              "each element is to be read once, and then each block's sum"))
+          .promise(neighbours_read_neighbours())
+          .promise(at_most(
+              Counter::shared_elements_read_by_thread, [](const Size&) { return 3.0; },
+              "the lanes of the first warp are to read the warps' sums, one each, in either stage"))
+          .promise(two_stages_and_once_more()),
       Rung("open_lock")
           .broken()
           .depth(depth_of_walk)
           .promise(equal(
-              Counter::launches, [](const Size&) { return 1.0; }, "one launch, in which blocks take turns")),
+              Counter::launches, [](const Size&) { return 1.0; }, "one launch, in which blocks take turns"))
+          .promise(none(Counter::float_atomics, "under the lock, a block adds its sum by a load and a store"))
+          .promise(at_least(
+              Counter::atomic_operations, [](const Size& s) { return 2 * s.blocks; },
+              "each block takes the lock and gives it back"))
+          .promise(grid_fits_device())
+          .promise(each_thread_reads_at_most([](const Size& s) { return elements_of_walk(s) + 1; }))
+          .promise(equal(
+              Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
+              "each element is to be read once, and the result once by each block"))
+          .promise(neighbours_read_neighbours())
+          .promise(two_stages()),
       Rung("lost_tail")
           .broken()
           .depth(depth_of_elements)

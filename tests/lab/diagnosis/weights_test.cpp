@@ -61,6 +61,34 @@ TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
   EXPECT_TRUE(has(growing, "too short a stride")) << growing;
 }
 
+// Sums beyond 2^24 round in a float, and which way depends on the order of the additions.
+TEST(Weights, AreToldOfSumsThatRound) {
+  const WeighedRung rung{1000, [](std::size_t) { return 256.0; }};
+  const auto rounded = [](double sum) { return static_cast<double>(static_cast<float>(sum + 100)); };
+  const Sequence first = make_sequence(Type::float32, Operator::add, Kind::exact, rung.n, 1);
+  Symptom symptom = rung.symptom(first, first);
+  for (Observation& seen : symptom.observations) seen.got = rounded(seen.got);
+  EXPECT_NE(symptom.observations[0].got, rung.of(first));
+  const auto exactly = [&](const Sequence& probe) -> std::optional<double> { return rung.of(probe); };
+  const auto weights = find_weights(symptom, exactly);
+  ASSERT_TRUE(weights);
+  EXPECT_EQ(describe(*weights, symptom).kind, "many-times");
+  symptom.observations[0].got *= 1.01; // rounding does not go so far
+  EXPECT_FALSE(find_weights(symptom, exactly));
+}
+
+TEST(Weights, ATreeThatHalvesAnOddNumberIsKnown) {
+  // 192, 96, 48, 24, 12, 6, 3: the third of three has no partner.
+  const auto of_192 = said_of({1000, [](std::size_t i) { return i % 3 == 2 ? 0.0 : 1.0; }});
+  EXPECT_TRUE(has(of_192, "no power of two, 192 or such")) << of_192;
+  // 100, 50, 25, 12, 6, 3: 24 of each 25 are left, and of those the third of three is lost.
+  const auto of_100 =
+      said_of({1000, [](std::size_t i) { return i % 25 == 24 || i % 25 % 3 == 2 ? 0.0 : 1.0; }});
+  EXPECT_TRUE(has(of_100, "no power of two, 200 or such")) << of_100;
+  const auto other = said_of({1000, [](std::size_t i) { return i % 3 == 1 ? 0.0 : 1.0; }});
+  EXPECT_FALSE(has(other, "no power of two")) << other;
+}
+
 TEST(Weights, AConstantIsToldApart) {
   const auto text = said_of({100, [](std::size_t) { return 1.0; }, 28});
   EXPECT_TRUE(has(text, "28 is added whatever the elements are")) << text;

@@ -1,0 +1,47 @@
+// A process for what may end: on a CPU, kernels run inside the program that launches them, and one that
+// writes where it may not can leave it in a state in which nothing works any more, not even a signal's
+// handler.
+#pragma once
+
+#include "checking/check.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace lab::opencl {
+
+// What a child process has got to, in memory that the parent sees. A rung's name and checks are cut to fit.
+class Trail {
+public:
+  Trail();
+  ~Trail();
+  Trail(const Trail&) = delete;
+  Trail& operator=(const Trail&) = delete;
+
+  void begins(const std::string& rung);
+  void runs(const Check& check); // it is about to be made, or is known to be wrong
+  void ends();                   // the rung's result is out
+
+  // Of the rung that was being checked, if any: for the parent, once the child is gone.
+  std::optional<std::string> rung() const;
+  Check check() const;
+
+private:
+  struct Page;
+  Page* page_;
+};
+
+// Runs `body` in a child process and waits for it; signals that ask this process to end are handed on.
+// Returns the child's exit code, or the signal that ended it.
+struct Ended {
+  int exit_code = 0, signal = 0;
+};
+Ended run_in_child(const std::function<int()>& body);
+
+// In the child: a crash ends it at once, and the parent tells.
+void leave_crashes_to_the_parent();
+
+std::string crash_text(int signal);
+
+} // namespace lab::opencl
