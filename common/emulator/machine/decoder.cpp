@@ -126,11 +126,13 @@ void Decoder::decode_function(std::uint32_t index) {
   synchronising_ = ptx::synchronising(function, blocks_);
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
-  set_rows_.clear();
-  for (const std::uint32_t index : ptx::unset_registers(function, blocks_)) set_rows_[index] = allocate(4, 4);
-  if (!set_rows_.empty()) {
+  unset_rows_.clear();
+  const std::vector<std::uint32_t> unset = ptx::unset_registers(function, blocks_);
+  for (const std::uint32_t index : ptx::reached_from(function, unset))
+    unset_rows_[index] = allocate(4 * warp_lanes, row_alignment);
+  if (!unset.empty()) {
     begin_block();
-    emit_forget_registers();
+    emit_forget_registers(unset);
   }
   for (block_ = 0; block_ < blocks_.size(); ++block_) {
     if (blocks_[block_].begin < function.body.size())
@@ -168,7 +170,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     begin_block();
   }
   const std::size_t checks = code_.operations.size();
-  emit_check_set(instruction);
+  emit_follow_unset(instruction);
   std::size_t body = code_.operations.size();
   try {
     if (!opcode) refuse(instruction);
@@ -190,7 +192,6 @@ void Decoder::decode_instruction(std::uint32_t index) {
     for (std::size_t i = body; i < code_.operations.size(); ++i)
       if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
   }
-  emit_set(instruction);
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
   if (opcode && opcode->guarding == Guarding::skips) {

@@ -149,8 +149,8 @@ private:
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
   std::vector<ptx::Synchronising> synchronising_;       // likewise
-  // Registers that may be read before they are set: the row that says which lanes have set them.
-  std::unordered_map<std::uint32_t, std::uint32_t> set_rows_;
+  // Registers that may hold what nobody has put into them: the row that says in which lanes (unset.cpp).
+  std::unordered_map<std::uint32_t, std::uint32_t> unset_rows_;
   std::vector<Fix> local_fixes_;                                     // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 
@@ -162,9 +162,12 @@ private:
   void decode_function(std::uint32_t function);
   void decode_instruction(std::uint32_t index); // in the function's body
   void begin_block();
-  void emit_forget_registers();                             // at a function's entry
-  void emit_check_set(const ptx::Instruction& instruction); // before it
-  void emit_set(const ptx::Instruction& instruction);       // and after it
+  // unset.cpp, all four.
+  void emit_forget_registers(const std::vector<std::uint32_t>& unset); // at a function's entry
+  void emit_follow_unset(const ptx::Instruction& instruction);         // before it
+  void emit_use_of_unset(const ptx::Instruction& instruction);
+  void emit_flow_of_unset(const ptx::Instruction& instruction);
+  std::uint32_t unset_row(const ptx::Operand& operand) const; // 0 where the operand cannot be unset
   void link();
 };
 
@@ -174,9 +177,6 @@ const Operation* guard(Warp& warp, const Operation* op);          // control.cpp
 const Operation* skip_unless(Warp& warp, const Operation* op);    // control.cpp: Guarding::skips
 const Operation* leave_function(Warp& warp, const Operation* op); // control.cpp: ret, and falling off the end
 const Operation* stop_unsupported(Warp& warp, const Operation* op); // control.cpp
-const Operation* forget_register(Warp& warp, const Operation* op);  // unset.cpp, all three
-const Operation* check_set(Warp& warp, const Operation* op);
-const Operation* note_set(Warp& warp, const Operation* op);
 
 // The type that the instruction's last type modifier names, or that before last for `from_last` 1.
 ptx::Type type_modifier(const ptx::Instruction& instruction, unsigned from_last = 0);

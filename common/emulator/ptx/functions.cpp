@@ -133,7 +133,7 @@ void Parser::body() {
   location_ = 0;
   greatest_target_ = 0;
   any_branch_ = false;
-  source_lines_.begin_function();
+  source_lines_.begin_function(function_.name);
   target_lists_.clear();
   scopes_.clear();
   enter_scope();

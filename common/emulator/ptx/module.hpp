@@ -165,6 +165,8 @@ struct Instruction {
   std::vector<Operand> operands;
   std::uint32_t location = 0;  // index into Module::locations; 0 means unknown
   std::uint32_t text_line = 0; // line in the PTX text, from 1
+  // It comes from CUB, Thrust, libcu++ or cooperative groups, or from what these call.
+  bool of_library = false;
   bool has(std::string_view modifier) const;
   std::string name() const; // "ld.global.v4.f32"
 };

@@ -12,6 +12,7 @@ Parser::Parser(std::string_view text)
         return text_->text;
       }()) {
   module_.text = text_;
+  source_lines_.find_libraries(text_->text);
 }
 
 void Parser::fail(const std::string& message) const {

@@ -1,9 +1,13 @@
-// The registers that an operand names.
+// The registers that an operand names, and those that an instruction reads and writes.
 #pragma once
 
 #include "ptx/module.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <string_view>
 #include <variant>
 
 namespace warpfold::ptx {
@@ -21,6 +25,29 @@ void each_register(const Operand& operand, Visit visit) {
     if (!pair->first_is_sink) visit(pair->first.index);
     if (!pair->second_is_sink) visit(pair->second.index);
   }
+}
+
+// Operands from this one on are read; those before it are written.
+inline std::size_t first_source(const Instruction& instruction) {
+  constexpr std::string_view without_destination[] = {"st",      "red",    "bra",   "brx", "bar",
+                                                      "barrier", "membar", "fence", "ret", "exit"};
+  const bool writes_none = std::find(std::begin(without_destination), std::end(without_destination),
+                                     instruction.opcode) != std::end(without_destination);
+  return writes_none || instruction.operands.empty() ? 0 : 1;
+}
+
+template <typename Visit>
+void each_destination(const Instruction& instruction, Visit visit) {
+  if (first_source(instruction) == 0) return;
+  if (std::holds_alternative<AddressOperand>(instruction.operands[0].value)) return;
+  each_register(instruction.operands[0], visit);
+}
+
+template <typename Visit>
+void each_source(const Instruction& instruction, Visit visit) {
+  if (instruction.guard.predicate >= 0) visit(static_cast<std::uint32_t>(instruction.guard.predicate));
+  for (std::size_t i = first_source(instruction); i < instruction.operands.size(); ++i)
+    each_register(instruction.operands[i], visit);
 }
 
 } // namespace warpfold::ptx

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -26,9 +28,14 @@ struct SourcePosition {
 class SourceLines {
 public:
   SourceLines();
-  void begin_function();
+  // Finds the files of libraries: the `.file` directives come last in the text.
+  void find_libraries(std::string_view text);
+  void begin_function(std::string_view name);
   // A `.loc`; `inlined_at` is null where there is none. Gives the index into Module::locations.
   std::uint32_t locate(const SourcePosition& position, const SourcePosition* inlined_at);
+  // Does the last position lie in a library, or in what a library calls? Where no position is known, the
+  // function's name tells.
+  bool of_library() const { return of_library_; }
   // A `.file`. Those that the text names twice keep the first name.
   void file(std::uint32_t number, std::string name);
   // The `.file` directives come last, so only now are file numbers exchanged for indices.
@@ -44,9 +51,12 @@ private:
   struct Charged {
     Location to;
     std::uint32_t program_file = 0; // of the outermost position
+    bool of_library = false;
   };
   std::unordered_map<std::uint64_t, Charged> charged_; // the positions seen in this function
   Location last_;
+  std::set<std::uint32_t> library_files_; // numbers
+  bool of_library_ = false;
 };
 
 } // namespace warpfold::ptx

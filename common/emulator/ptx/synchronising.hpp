@@ -19,6 +19,9 @@ struct Synchronising {
   bool takes_lock : 1 = false;
   // An atomic whose old value nobody uses.
   bool ignores_value : 1 = false;
+  // A load, a plain one as a rule, whose value a loop of atomicCAS at the same address begins with: should
+  // the value be an old one, the atomicCAS finds out.
+  bool guesses : 1 = false;
 };
 
 // By instruction of the body. What a loop finds in a function that it calls is not followed.

@@ -1,6 +1,9 @@
 #include "ptx/unset_registers.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <variant>
 
 namespace warpfold::ptx {
 namespace {
@@ -88,6 +91,39 @@ std::vector<std::uint32_t> unset_registers(const Function& function, std::span<c
   }
   std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+Flow flow_of(const Instruction& instruction) {
+  constexpr std::string_view fresh[] = {"ld",         "ldu",   "atom",     "call",     "vote", "match",
+                                        "redux",      "elect", "mbarrier", "barrier",  "bar",  "cp",
+                                        "activemask", "tex",   "testp",    "isspacep", "wmma", "mma"};
+  const std::string_view opcode = instruction.opcode;
+  if (std::find(std::begin(fresh), std::end(fresh), opcode) != std::end(fresh)) return Flow::fresh;
+  if (opcode == "shfl") return Flow::exchanged;
+  if (opcode == "selp") return Flow::selected;
+  if (opcode != "mov") return Flow::combined;
+  const bool packs =
+      instruction.operands.size() > 1 && std::holds_alternative<VectorOperand>(instruction.operands[1].value);
+  return packs ? Flow::packed : Flow::copied;
+}
+
+std::vector<std::uint32_t> reached_from(const Function& function, const std::vector<std::uint32_t>& unset) {
+  std::vector<bool> reached(function.registers.size());
+  for (const std::uint32_t index : unset) reached[index] = true;
+  for (bool any = !unset.empty(); any;) {
+    any = false;
+    for (const Instruction& instruction : function.body) {
+      if (flow_of(instruction) == Flow::fresh) continue;
+      const RegisterUse use = registers_of(instruction);
+      if (std::ranges::none_of(use.read, [&](std::uint32_t index) { return reached[index]; })) continue;
+      for (const std::uint32_t index : use.written)
+        if (!reached[index]) reached[index] = any = true;
+    }
+  }
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t index = 0; index < reached.size(); ++index)
+    if (reached[index]) found.push_back(index);
   return found;
 }
 

@@ -42,7 +42,8 @@ struct AccessRecord {
   std::uint8_t warp : 6 = 0;
   bool is_atomic : 1 = false;
   bool polls : 1 = false; // ptx/synchronising.hpp
-  Strength strength : 4 = Strength::weak;
+  Strength strength : 3 = Strength::weak;
+  bool is_store : 1 = false;
   machine::MemoryScope scope : 4 = machine::MemoryScope::block; // of a strong access
   std::uint8_t width = 0;                                       // bytes per lane
   // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.

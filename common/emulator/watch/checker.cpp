@@ -65,6 +65,8 @@ void Checker::launch_begin(const machine::Grid& grid) {
   if (code_ == &grid.code) return;
   code_ = &grid.code;
   synchronises_ = false;
+  has_guesses_ = std::ranges::any_of(grid.code.synchronising,
+                                     [](const ptx::Synchronising& facts) { return facts.guesses; });
   memory_operations_ = 0;
   memory_operation_.assign(grid.code.operations.size(), 0);
   for (std::size_t i = 0; i < grid.code.operations.size(); ++i) {
@@ -126,7 +128,7 @@ struct Checker::Actor {
   std::uint32_t operation;
   bool in_global = false;
   std::uint32_t width;
-  bool is_atomic = false, polls = false;
+  bool is_atomic = false, is_store = false, polls = false;
   Strength strength = Strength::weak;
   MemoryScope scope = MemoryScope::block;
   std::uint8_t place = 0; // AccessRecord::place
@@ -161,6 +163,7 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                             .is_atomic = actor.is_atomic,
                             .polls = actor.polls,
                             .strength = actor.strength,
+                            .is_store = actor.is_store,
                             .scope = actor.scope,
                             .width = static_cast<std::uint8_t>(actor.width),
                             .place = actor.place};
@@ -195,9 +198,11 @@ bool Checker::row(const machine::RowAccess& access) {
   Notes& mine = notes(*access.warp.block);
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
+  if (has_guesses_ && grid_->code.synchronising[access.operation.index].guesses) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
-  std::uint32_t record = record_for(mine, {access.warp, access.operation.index, in_global, access.width});
+  std::uint32_t record =
+      record_for(mine, {access.warp, access.operation.index, in_global, access.width, false, stores});
   if (record == 0) return false;
   Cell me = cell(record, 0);
   if (!in_global)
@@ -253,13 +258,18 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
-  const Strength strength = strength_of(access);
-  const ptx::Synchronising facts =
-      strength == Strength::weak ? ptx::Synchronising{} : grid_->code.synchronising[access.operation.index];
+  const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
+  const Strength promised = strength_of(access);
+  // What a guess finds is looked at again by an atomic, so that it may be as old as that of a poll.
+  const bool only_guesses = facts.guesses && promised == Strength::weak;
+  const Strength strength = only_guesses ? Strength::volatile_only : promised;
   if (!mine.reads.empty()) has_read(access.warp); // what is still open
   const std::uint32_t number = record_for(
       mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
-             facts.polls, strength, strength == Strength::weak ? MemoryScope::block : access.scope,
+             access.kind == AccessKind::store, facts.polls || only_guesses, strength,
+             only_guesses                 ? MemoryScope::system
+             : promised == Strength::weak ? MemoryScope::block
+                                          : access.scope,
              narrow_place(access)});
   if (number == 0) return;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
@@ -276,7 +286,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
     check_global(shadow_, records_, accessor, report);
   else
     check_shared(mine.shared, mine.records, accessor, report, unwritten);
-  if (strength != Strength::weak) synchronise(mine, access, facts);
+  if (promised != Strength::weak) synchronise(mine, access, facts);
 }
 
 // What a strong access releases and acquires.

@@ -85,6 +85,7 @@ private:
   // Of the kernel that was launched last.
   const machine::Code* code_ = nullptr;
   bool synchronises_ = false;                   // it has fences, or accesses that release
+  bool has_guesses_ = false;                    // it has loads that are guesses (ptx::Synchronising)
   std::uint32_t memory_operations_ = 0;         // that it has
   std::vector<std::uint32_t> memory_operation_; // by operation: which of them
   std::uint64_t input_begin_ = 0, input_end_ = 0;

@@ -197,6 +197,15 @@ inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records
 
 namespace detail {
 
+// Another lane that accesses the same place; `lane` itself where there is none.
+inline unsigned another_at_place(const machine::Access& access, unsigned lane) {
+  for (std::uint32_t rest = access.mask & ~(1u << lane); rest; rest &= rest - 1)
+    if (const auto other = static_cast<unsigned>(std::countr_zero(rest));
+        access.addresses[other] == access.addresses[lane])
+      return other;
+  return lane;
+}
+
 // Judges this access against earlier ones of its word.
 template <typename Records, typename Report>
 class Judge {
@@ -208,18 +217,25 @@ public:
     const AccessRecord& record = records_[number_of(earlier)];
     const bool same_thread =
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
-    if (same_thread) return;
+    if (same_thread) {
+      // Of the lanes that update one word by an atomic only the first comes here.
+      const unsigned another = a_.access.kind == AccessKind::atomic && !record.is_atomic
+                                   ? another_at_place(a_.access, lane)
+                                   : lane;
+      if (another != lane) check(earlier, earlier_wrote, another, address, memory);
+      return;
+    }
     if (!share_bytes(a_.access, lane, record)) return;
     // A flag is known by where the access to it begins, whichever of its words this is.
     if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
-    if (earlier_wrote && a_.access.kind == AccessKind::store) {
+    if (earlier_wrote && !record.is_atomic && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;
       is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
       // All threads set a flag.
       if (is_harmless && record.operation == a_.record.operation) return;
     }
-    report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote,
+    report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote || record.is_store,
                      what_is_missing(a_, lane, earlier, record), is_harmless});
   }
 
@@ -322,6 +338,7 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
   const machine::Access& access = a.access;
   const bool stores = access.kind != AccessKind::load;
   const Cell floor = cell(records.first(), 0), mine = cell(a.number, 0);
+  const bool strong = a.record.strength == Strength::strong;
   std::uint64_t first_word = access.first / word_bytes;
   if (whole_words_in_a_row(access) &&
       enter_shared_row(shadow, records, first_word, stores, mine, access.warp.lanes, a.keeps_many))
@@ -344,8 +361,15 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
         for (Cell reader : more->second) check(reader, false);
         shadow.read_by_more.erase(more);
       }
+      // Strong writes that meet hide what came before the first of them from those that come behind; so a
+      // plain write before them is kept in the place of a reader, and readers stay.
+      const bool follows_write = strong && wrote >= floor;
+      const bool follows_strong = follows_write && records[number_of(wrote)].strength == Strength::strong;
+      if (!follows_strong) {
+        read = follows_write ? wrote : 0;
+        too = 0;
+      }
       wrote = mine | lane;
-      read = too = 0;
       return;
     }
     if (wrote == 0) {
@@ -431,6 +455,9 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       if (!meets || !written) read = 0;
     }
     if (meets && written) keep_global_writer(shadow, records, a, word, last, oldest);
+    // Strong writes that meet hide what came before the first of them from those that come behind; so a plain
+    // write before them is kept in the place of a reader.
+    if (written && strong && !meets) read = last & ~both_flags;
   });
 }
 

@@ -3,13 +3,15 @@
     python3 tests/emulator/libraries/campaign.py BUILD [--library cub] [--algorithm scan ...] [--rounds 3]
 
 BUILD is a build folder with the emulator in it (the kit's own is .kit/build). Each program is compiled once and then
-run on 1, 2, 4 and 8 workers, with checks off and on; what is wrong is printed with the seed that shows it again. The
+run on 1, 2, 4 and 8 workers, with checks off and on, when nothing may be told of it; what is wrong is printed with the
+seed that shows it again. The
 whole campaign takes about an hour on two cores; the suite runs a small part of it: --run PROGRAM takes programs that
 Meson has built (meson.build).
 """
 
 import argparse
 import itertools
+import json
 import os
 import random
 import subprocess
@@ -108,15 +110,19 @@ def run(program: Path, library: Path, rounds: int) -> str:
     wrong = []
     for workers, checks in itertools.product(WORKERS, [False, True]):
         environment = os.environ | {"LD_LIBRARY_PATH": str(library), "WARPFOLD_WORKERS": str(workers)}
+        told = Path(tempfile.mkdtemp()) / "report.json"
         if checks:
-            environment["WARPFOLD_CHECKS"] = "all"
+            environment |= {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(told)}
         seed = random.randrange(1 << 32)
         words = [str(program), str(rounds), str(seed), "30000" if checks else "300000"]
         try:
             done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100)
             said = "" if done.returncode == 0 else done.stdout + done.stderr
         except subprocess.TimeoutExpired:
-            said = "no end after 300 s"
+            said = "no end after 100 s"
+        if told.exists() and not said:
+            hazards = json.loads(told.read_text())["hazards"]
+            said = "\n".join(f"told: {each['kind']} {each['file']}:{each['line']}: {each['message']}" for each in hazards[:9])
         if said:
             wrong.append(f"  on {workers} workers, checks {'on' if checks else 'off'}, seed {seed}:\n{said.strip()}")
     return "\n".join(wrong)

@@ -108,4 +108,72 @@ TEST(Synchronising, VariableOfADebugBuildLiesInLocalMemory) {
             "p");
 }
 
+TEST(Synchronising, FirstLookOfADebugBuildGoesByWayOfLocalMemory) {
+  EXPECT_EQ(found(".reg .b64 %SP; ld.u64 %rd1, [%SP+0]; ld.volatile.u32 %r1, [%rd1]; st.u32 [%SP+8], %r1; "
+                  "L: ld.u32 %r2, [%SP+8]; setp.ne.s32 %p1, %r2, 0; @%p1 bra M; ld.u64 %rd2, [%SP+0]; "
+                  "ld.volatile.u32 %r3, [%rd2]; st.u32 [%SP+8], %r3; bra L; M:"),
+            "pp");
+}
+
+// The loads of a kernel of these instructions that are guesses, by number from 1.
+std::string guesses(std::string_view body) {
+  const std::string text = std::string(R"(.version 8.0
+.target sm_75
+.visible .entry k(.param .u64 p) {
+  .reg .pred %p<4>; .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .b64 %SP;
+)") + std::string(body) + "  ret;\n}\n";
+  const auto module = warpfold::ptx::parse(text);
+  const auto& function = module.functions.at(0);
+  const auto facts = warpfold::ptx::synchronising(function, warpfold::ptx::basic_blocks(function));
+  std::string said;
+  int number = 0;
+  for (std::size_t i = 0; i < function.body.size(); ++i) {
+    if (function.body[i].opcode != "ld") continue;
+    ++number;
+    if (facts[i].guesses) said += std::to_string(number);
+  }
+  return said;
+}
+
+TEST(Synchronising, PlainLookBeforeALoopOfCompareAndSwapIsAGuess) {
+  EXPECT_EQ(guesses("ld.global.u32 %r1, [%rd1]; ld.global.u32 %r7, [%rd1+4]; L: mov.u32 %r4, %r1; "
+                    "add.s32 %r2, %r1, %r7; atom.global.cas.b32 %r1, [%rd1], %r4, %r2; "
+                    "setp.ne.s32 %p1, %r1, %r4; @%p1 bra L;"),
+            "1");
+}
+
+TEST(Synchronising, GuessAsAFloatByTheGenericAddress) {
+  EXPECT_EQ(guesses("cvta.to.global.u64 %rd2, %rd1; ld.global.f32 %f1, [%rd2]; mov.b32 %r1, %f1; "
+                    "L: mov.b32 %f2, %r1; add.f32 %f3, %f2, %f2; mov.b32 %r3, %f3; "
+                    "atom.cas.b32 %r4, [%rd1], %r1, %r3; setp.ne.s32 %p1, %r1, %r4; mov.u32 %r1, %r4; "
+                    "@%p1 bra L;"),
+            "1");
+}
+
+TEST(Synchronising, GuessInsideTheLoop) {
+  EXPECT_EQ(guesses("L: ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1; "
+                    "atom.global.cas.b32 %r3, [%rd1], %r1, %r2; setp.ne.s32 %p1, %r1, %r3; @%p1 bra L;"),
+            "1");
+}
+
+TEST(Synchronising, CompareAndSwapThatIsNotRepeatedGuessesNothing) {
+  EXPECT_EQ(guesses("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1; "
+                    "atom.global.cas.b32 %r3, [%rd1], %r1, %r2; st.global.u32 [%rd1+4], %r3;"),
+            "");
+}
+
+TEST(Synchronising, LookAtAnotherPlaceIsNoGuess) {
+  EXPECT_EQ(guesses("ld.global.u32 %r1, [%rd1+8]; L: mov.u32 %r4, %r1; add.s32 %r2, %r1, 1; "
+                    "atom.global.cas.b32 %r1, [%rd1], %r4, %r2; setp.ne.s32 %p1, %r1, %r4; @%p1 bra L;"),
+            "");
+}
+
+TEST(Synchronising, GuessOfADebugBuild) {
+  EXPECT_EQ(guesses("ld.u64 %rd2, [%SP+0]; ld.u32 %r1, [%rd2]; st.u32 [%SP+8], %r1; L: ld.u32 %r2, [%SP+8]; "
+                    "st.u32 [%SP+12], %r2; ld.u64 %rd3, [%SP+0]; ld.u32 %r3, [%SP+12]; add.s32 %r4, %r3, 1; "
+                    "atom.cas.b32 %r5, [%rd3], %r3, %r4; st.u32 [%SP+8], %r5; ld.u32 %r6, [%SP+12]; "
+                    "setp.ne.s32 %p1, %r5, %r6; @%p1 bra L;"),
+            "2");
+}
+
 } // namespace

@@ -1,5 +1,6 @@
 // Operations across the lanes of a warp: shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9, 9.7.13).
 #include "lanes.hpp"
+#include "shuffle_lanes.hpp"
 
 #include "machine/access.hpp"
 
@@ -62,27 +63,6 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
   return op + 1;
 }
 
-enum class Shuffle : std::uint8_t { up, down, butterfly, index };
-
-// PTX ISA, shfl.sync: c holds the segment's mask (bits 8 to 12) and the clamp (bits 0 to 4).
-struct Source {
-  unsigned lane;
-  bool in_range;
-};
-template <Shuffle Mode>
-Source source_lane(unsigned lane, u32 b, u32 c) {
-  unsigned segment = c >> 8 & 31, clamp = c & 31;
-  int last = static_cast<int>((lane & segment) | (clamp & ~segment)),
-      first = static_cast<int>(lane & segment);
-  b &= 31;
-  int from = Mode == Shuffle::up          ? static_cast<int>(lane) - static_cast<int>(b)
-             : Mode == Shuffle::down      ? static_cast<int>(lane + b)
-             : Mode == Shuffle::butterfly ? static_cast<int>(lane ^ b)
-                                          : first | static_cast<int>(b & ~segment);
-  bool in_range = Mode == Shuffle::up ? from >= last : from <= last;
-  return {in_range ? static_cast<unsigned>(from) : lane, in_range};
-}
-
 template <Shuffle Mode>
 const Operation* shuffle(Warp& warp, const Operation* op) {
   const u32 *b = warp.row<u32>(op->b), *c = warp.row<u32>(op->c);
@@ -123,11 +103,7 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
 void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("sync")) refuse(in, "shuffles without .sync are gone since compute capability 7.0");
   need_operands(in, 5);
-  Handler run = in.has("up")     ? shuffle<Shuffle::up>
-                : in.has("down") ? shuffle<Shuffle::down>
-                : in.has("bfly") ? shuffle<Shuffle::butterfly>
-                : in.has("idx")  ? shuffle<Shuffle::index>
-                                 : nullptr;
+  const Handler run = by_mode(in, []<Shuffle Mode>() -> Handler { return shuffle<Mode>; });
   std::uint32_t d = 0, predicate = 0;
   if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
     d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);

@@ -1,0 +1,273 @@
+// What a block's threads copy to shared memory for each other, by cp.async, and the barriers in memory that
+// go with it: mbarrier, as PTX has it, and cuda::barrier.
+#include "litmus.cuh"
+
+#include <cuda/pipeline>
+
+__device__ unsigned in_shared(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+__device__ void copy_word(int* to, const int* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(in_shared(to)), "l"(from) : "memory");
+}
+__device__ void commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int Left>
+__device__ void wait_for_all_but() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+}
+
+// LITMUS copy_of_ones_own: right
+__global__ void copy_of_ones_own(int* m) { // who copies and waits may read without a barrier
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  commit();
+  wait_for_all_but<0>();
+  m[1024 + threadIdx.x] = values[threadIdx.x];
+}
+RUN(copy_of_ones_own, 1, 64)
+
+// LITMUS copy_for_others: right
+__global__ void copy_for_others(int* m) {
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  commit();
+  wait_for_all_but<0>();
+  __syncthreads();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37];
+}
+RUN(copy_for_others, 1, 64)
+
+// LITMUS copy_for_others_no_barrier: race-shared
+__global__ void copy_for_others_no_barrier(int* m) { // a wait is for one's own copies
+  __shared__ int values[64];
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  copy_word(values + threadIdx.x, m + threadIdx.x); // HERE
+  commit();
+  wait_for_all_but<0>();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(copy_for_others_no_barrier, 1, 64)
+
+// LITMUS copy_onto_what_others_read: race-shared
+__global__ void copy_onto_what_others_read(int* m) { // the next copy begins before all have read
+  __shared__ int values[64];
+  for (int i = 0; i < 2; ++i) {
+    copy_word(values + threadIdx.x, m + 64 * i + threadIdx.x); // HERE
+    commit();
+    wait_for_all_but<0>();
+    __syncthreads();
+    m[1024 + threadIdx.x] += values[threadIdx.x ^ 37]; // HERE
+  }
+}
+RUN(copy_onto_what_others_read, 1, 64)
+
+// LITMUS copy_onto_what_others_have_read: right
+__global__ void copy_onto_what_others_have_read(int* m) {
+  __shared__ int values[64];
+  for (int i = 0; i < 2; ++i) {
+    copy_word(values + threadIdx.x, m + 64 * i + threadIdx.x);
+    commit();
+    wait_for_all_but<0>();
+    __syncthreads();
+    m[1024 + threadIdx.x] += values[threadIdx.x ^ 37];
+    __syncthreads();
+  }
+}
+RUN(copy_onto_what_others_have_read, 1, 64)
+
+// LITMUS copies_in_two_buffers: right
+__global__ void copies_in_two_buffers(int* m) {
+  __shared__ int values[2][64];
+  copy_word(values[0] + threadIdx.x, m + threadIdx.x);
+  commit();
+  for (int i = 0; i < 4; ++i) {
+    if (i + 1 < 4) copy_word(values[(i + 1) % 2] + threadIdx.x, m + 64 * (i + 1) + threadIdx.x);
+    commit();
+    wait_for_all_but<1>();
+    __syncthreads();
+    m[1024 + threadIdx.x] += values[i % 2][threadIdx.x ^ 37];
+    __syncthreads();
+  }
+}
+RUN(copies_in_two_buffers, 1, 64)
+
+// LITMUS copy_of_what_another_block_writes: race-global
+__global__ void copy_of_what_another_block_writes(int* m) {
+  __shared__ int values[64];
+  if (blockIdx.x == 1) {
+    m[threadIdx.x] = 1; // HERE
+    return;
+  }
+  copy_word(values + threadIdx.x, m + threadIdx.x); // HERE
+  commit();
+  wait_for_all_but<0>();
+  m[1024 + threadIdx.x] = values[threadIdx.x];
+}
+RUN(copy_of_what_another_block_writes, 2, 64)
+
+// LITMUS pipeline_of_a_thread: right
+__global__ void pipeline_of_a_thread(int* m) {
+  __shared__ int values[64];
+  auto pipe = cuda::make_pipeline();
+  pipe.producer_acquire();
+  cuda::memcpy_async(values + threadIdx.x, m + threadIdx.x, sizeof(int), pipe);
+  pipe.producer_commit();
+  pipe.consumer_wait();
+  __syncthreads();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37];
+  pipe.consumer_release();
+}
+RUN(pipeline_of_a_thread, 1, 64)
+
+// LITMUS pipeline_of_a_thread_for_others: race-shared
+__global__ void pipeline_of_a_thread_for_others(int* m) {
+  __shared__ int values[64];
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  auto pipe = cuda::make_pipeline();
+  pipe.producer_acquire();
+  cuda::memcpy_async(values + threadIdx.x, m + threadIdx.x, sizeof(int), pipe);
+  pipe.producer_commit();
+  pipe.consumer_wait();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+  pipe.consumer_release();
+}
+RUN(pipeline_of_a_thread_for_others, 1, 64)
+
+// LITMUS copy_by_a_barrier: right
+__global__ void copy_by_a_barrier(int* m) {
+#pragma nv_diag_suppress static_var_with_dynamic_init
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ int values[64];
+  if (threadIdx.x == 0) init(&barrier, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(values + threadIdx.x, m + threadIdx.x, sizeof(int), barrier);
+  barrier.arrive_and_wait();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37];
+}
+RUN(copy_by_a_barrier, 1, 64)
+
+// LITMUS copy_by_a_barrier_no_wait: race-shared
+__global__ void copy_by_a_barrier_no_wait(int* m) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ int values[64];
+  values[threadIdx.x] = 0;
+  if (threadIdx.x == 0) init(&barrier, blockDim.x);
+  __syncthreads();
+  cuda::memcpy_async(values + threadIdx.x, m + threadIdx.x, sizeof(int), barrier); // HERE
+  (void)barrier.arrive();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(copy_by_a_barrier_no_wait, 1, 64)
+
+__device__ void begin(unsigned long long* barrier, int count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(in_shared(barrier)), "r"(count) : "memory");
+}
+__device__ unsigned long long arrive(unsigned long long* barrier) {
+  unsigned long long state;
+  asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(in_shared(barrier)) : "memory");
+  return state;
+}
+__device__ void wait(unsigned long long* barrier, unsigned long long state) {
+  int done = 0;
+  while (!done)
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(in_shared(barrier)), "l"(state)
+                 : "memory");
+}
+
+__device__ void wait_for_phase(unsigned long long* barrier, int parity) {
+  int done = 0;
+  while (!done)
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(in_shared(barrier)), "r"(parity)
+                 : "memory");
+}
+
+// LITMUS mbarrier: right
+__global__ void mbarrier(int* m) {
+  __shared__ unsigned long long barrier;
+  __shared__ int values[64];
+  if (threadIdx.x == 0) begin(&barrier, blockDim.x);
+  __syncthreads();
+  values[threadIdx.x] = threadIdx.x;
+  wait(&barrier, arrive(&barrier));
+  m[threadIdx.x] = values[threadIdx.x ^ 37];
+}
+RUN(mbarrier, 1, 64)
+
+// LITMUS mbarrier_no_wait: race-shared
+__global__ void mbarrier_no_wait(int* m) {
+  __shared__ unsigned long long barrier;
+  __shared__ int values[64];
+  if (threadIdx.x == 0) begin(&barrier, blockDim.x);
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  values[threadIdx.x] = threadIdx.x; // HERE
+  arrive(&barrier);
+  m[threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(mbarrier_no_wait, 1, 64)
+
+// LITMUS mbarrier_written_behind_arrival: race-shared
+__global__ void mbarrier_written_behind_arrival(int* m) {
+  __shared__ unsigned long long barrier;
+  __shared__ int values[64];
+  if (threadIdx.x == 0) begin(&barrier, blockDim.x);
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  const auto state = arrive(&barrier);
+  values[threadIdx.x] = threadIdx.x; // HERE
+  wait(&barrier, state);
+  m[threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(mbarrier_written_behind_arrival, 1, 64)
+
+// LITMUS mbarrier_producer_and_consumer: right
+__global__ void mbarrier_producer_and_consumer(int* m) { // one warp fills, the other empties
+  __shared__ unsigned long long full, empty;
+  __shared__ int values[32];
+  if (threadIdx.x == 0) begin(&full, 32), begin(&empty, 32);
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  for (int round = 0; round < 4; ++round) {
+    if (threadIdx.x < 32) {
+      if (round > 0) wait_for_phase(&empty, (round - 1) % 2);
+      values[lane] = lane + round;
+      arrive(&full);
+    } else {
+      wait_for_phase(&full, round % 2);
+      m[64 * round + lane] = values[31 - lane];
+      arrive(&empty);
+    }
+  }
+}
+RUN(mbarrier_producer_and_consumer, 1, 64)
+
+// LITMUS mbarrier_filled_before_it_is_empty: race-shared
+__global__ void mbarrier_filled_before_it_is_empty(int* m) {
+  __shared__ unsigned long long full[2];
+  __shared__ int values[32];
+  if (threadIdx.x < 2) begin(full + threadIdx.x, 32);
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  for (int round = 0; round < 2; ++round) {
+    if (threadIdx.x < 32) {
+      values[lane] = lane + round; // HERE
+      arrive(full + round);
+    } else {
+      wait_for_phase(full + round, 0);
+      m[64 * round + lane] = values[31 - lane]; // HERE
+    }
+  }
+}
+RUN(mbarrier_filled_before_it_is_empty, 1, 64)
+
+int main() {
+  return run_all();
+}

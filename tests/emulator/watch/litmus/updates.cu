@@ -1,0 +1,190 @@
+// Updates of a place that several threads update: by atomics, by loops of compare and swap, and plainly.
+#include "litmus.cuh"
+
+// LITMUS store_among_atomics: race-global
+__global__ void store_among_atomics(int* m) {        // the others may have added already
+  if (blockIdx.x == 0 && threadIdx.x == 0) m[0] = 0; // HERE
+  __syncthreads();
+  atomicAdd(m, 1); // HERE
+}
+RUN(store_among_atomics, 4, 64)
+
+// LITMUS store_among_atomics_of_a_warp: race-global
+__global__ void store_among_atomics_of_a_warp(int* m) { // each thread adds another number, none its value
+  float* sum = reinterpret_cast<float*>(m);
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 0) *sum = 0; // HERE
+  __syncthreads();
+  if (i < 1000) atomicAdd(sum, static_cast<float>(m[64 + i])); // HERE
+}
+RUN(store_among_atomics_of_a_warp, 8, 128)
+
+// LITMUS store_before_atomics_of_one_block: right
+__global__ void store_before_atomics_of_one_block(int* m) {
+  if (threadIdx.x == 0) m[0] = 0;
+  __syncthreads();
+  atomicAdd(m, 1);
+}
+RUN(store_before_atomics_of_one_block, 1, 64)
+
+// LITMUS store_behind_atomics: race-global
+__global__ void store_behind_atomics(int* m) {
+  atomicAdd(m, 1); // HERE
+  __syncthreads();
+  if (blockIdx.x == 1 && threadIdx.x == 5) m[0] = 0; // HERE
+}
+RUN(store_behind_atomics, 4, 64)
+
+// LITMUS store_of_the_first_lane_among_its_atomics: race-shared
+__global__ void store_of_the_first_lane_among_its_atomics(int* m) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0; // HERE
+  atomicAdd(&sum, 1);            // HERE
+  __syncthreads();
+  m[0] = sum;
+}
+RUN(store_of_the_first_lane_among_its_atomics, 1, 32)
+
+// LITMUS shared_store_among_atomics: race-shared
+__global__ void shared_store_among_atomics(int* m) { // orders the lanes of the first warp only
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0; // HERE
+  __syncwarp();
+  atomicAdd(&sum, 1); // HERE
+  atomicAdd(&sum, 1); // HERE
+  __syncthreads();
+  if (threadIdx.x == 0) m[0] = sum;
+}
+RUN(shared_store_among_atomics, 1, 128)
+
+// LITMUS shared_store_before_atomics: right
+__global__ void shared_store_before_atomics(int* m) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, 1);
+  atomicAdd(&sum, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) m[0] = sum;
+}
+RUN(shared_store_before_atomics, 1, 128)
+
+// LITMUS store_of_a_warps_lane_among_its_atomics: race-global
+__global__ void store_of_a_warps_lane_among_its_atomics(int* m) {
+  if (threadIdx.x == 7) m[0] = 5; // HERE
+  atomicAdd(m, 1);                // HERE
+}
+RUN(store_of_a_warps_lane_among_its_atomics, 1, 32)
+
+// As the CUDA C++ Programming Guide has it ("Atomic Functions"): the plain look that it begins with may find
+// an old value, which the compare and swap then refuses.
+__device__ double add_by_cas(double* address, double value) {
+  auto* word = reinterpret_cast<unsigned long long*>(address);
+  unsigned long long old = *word, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(word, assumed, __double_as_longlong(value + __longlong_as_double(assumed)));
+  } while (assumed != old);
+  return __longlong_as_double(old);
+}
+
+// LITMUS double_by_cas: right
+__global__ void double_by_cas(int* m) {
+  add_by_cas(reinterpret_cast<double*>(m), threadIdx.x);
+}
+RUN(double_by_cas, 4, 64)
+
+// LITMUS double_by_cas_to_many_places: right
+__global__ void double_by_cas_to_many_places(int* m) { // neighbouring threads, neighbouring places
+  add_by_cas(reinterpret_cast<double*>(m) + threadIdx.x, blockIdx.x);
+}
+RUN(double_by_cas_to_many_places, 4, 64)
+
+// LITMUS words_by_cas_to_many_places: right
+__global__ void words_by_cas_to_many_places(int* m) {
+  int old = m[threadIdx.x], assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(m + threadIdx.x, assumed, assumed + 1);
+  } while (assumed != old);
+}
+RUN(words_by_cas_to_many_places, 4, 64)
+
+// LITMUS maximum_by_cas: right
+__global__ void maximum_by_cas(int* m) { // ends early where there is nothing to do
+  const float value = threadIdx.x;
+  int old = *m;
+  while (__int_as_float(old) < value) {
+    const int assumed = old;
+    old = atomicCAS(m, assumed, __float_as_int(value));
+    if (old == assumed) break;
+  }
+}
+RUN(maximum_by_cas, 4, 64)
+
+// LITMUS look_inside_the_cas_loop: right
+__global__ void look_inside_the_cas_loop(int* m) {
+  int old;
+  do {
+    old = *(volatile int*)m;
+  } while (atomicCAS(m, old, old + 1) != old);
+}
+RUN(look_inside_the_cas_loop, 4, 1)
+
+// LITMUS shared_by_cas: right
+__global__ void shared_by_cas(int* m) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  int old = sum, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(&sum, assumed, assumed + 1);
+  } while (assumed != old);
+  __syncthreads();
+  m[threadIdx.x] = sum;
+}
+RUN(shared_by_cas, 1, 64)
+
+// LITMUS plain_update: race-global
+__global__ void plain_update(int* m) {
+  m[0] = m[0] + 1; // HERE
+}
+RUN(plain_update, 2, 1)
+
+// LITMUS cas_tried_once: race-global
+__global__ void cas_tried_once(int* m) { // nobody tries again where another came between
+  const int old = m[0];                  // HERE
+  atomicCAS(m, old, old + 1);            // HERE
+}
+RUN(cas_tried_once, 4, 1)
+
+// LITMUS cas_loop_beside_a_plain_store: race-global
+__global__ void cas_loop_beside_a_plain_store(int* m) {
+  if (blockIdx.x == 1) {
+    m[0] = 100; // HERE
+    return;
+  }
+  int old = m[0], assumed; // HERE
+  do {
+    assumed = old;
+    old = atomicCAS(m, assumed, assumed + 1); // HERE
+  } while (assumed != old);
+}
+RUN(cas_loop_beside_a_plain_store, 3, 1)
+
+// LITMUS cas_loop_that_looks_elsewhere: race-global|fence
+__global__ void cas_loop_that_looks_elsewhere(int* m) { // the look at the other place is no guess
+  int assumed, old = 0;
+  const int step = m[1]; // HERE
+  do {
+    assumed = old;
+    old = atomicCAS(m, assumed, assumed + step + 1);
+  } while (assumed != old);
+  atomicAdd(m + 1, 1); // HERE
+}
+RUN(cas_loop_that_looks_elsewhere, 3, 1)
+
+int main() {
+  return run_all();
+}
