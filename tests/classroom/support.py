@@ -1,6 +1,7 @@
 """What the tests of a class share: the course as it is graded, and a room that is there or not."""
 
 import os
+import subprocess
 import sys
 import time
 import unittest
@@ -9,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
-from kit.classroom import grader, sandbox, version  # noqa: E402
+from kit.classroom import engine, grader, sandbox, version  # noqa: E402
 
 HIDDEN = grader.Hidden(4711, ("12345", "777:64"))
 ATTACKS = Path(__file__).parent / "attacks"
@@ -56,3 +57,40 @@ def comm(pid: str) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return ""
+
+
+# ---- a class, small
+
+
+def kit(*words: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, str(ROOT / "kit"), *words], text=True, capture_output=True, timeout=500, **options)
+
+
+def small_class(folder: Path, students: int) -> Path:
+    """A class's folder, collected: the first lab, each student's text another one, half of them stubs and one mistaken."""
+    into = folder / "class"
+    for number in range(students):
+        source = ROOT / ("solutions" if number % 2 else "labs") / "01_naive_atomic" / "naive_atomic.cu"
+        text = source.read_text().replace("// END", f"// {number}\n  // END", 1)
+        target = folder / "in" / f"s{number}" / "naive_atomic.cu"
+        target.parent.mkdir(parents=True)
+        target.write_text(text.replace("if (i < n)", "if (i <= n)") if number == 3 else text)
+    said = kit("collect", str(folder / "in"), "--class", str(into))
+    if said.returncode != 0:
+        raise RuntimeError(said.stderr)
+    write_settings(into, "workers = 2")
+    return into
+
+
+def write_settings(into: Path, of_engine: str) -> None:
+    (into / "course.toml").write_text(f'labs = ["01_naive_atomic"]\n[hidden]\nseed = 5\nsizes = ["777"]\n[engine]\n{of_engine}\n')
+
+
+def marks_of(into: Path) -> str:
+    return kit("grades", "--to", "json", "--class", str(into)).stdout
+
+
+def workers_of(into: Path) -> list[int]:
+    """The processes that a run in this class's folder started, and that still are."""
+    mark = f"{engine.MARK}={into.resolve()}".encode()
+    return [pid for pid in engine.processes() if mark in engine.environment_of(pid)]
