@@ -53,7 +53,7 @@ class Cluster:
             "ReturnToService=2", "SlurmdTimeout=10", "InactiveLimit=0", "KillWait=2", "SlurmdParameters=config_overrides", "SwitchType=switch/none",
             f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/%n", f"SlurmctldPidFile={self.folder}/slurmctld.pid",
             f"SlurmdPidFile={self.folder}/%n.pid", f"SlurmctldLogFile={self.folder}/slurmctld.log", f"SlurmdLogFile={self.folder}/%n.log",
-            *(f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=2 State=UNKNOWN" for name, port in zip(self.nodes, ports, strict=True)),
+            *(f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 State=UNKNOWN" for name, port in zip(self.nodes, ports, strict=True)),
             f"PartitionName=main Nodes={','.join(self.nodes)} Default=YES MaxTime=60 State=UP",
         ]  # fmt: skip
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
