@@ -15,6 +15,7 @@ from ..console import say
 from ..errors import USAGE, KitError
 from ..paths import ROOT
 from ..setup import environment
+from .grader import needs_no_room
 from .work import Piece, grade, scratch_of
 
 MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its class folder
@@ -23,11 +24,14 @@ MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its clas
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     """Grades all of these; returns how many could not be."""
     end_what_was_left(into)
+    at_once = [piece for piece in pieces if needs_no_room(piece.lab, piece.source.read_text())]
+    failed = sum(not grade(piece) for piece in at_once)
+    pieces = [piece for piece in pieces if piece not in at_once]
     if not pieces:
-        return 0
+        return failed
     if settings.get("kind", "local") == "here":
-        return sum(not grade(piece) for piece in Progress(pieces))
-    return with_parsl(pieces, into, settings)
+        return failed + sum(not grade(piece) for piece in Progress(pieces))
+    return failed + with_parsl(pieces, into, settings)
 
 
 def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:

@@ -79,6 +79,14 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, sc
     return result
 
 
+def needs_no_room(lab: version.Lab, submitted: str) -> bool:
+    """Whether the text alone says all: it is as it was handed out, or cannot be taken apart."""
+    try:
+        return spliced_with(lab, submitted).untouched >= set(lab.rungs)
+    except NotALab:
+        return True
+
+
 def untouched(rung: str) -> dict:
     return {"name": rung, "state": "todo", "reason": "as it was handed out", "checks": [], "hazards": []}
 
