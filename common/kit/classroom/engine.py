@@ -6,6 +6,7 @@ import shlex
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
@@ -14,22 +15,26 @@ from ..console import say
 from ..errors import USAGE, KitError
 from ..paths import ROOT
 from ..setup import environment
-from .work import Piece, grade
+from .grader import needs_no_room
+from .work import Piece, grade, scratch_of
 
 MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its class folder
 
 
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     """Grades all of these; returns how many could not be."""
+    end_what_was_left(into)
+    at_once = [piece for piece in pieces if needs_no_room(piece.lab, piece.source.read_text())]
+    failed = sum(not grade(piece) for piece in at_once)
+    pieces = [piece for piece in pieces if piece not in at_once]
     if not pieces:
-        return 0
+        return failed
     if settings.get("kind", "local") == "here":
-        return sum(not grade(piece) for piece in Progress(pieces))
-    return with_parsl(pieces, into, settings)
+        return failed + sum(not grade(piece) for piece in Progress(pieces))
+    return failed + with_parsl(pieces, into, settings)
 
 
 def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
-    end_what_was_left(into)
     programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
     os.environ |= {
         MARK: str(into.resolve()),
@@ -110,6 +115,15 @@ def end_what_was_left(into: Path) -> None:
         until = time.monotonic() + 3
         while any(mark in environment_of(pid) for pid in left) and time.monotonic() < until:
             time.sleep(0.05)
+    for folder in scratch(into):
+        shutil.rmtree(folder, ignore_errors=True)
+    for unfinished in (into / "results").glob("*/.new-*"):
+        unfinished.unlink(missing_ok=True)
+
+
+def scratch(into: Path) -> list[Path]:
+    """The folders on this machine that pieces of this class were graded in when their process was ended."""
+    return sorted(Path(tempfile.gettempdir()).glob(f"{scratch_of(into)}*"))
 
 
 def processes() -> list[int]:

@@ -150,6 +150,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
     )
     locked = next((index for index, name in enumerate(heading) if name.strip().casefold() == "grade can be changed"), None)
     of_student, problems, met = by_student(marks), [], set()
+    missing: dict[str, int] = dict.fromkeys(labs, 0)
     for row in rows[1:]:
         student = who(heading, row, roster)
         if student is None:
@@ -162,8 +163,11 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
         met.add(student)
         for lab, place in places.items():
             mark = of_student.get(student, {}).get(lab)
-            if mark is None or mark.points is None or mark.state == "missing":
-                problems += [f"{student} {lab}: {mark.why or mark.state}; the cell stays as it is"] if mark else []
+            if mark is None or (mark.state == "missing" and mark.points == 0):
+                missing[lab] += mark is not None
+                continue
+            if mark.points is None:
+                problems.append(f"{student} {lab}: {mark.why or mark.state}; the cell stays as it is")
                 continue
             if locked is not None and row[locked].strip().casefold() in ("no", "0"):
                 problems.append(f"{student} {lab}: the grade is locked")
@@ -171,6 +175,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
             row[place] = number(mark.points)
             if comments is not None and mark.note:
                 row[comments] = plain(mark.note)
+    problems += [f"{lab}: {count} handed in nothing; their cells stay as they are" for lab, count in missing.items() if count]
     problems += [f"{student} does not stand in {path.name}" for student in of_student if student not in met]
     return table(rows, bom, "\r\n" in data), problems
 

@@ -49,8 +49,8 @@ def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
     return splice(lab.pristine.read_text(), submitted)
 
 
-def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) -> dict:
-    """The result, ready to be written. Never throws for what a submission holds."""
+def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, scratch: str = "warpfold-") -> dict:
+    """The result, ready to be written. Never throws for what a submission holds. `scratch`: how its folder's name begins."""
     result: dict = {
         "format": version.FORMAT,
         "lab": lab.name,
@@ -67,7 +67,7 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) ->
         if spliced.untouched >= set(lab.rungs):
             result["rungs"] = [untouched(rung) for rung in lab.rungs]
             return result
-        with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
+        with tempfile.TemporaryDirectory(prefix=scratch) as folder:
             job = Job(lab, spliced, hidden, sandbox, Path(folder))
             result["rungs"] = [job.final(rung) for rung in job.rungs()]
             result["cpu_seconds"] = round(job.cpu, 2)
@@ -77,6 +77,14 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox) ->
     except NotGraded as error:
         result |= {"graded": False, "why": str(error), "rungs": []}
     return result
+
+
+def needs_no_room(lab: version.Lab, submitted: str) -> bool:
+    """Whether the text alone says all: it is as it was handed out, or cannot be taken apart."""
+    try:
+        return spliced_with(lab, submitted).untouched >= set(lab.rungs)
+    except NotALab:
+        return True
 
 
 def untouched(rung: str) -> dict:

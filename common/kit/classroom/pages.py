@@ -9,17 +9,19 @@ from pathlib import Path
 from .. import states
 from .config import Course
 from .grader import spliced_with
-from .marks import Mark, RungMark
-from .regions import COMMENTS_AND_STRINGS, NotALab, take_apart
+from .marks import Mark, RungMark, rounded
+from .regions import COMMENTS_AND_STRINGS, ELSEWHERE, NotALab, take_apart
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c2024; background: #fff; margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
 h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid #d5d9dd } h3 { font-size: 1rem; margin: 1.4rem 0 .2rem }
 table { border-collapse: collapse; margin: .6rem 0 } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top } th { color: #5a646e; font-weight: 500 }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f6f8; padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4 }
-pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem }
+pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem; white-space: nowrap }
 .pass { background: #d5f0dc } .hazard, .wrong { background: #fbd9d5 } .off-technique, .slow { background: #fdeecb } .todo, .skip { background: #e7eaed } .none { background: #fff; color: #98a1aa }
-.note { color: #5a646e } .scroll { overflow-x: auto } .cell { text-align: center; min-width: 1.6rem } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
+.note { color: #5a646e } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
+.grid td:first-child { white-space: nowrap } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
+@media (max-width: 40rem) { body { margin: 1rem auto } .long tr, .long td { display: block } .long td:first-child { font-weight: 600; margin-top: .6rem } }
 @media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c } .pass { background: #1d4a2b } .hazard, .wrong { background: #6a2620 }
  .off-technique, .slow { background: #5b4716 } .todo, .skip { background: #31373d } .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
 """
@@ -49,9 +51,12 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
     student = marks[0].student
     parts = [f"<h1>{escape(course.title)}</h1><p>{escape(student.name)} ({escape(student.id)})</p>"]
     rows = "".join(
-        f'<tr><td><a href="#{escape(mark.lab)}">{escape(mark.lab)}</a></td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>'
+        f'<tr><td>{escape(mark.lab) if mark.state == "missing" else to_section(mark.lab)}</td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>'
         for mark in marks
     )
+    whole = [mark.points for mark in marks if mark.points is not None]
+    if len(whole) == len(marks) > 1:
+        rows += f'<tr><th>all labs</th><td class="n">{points(rounded(sum(whole)))}</td><td class="n">{points(sum(mark.most for mark in marks))}</td><td></td></tr>'
     parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
     parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.state != "missing"]
     parts.append(
@@ -60,6 +65,10 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
         + "</table>"
     )
     return page(f"{course.title}: {student.name}", "\n".join(parts))
+
+
+def to_section(lab: str) -> str:
+    return f'<a href="#{escape(lab)}">{escape(lab)}</a>'
 
 
 def lab_section(mark: Mark, source: list[str]) -> str:
@@ -149,7 +158,7 @@ def grid(marks: list[Mark]) -> str:
     for mark in marks:
         of = {rung.name: rung for rung in mark.rungs}
         cells = "".join(
-            f'<td class="cell {escape(of[name].state)}" title="{escape(of[name].state + ": " + of[name].reason)}">{points(of[name].points)}</td>'
+            f'<td class="cell {escape(of[name].state)}" title="{escape(": ".join(filter(None, (of[name].state, of[name].reason))))}">{points(of[name].points)}</td>'
             if name in of
             else '<td class="cell none">·</td>'
             for name in rungs
@@ -157,7 +166,7 @@ def grid(marks: list[Mark]) -> str:
         note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
         link = f'<a href="feedback/{escape(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
         rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')
-    return f'<div class="scroll"><table><tr><th>student</th>{head}<th class="n">points</th><th></th></tr>{"".join(rows)}</table></div>'
+    return f'<div class="scroll"><table class="grid"><tr><th>student</th>{head}<th class="n">points</th><th></th></tr>{"".join(rows)}</table></div>'
 
 
 def mistakes(marks: list[Mark]) -> str:
@@ -183,15 +192,30 @@ def kinds(rung: RungMark) -> set[str]:
     if rung.reason.startswith("does not compile"):
         found.add("does not compile")
     if rung.state == "off-technique":
-        found.add("off technique: " + re.sub(r"[\d.,]+", "#", rung.reason)[:120])
+        found.add("off technique: " + re.sub(r"\d(?:[\d.,]*\d)?", "#", rung.reason)[:120])
     return found or {rung.state}
 
 
 def listing(title: str, lines: list[tuple[Mark, str]]) -> str:
+    """One row for each student and lab."""
     if not lines:
         return ""
-    rows = "".join(f"<tr><td>{escape(mark.student.id)}</td><td>{escape(mark.lab)}</td><td>{escape(text)}</td></tr>" for mark, text in lines)
-    return f"<h2>{escape(title)}</h2><table>{rows}</table>"
+    texts: dict[tuple[str, str], list[str]] = {}
+    for mark, text in lines:
+        texts.setdefault((mark.student.id, mark.lab), []).append(text)
+    rows = "".join(f"<tr><td>{escape(student)}</td><td>{escape(lab)}</td><td>{told(of)}</td></tr>" for (student, lab), of in texts.items())
+    return f'<h2>{escape(title)}</h2><table class="long">{rows}</table>'
+
+
+def told(texts: list[str]) -> str:
+    """Edits elsewhere are folded away: a student who sends less than the whole file has many."""
+    elsewhere = [text.removeprefix(ELSEWHERE) for text in texts if text.startswith(ELSEWHERE)]
+    parts = [f"<p>{escape(text)}</p>" for text in texts if not text.startswith(ELSEWHERE)]
+    if elsewhere:
+        parts.append(
+            f"<details><summary>{escape(ELSEWHERE.rstrip(': '))} ({len(elsewhere)})</summary><pre>{escape(chr(10).join(elsewhere))}</pre></details>"
+        )
+    return "".join(parts)
 
 
 def alike(texts: dict[tuple[str, str], str]) -> str:

@@ -97,14 +97,17 @@ def normal(lines: list[str]) -> list[str]:
     return [line.rstrip() for line in lines if line.strip()]
 
 
+ELSEWHERE = "outside the regions, not run: "  # how a flag begins that shows such a line
+
+
 def edits_elsewhere(ours: Parts, theirs: Parts) -> list[str]:
     """Lines outside the regions that differ. They are shown, and not run."""
     mine = normal([line for part in ours.outside for line in part])
     other = normal([line for part in theirs.outside for line in part])
     changed = [line for line in difflib.unified_diff(mine, other, n=0, lineterm="") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     most = 20
-    flags = [f"outside the regions, not run: {line[:200]}" for line in changed[:most]]
-    return flags + ([f"outside the regions, not run: and {len(changed) - most} more lines"] if len(changed) > most else [])
+    flags = [ELSEWHERE + line[:200] for line in changed[:most]]
+    return flags + ([f"{ELSEWHERE}and {len(changed) - most} more lines"] if len(changed) > most else [])
 
 
 COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)

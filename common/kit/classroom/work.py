@@ -1,5 +1,6 @@
 """What there is to grade, and doing one piece of it: in this process, or in a worker's anywhere."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,12 +47,17 @@ def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool) -> 
     return grader.key_of(lab, text, hidden, unsafe)
 
 
+def scratch_of(into: Path) -> str:
+    """How the folders in /tmp begin that grading this class takes, so that those of a killed run are found."""
+    return f"warpfold-{hashlib.sha256(str(into.resolve()).encode()).hexdigest()[:12]}-"
+
+
 def grade(piece: Piece) -> bool:
     """Grades one piece and writes its result, or why there is none; says which. What failed is tried twice."""
     result: dict = {}
     for _ in range(2):
         try:
-            result = grader.grade(piece.lab, piece.source.read_text(), piece.hidden, Sandbox(piece.unsafe))
+            result = grader.grade(piece.lab, piece.source.read_text(), piece.hidden, Sandbox(piece.unsafe), scratch_of(piece.into))
         except OSError as error:
             result = {
                 "format": version.FORMAT,

@@ -1,10 +1,11 @@
 """`kit collect`: what came in from a class, refused or sorted by student and lab."""
 
+import textwrap
 from pathlib import Path
 
 from ..classroom import collect, course_folder, sandbox
 from ..classroom.results import write
-from ..console import say
+from ..console import say, width
 from ..errors import USAGE, KitError
 from ..process import relative
 
@@ -39,7 +40,7 @@ def run(options) -> int:
     show("not in the roster", report.strangers)
     show("late, as the place they come from says", report.late)
     for lab, students in report.missing.items():
-        show(f"nothing from these for {lab}", students)
+        name(f"nothing from these for {lab}", students)
     return 0
 
 
@@ -47,3 +48,10 @@ def show(title: str, lines: list[str]) -> None:
     if lines:
         print(f"{title} ({len(lines)}):")
         print("\n".join(f"  {collect.shown(line)}" for line in lines))
+
+
+def name(title: str, students: list[str]) -> None:
+    """Many short names, side by side."""
+    if students:
+        print(f"{title} ({len(students)}):")
+        print(textwrap.fill(", ".join(students), min(width(), 120), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))

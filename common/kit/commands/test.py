@@ -1,6 +1,8 @@
 """`kit test`: builds what the tests need and runs them, all or those that are named."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -45,7 +47,12 @@ def run(options) -> int:
     if any("lint" in test.suites for test in chosen):
         environment.install("lint", "they check the habits of the tree")
     if with_course:
-        system.offer(system.BROWSER)
+        system.offer(system.BROWSER, bool(system.find_browser()))
+    if any("classroom" in test.suites for test in chosen):
+        system.offer(system.SANDBOX, bool(shutil.which("bwrap")))
+        environment.install("class", "it spreads the grading of a class")
+    if any(test.name == "class slurm" for test in chosen):
+        system.offer(system.SLURM, bool(shutil.which("slurmctld", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")))
     everything = not options.names and not options.suite
     say(
         "building everything"

@@ -16,6 +16,7 @@ from .packages import (
     OPENCL,
     PKG_CONFIG,
     SANDBOX,
+    SLURM,
     TEST_LIBRARIES,
     Need,
     how_to_install,
@@ -24,7 +25,7 @@ from .packages import (
     names,
 )
 
-__all__ = ["BROWSER", "SANDBOX", "how_to_install"]  # said here for those who ask for what is missing
+__all__ = ["BROWSER", "SANDBOX", "SLURM", "how_to_install"]  # said here for those who ask for what is missing
 
 OLDEST_GXX = 11
 
@@ -85,11 +86,11 @@ def find_browser() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-def offer(browser: Need) -> None:
-    """Installs a browser where that is allowed and none is there; what wants one goes without otherwise."""
-    if find_browser():
+def offer(need: Need, found: bool) -> None:
+    """Installs what is wanted and not found, where that is allowed; the tests that want it go without otherwise, and say so."""
+    if found:
         return
     try:
-        provide([browser])
+        provide([need])
     except KitError:
-        say(f"not installed: {names([browser])}; the tests do without what it would show")
+        say(f"not installed: {names([need])}; the tests do without what it would show")

@@ -18,7 +18,7 @@ __attribute__((constructor)) static void before_main() {
   if (fork() == 0) {
     setsid();
     if (fork() == 0) {
-      prctl(15, "left_by_student", 0, 0, 0);
+      prctl(15, "@LEFT@", 0, 0, 0);
       for (int i = 0; i < 3600; ++i) usleep(1000000);
     }
     _exit(0);
