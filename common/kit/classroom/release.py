@@ -28,19 +28,16 @@ KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit
 # README.md, where it speaks of the solved files.
 REWORDED = [
     (
-        "climbs the ladder: every solved rung, right or wrong, and what it costs",
-        "climbs the ladder: every rung that you have filled, and what it costs",
+        "runs every solved rung and shows whether it is right and what it costs",
+        "runs every rung that you have filled in and shows what it costs",
     ),
-    ("# runs every test: the solutions, the stubs, and the kit's own", "# runs every test of the kit's that comes with this edition"),
-    ("(the solved ones; leave `--solutions` out for your own)", "(once it is filled)"),
+    ("# runs every test: the solutions, the stubs and the kit's own tests", "# runs every test that comes with this edition"),
+    (" (with `--solutions`, the solved kernel; without, yours)", ", once you have filled it in"),
     ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
     ("--rung sequential --solutions --html", "--rung sequential --html"),
-    ("The solved files lie under the same names in `solutions/`, the course notes,", "The course notes,"),
-    (
-        "one page per lab, in `docs/handouts/`. They are\nnotebooks too:",
-        "one page per lab, are in `docs/handouts/`. They are notebooks too:",
-    ),
-    ("(`--pdf` to print;\n`--edition instructor` has the answers)", "(`--pdf` to print)"),
+    ("--rung sequential --n 8 --solutions", "--rung sequential --n 8"),
+    ("The solutions are in `solutions/`, under the same names as the labs. The course notes", "The course notes"),
+    ("(`--pdf` makes\nprintable pages as well; `--edition instructor` includes the answers)", "(`--pdf` makes\nprintable pages as well)"),
 ]
 MANIFEST = "RELEASE.json"
 
