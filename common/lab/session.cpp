@@ -91,7 +91,10 @@ Result Session::result_so_far(const Ending& ending) const {
   if (ending.why != Ending::Why::asked && ending.matters) {
     Check check = under_way.value_or(Check{.name = "the rung runs", .message = "", .diagnosis = {}});
     check.ok = false;
-    check.message = ending.why == Ending::Why::endless ? no_end() : crash_text(ending.signal);
+    check.message = ending.why != Ending::Why::endless ? crash_text(ending.signal)
+                    : of_endless_.empty()
+                        ? no_end()
+                        : fmt::format("no end after {:.3g} s: {}", seconds_per_run(), of_endless_);
     findings.checks.push_back(check);
   } else if (under_way && !under_way->ok) {
     findings.checks.push_back(*under_way); // wrong already; its reason was still looked for

@@ -27,6 +27,9 @@ public:
   // From now on a run that does not end, a crash and a signal end the program, with what is known by then.
   void watch();
 
+  // What is said of a run that does not end, in place of what the emulator knows of it.
+  void says_of_endless(std::string text) { of_endless_ = std::move(text); }
+
   // The next rung is going to be checked.
   Progress& begin();
   // It has been: as text, it is printed now, without its first line where another process has printed that.
@@ -54,6 +57,7 @@ private:
   std::vector<Result> results_;
   std::optional<Progress> progress_; // of the rung that is being checked
   bool headline_is_out_ = false;
+  std::string of_endless_;
 };
 
 } // namespace lab

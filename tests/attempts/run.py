@@ -142,11 +142,22 @@ class Opencl:
 
     def __init__(self, work: Path, command: list[str], link: list[str]):
         self.work, self.command, self.link = work, command, link
+        self.program: Path | None = None
+        self.lock = threading.Lock()
 
     def file_of(self, attempt: Attempt) -> Path:
         return self.work / "files" / attempt.lab / attempt.name / attempt.lab / "opencl.cl"
 
     def compile(self, batch: Batch) -> None:
+        with self.lock:  # batches come side by side
+            self.program = batch.program = self.program or self.compile_program()
+        for attempt in batch.attempts:
+            path = self.file_of(attempt)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(splice.spliced(attempt))
+            path.with_suffix(".cpp").touch()  # the kernels are looked for beside it
+
+    def compile_program(self) -> Path:
         folder = self.work / "compiled" / "10_opencl"
         folder.mkdir(parents=True, exist_ok=True)
         source, code = folder / "opencl.cpp", folder / "opencl.o"
@@ -154,13 +165,9 @@ class Opencl:
         assert text.endswith("});\n}")
         source.write_text("#include <cstdlib>\n" + text.removesuffix("});\n}") + '}, std::getenv("WARPFOLD_ATTEMPT"));\n}\n')
         subprocess.run([*self.command, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", str(code)], check=True)
-        batch.program = folder / "program"
-        subprocess.run([str(code) if word == "OBJECT" else word for word in self.link] + ["-o", str(batch.program)], check=True)
-        for attempt in batch.attempts:
-            path = self.file_of(attempt)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(splice.spliced(attempt))
-            path.with_suffix(".cpp").touch()  # the kernels are looked for beside it
+        program = folder / "program"
+        subprocess.run([str(code) if word == "OBJECT" else word for word in self.link] + ["-o", str(program)], check=True)
+        return program
 
 
 def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> Answer:

@@ -32,7 +32,7 @@ MUTANTS = {
         "group_sums",
         (LOCAL_STEP, "    if (item < stride) {\n" + LOCAL_STEP[22:] + "    }\n"),
         "hazard|wrong",
-        None,
+        "any",
     ),
     "neighbours overlap": ("dense_items", "dense_items", ("2 * stride * item", "stride * item"), "wrong", None),
     "stored, not added": ("halving_items", "halving_items", ("+= data[item", "= data[item"), "wrong", "only-last-thread"),
@@ -49,8 +49,8 @@ MUTANTS = {
     "one step too few": ("two_stage", "group_sums", ("stride > 0", "stride > 1"), "wrong", "lost-step"),
     # What lies there may look like anything.
     "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", "any"),
-    # Not told apart on a processor, where a barrier settles all memory.
-    "fence of the other memory": ("two_stage", "group_sums", (LOCAL_BARRIER, LOCAL_BARRIER.replace("LOCAL", "GLOBAL")), "pass", None),
+    # A processor settles all memory at a barrier, so it is told by the flags that the barriers name.
+    "fence of the other memory": ("two_stage", "group_sums", (LOCAL_BARRIER, LOCAL_BARRIER.replace("LOCAL", "GLOBAL")), "hazard", None),
     # Wrong on purpose, and repaired: one work-group does it all, and the others wait for nothing.
     "across by one group": (
         "across_groups",
@@ -126,6 +126,14 @@ class OpenCL(unittest.TestCase):
         self.assertRegex(said.stdout, r"^wrong +modulo_in_place: n = \d+, exact: the rung ended the program")
         tap = self.run_rung("modulo_in_place", "--tap").stdout
         self.assertRegex(tap, r"(?m)^not ok (\d+) - n = \d+, exact\n# +the rung ended the program .*\n1\.\.\1$")
+
+    def test_a_barrier_that_not_all_items_reach_is_told(self):
+        step = "if (at + stride < n) data[at] += data[at + stride];"
+        self.kernels.write_text(with_mistake("dense_items", step, "if (at + stride >= n) return;\n    data[at] += data[at + stride];"))
+        said = self.run_rung("dense_items", "--json")
+        found = json.loads(said.stdout)["rungs"][0]
+        self.assertIn(found["state"], ("wrong", "hazard"))
+        self.assertIn("A barrier waits for all items of the group", found["reason"] + found.get("diagnosis", {}).get("text", ""))
 
     def test_what_is_written_beside_an_array_is_told(self):
         self.kernels.write_text(with_mistake("halving_items", "data[item] +=", "data[item + n] ="))

@@ -29,7 +29,7 @@ constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBU
 // interrupt a host function has time to come back.
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // For the search for a reason: of this process's own time, and on a busy machine of everybody's.
-constexpr Seconds for_reasons(3), for_reasons_at_most(6);
+constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
 Seconds processor_time() {
   timespec now = {};

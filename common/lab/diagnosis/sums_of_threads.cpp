@@ -55,7 +55,7 @@ void add_threads(Hypotheses& all) {
   keep(
       "only-last-thread", [block](unsigned r) { return r % block == block - 1; },
       "The result is exactly what the last thread of each block contributed: each step passes its value on "
-      "instead of a sum.");
+      "instead of a sum, as where it is assigned (=) and not added (+=).");
   if (block > 64) {
     keep(
         "stale-second-stage",

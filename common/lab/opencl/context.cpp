@@ -15,7 +15,7 @@ namespace {
 cl_device_id device_id;
 cl_context context;
 cl_command_queue queue;
-cl_program programs[3]; // by Order
+cl_program programs[4]; // by Order
 cl_mem uses_of_run;     // while items count: by global id
 constexpr std::size_t most_items = std::size_t{1} << 17, most_scratch = 4;
 Order order_of_run = Order::as_it_comes;
@@ -185,24 +185,30 @@ Device open(Choice choice) {
   return found;
 }
 
-bool compile(const std::string& source) {
-  const std::string counted = with_counts(source);
-  for (const Order order : {Order::as_it_comes, Order::backwards, Order::counted}) {
+Countable compile(const std::string& source) {
+  const std::string counted = with_counts(source), barriers = with_barriers_counted(source);
+  Countable can;
+  for (const Order order : {Order::as_it_comes, Order::backwards, Order::counted, Order::barriers}) {
     cl_int status = CL_SUCCESS;
     const char* text[] = {order == Order::backwards ? backwards : "",
-                          order == Order::counted ? counted.c_str() : source.c_str()};
+                          order == Order::counted    ? counted.c_str()
+                          : order == Order::barriers ? barriers.c_str()
+                                                     : source.c_str()};
     cl_program program = clCreateProgramWithSource(context, 2, text, nullptr, &status);
     require(status, "reading the kernels");
     programs[static_cast<int>(order)] = program;
-    if (clBuildProgram(program, 1, &device_id, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS) continue;
-    if (order == Order::counted) return false;
+    const bool builds =
+        clBuildProgram(program, 1, &device_id, "-cl-std=CL1.2", nullptr, nullptr) == CL_SUCCESS;
+    if (order == Order::counted) can.uses = builds;
+    if (order == Order::barriers) can.barriers = builds;
+    if (builds || order == Order::counted || order == Order::barriers) continue;
     std::size_t size = 0;
     clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
     std::string log(size, '\0');
     clGetProgramBuildInfo(program, device_id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     throw BuildError(log.c_str());
   }
-  return true;
+  return can;
 }
 
 Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order) {
@@ -210,7 +216,8 @@ Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size
   const Buffer data("input", input.size(), input.data()), result("result", 1, &before);
   Run one(data.memory, result.memory, input.size(), group);
   order_of_run = order;
-  const std::vector<float> zeros(order == Order::counted ? most_items : 1); // all bits 0
+  const bool counts = order == Order::counted || order == Order::barriers;
+  const std::vector<float> zeros(counts ? most_items : 1); // all bits 0
   const Buffer uses("uses", zeros.size(), zeros.data());
   uses_of_run = uses.memory;
   reduce(one);
@@ -224,7 +231,8 @@ Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size
   for (const auto& buffer : scratch_of_run)
     if (ran.damage.empty()) ran.damage = buffer->damage();
   scratch_of_run.clear();
-  if (order == Order::counted) {
+  ran.shares_local = one.shares_local();
+  if (counts) {
     ran.uses.resize(most_items);
     require(clEnqueueReadBuffer(queue, uses.memory, CL_TRUE, 0, most_items * sizeof(unsigned),
                                 ran.uses.data(), 0, nullptr, nullptr),
@@ -246,7 +254,7 @@ void Run::launch(const char* name, std::size_t groups, std::initializer_list<Arg
   cl_kernel kernel = clCreateKernel(programs[static_cast<int>(order_of_run)], name, &status);
   require(status, fmt::format("the .cl file has no kernel {}", name));
   cl_uint index = 0;
-  if (order_of_run == Order::counted)
+  if (order_of_run == Order::counted || order_of_run == Order::barriers)
     status = clSetKernelArg(kernel, index++, sizeof uses_of_run, &uses_of_run);
   for (const Argument& argument : arguments) {
     if (const auto* memory = std::get_if<cl_mem>(&argument)) {
@@ -254,6 +262,7 @@ void Run::launch(const char* name, std::size_t groups, std::initializer_list<Arg
     } else if (const auto* number = std::get_if<cl_ulong>(&argument)) {
       status = clSetKernelArg(kernel, index++, sizeof *number, number);
     } else {
+      shares_local_ = true;
       status = clSetKernelArg(kernel, index++, std::get<Local>(argument).floats * sizeof(float), nullptr);
     }
     if (status != CL_SUCCESS) break;

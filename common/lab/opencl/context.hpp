@@ -29,21 +29,27 @@ struct Device {
 // gpu: a GPU. emulator: a CPU. automatic: a GPU, else anything. Throws NoDevice.
 Device open(Choice choice);
 
-// Compiles the kernels for the open device. Throws BuildError. False where they compile, but not with counts.
-bool compile(const std::string& source);
+// What can be counted in the kernels.
+struct Countable {
+  bool uses = false, barriers = false;
+};
+// Compiles the kernels for the open device. Throws BuildError.
+Countable compile(const std::string& source);
 
 // Which of a work-group's items is the first: OpenCL leaves the order to the device between two barriers, and
 // a CPU takes them one after the other, always in the same order. Backwards, the items are numbered from the
 // last to the first, so that what is right by that order alone is not.
-// Counted: as it comes, and each item counts what it does (counted.hpp).
-enum class Order { as_it_comes, backwards, counted };
+// Counted: as it comes, and each item counts what it does (counted.hpp). Barriers: each item counts the
+// barriers that it comes to, and none waits.
+enum class Order { as_it_comes, backwards, counted, barriers };
 
 // What a run gave, the work-groups of its first launch, where something was written beside an array ("" where
-// nothing was), and how often each item used an array, where that is counted.
+// nothing was), whether items share local memory, and what the items counted.
 struct Ran {
   float result = 0;
   std::size_t groups = 0;
   std::string damage = {};
+  bool shares_local = false;
   std::vector<unsigned> uses = {};
 };
 

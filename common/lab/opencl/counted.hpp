@@ -10,4 +10,9 @@ namespace lab::opencl {
 // bears its global id.
 std::string with_counts(const std::string& source);
 
+// The same kernels with `global uint* lab_met` in front: in place of each barrier, an item counts that it has
+// come to one, and whether that names global and local memory, in the three elements of its global id. Nobody
+// waits, so that a barrier which some items never reach does no harm; the sums are of no use then.
+std::string with_barriers_counted(const std::string& source);
+
 } // namespace lab::opencl

@@ -19,7 +19,7 @@
 namespace lab::opencl {
 namespace {
 
-constexpr std::size_t longest = 400;
+constexpr std::size_t longest = 600;
 constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
 void put(char (&to)[longest], const std::string& text) {
@@ -30,7 +30,7 @@ void put(char (&to)[longest], const std::string& text) {
 
 struct Trail::Page {
   std::atomic<bool> is_checking{false};
-  char rung[longest], name[longest], message[longest];
+  char rung[longest], name[longest], message[longest], known[longest];
   std::size_t n;
   bool ok, usual;
 };
@@ -46,7 +46,7 @@ Trail::~Trail() {
 }
 
 void Trail::begins(const std::string& rung) {
-  put(page_->rung, rung);
+  put(page_->rung, rung), knows("");
   runs({.name = "the rung runs", .message = "", .diagnosis = {}});
   page_->is_checking = true;
 }
@@ -54,6 +54,14 @@ void Trail::begins(const std::string& rung) {
 void Trail::runs(const Check& check) {
   put(page_->name, check.name), put(page_->message, check.message);
   page_->n = check.n, page_->ok = check.ok, page_->usual = check.usual;
+}
+
+void Trail::knows(const std::string& reason) {
+  put(page_->known, reason);
+}
+
+std::string Trail::known() const {
+  return page_->known;
 }
 
 void Trail::ends() {
@@ -112,8 +120,8 @@ void leave_crashes_to_the_parent() {
   for (const int signal : crashing) std::signal(signal, SIG_DFL);
 }
 
-std::string crash_text(int signal) {
-  const bool by_memory = signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT;
+std::string crash_text(int signal, bool with_advice) {
+  const bool by_memory = with_advice && (signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT);
   return fmt::format("the rung ended the program ({}){}", strsignal(signal),
                      by_memory ? ". On a processor a kernel shares the program's memory: one that reads or "
                                  "writes beyond its arrays may end it. Is each index below n, or below the "

@@ -20,12 +20,14 @@ public:
   Trail& operator=(const Trail&) = delete;
 
   void begins(const std::string& rung);
-  void runs(const Check& check); // it is about to be made, or is known to be wrong
-  void ends();                   // the rung's result is out
+  void runs(const Check& check);         // it is about to be made, or is known to be wrong
+  void knows(const std::string& reason); // should the rung go wrong
+  void ends();                           // the rung's result is out
 
   // Of the rung that was being checked, if any: for the parent, once the child is gone.
   std::optional<std::string> rung() const;
   Check check() const;
+  std::string known() const;
 
 private:
   struct Page;
@@ -42,6 +44,7 @@ Ended run_in_child(const std::function<int()>& body);
 // In the child: a crash ends it at once, and the parent tells.
 void leave_crashes_to_the_parent();
 
-std::string crash_text(int signal);
+// `with_advice`: where nothing better is known.
+std::string crash_text(int signal, bool with_advice);
 
 } // namespace lab::opencl

@@ -108,6 +108,21 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   return tried;
 }
 
+// The diagnoses speak CUDA's language.
+std::string in_words_of_opencl(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"whole grid", "whole launch, get_global_size(0)"},
+      {"blocks", "work-groups"},
+      {"block", "work-group"},
+      {"threads", "items"},
+      {"thread", "item"}};
+  for (const auto& [cuda, opencl] : words) {
+    for (std::size_t at = 0; (at = text.find(cuda, at)) != text.npos; at += opencl.size())
+      text.replace(at, cuda.size(), opencl);
+  }
+  return text;
+}
+
 // What the wrong number looks like, on this input and on another.
 Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& input, const Tried& tried) {
   const Sequence other =
@@ -120,8 +135,19 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   if (found.kind == "not-a-number")
     found.text =
         "The result is not a number: the check puts such values where nothing is written before it is "
-        "read, in local memory too, and on either side of each array, so some of that was used. Is each "
-        "index below n, or below the size of the group, and is each element written first?";
+        "read, in local memory too, and beyond both ends of each array, so some of that was used. Is "
+        "each index below n (<, not <=), or below the size of the group, and is each element written "
+        "first?";
+  if (!found.text.empty()) return found.text = in_words_of_opencl(std::move(found.text)), found;
+  const Tried backwards = try_case(rung, given, input, Order::backwards);
+  if (backwards.got != tried.got)
+    found = {
+        "order-of-items",
+        fmt::format("With the items of a work-group in the opposite order, the last one first, it is "
+                    "{:.9g}: in one step an item reads what another one of its group changes, a race, or "
+                    "what nobody has written. Do two items name the same element?",
+                    backwards.got),
+        true};
   return found;
 }
 
@@ -158,18 +184,70 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
     if (tried.right) continue;
     return fmt::format(
         "{}: {}, where the items of a work-group come in the opposite order, the last one first. An item "
-        "reads what another one of its group writes, with no barrier between the two that all items pass, or "
+        "reads what another one of its group writes, with no barrier between the two that all items pass (a "
+        "race), or "
         "what nobody has written.",
         tried.check.name, tried.check.message);
   }
   return "";
 }
 
+// What the barriers that the items come to say of a kernel, "" where all is well.
+struct Barriers {
+  std::string not_for_all; // some items of a group come to more of them than others
+  std::string few;         // fewer of them than a tree has steps
+  std::string other_memory;
+};
+
+Barriers look_at_barriers(const Rung& rung, const Device& device, const Options& options,
+                          Progress& progress) {
+  constexpr std::size_t some = 300;
+  const unsigned group = std::min<unsigned>(64, static_cast<unsigned>(device.largest_group));
+  const std::size_t n = std::min(some, rung.what.most_elements(group)) - 1; // no multiple of anything
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, n, options.seed);
+  std::vector<float> values = floats_of(input);
+  note(progress, {.name = describe(n, 1), .message = "", .diagnosis = {}, .n = n});
+  const WatchedRun watched;
+  const Ran ran = run(rung.reduce, values, 0, group, Order::barriers);
+  const std::size_t items = std::max<std::size_t>(ran.groups, 1) * group;
+  const auto met = [&](std::size_t item) { return ran.uses[3 * item]; };
+  Barriers found;
+  std::size_t all = 0, of_global = 0, of_local = 0;
+  for (std::size_t item = 0; item < items; ++item) {
+    all += met(item), of_global += ran.uses[3 * item + 1], of_local += ran.uses[3 * item + 2];
+    const std::size_t first = item / group * group;
+    if (met(item) != met(first) && found.not_for_all.empty())
+      found.not_for_all = fmt::format(
+          "With n = {} and groups of {}, item {} comes to {} barriers, and item {} of the same group to {}. "
+          "A "
+          "barrier waits for all items of the group: all of them have to come to each one, also those "
+          "that have nothing to add. Is it in a branch, or does an item leave (return, break) before it?",
+          n, group, first, met(first), item, met(item));
+  }
+  // The last group is in the first launch only.
+  const std::size_t steps = static_cast<std::size_t>(log2(group)), each = met(items - 1);
+  if (each < steps)
+    found.few =
+        fmt::format("An item comes to {} barrier{} in all, and a group of {} has {} steps: between two of "
+                    "them every item has to wait for the others at a barrier.",
+                    each == 0 ? "no" : std::to_string(each), each == 1 ? "" : "s", group, steps);
+  if (all == 0) return found;
+  if (ran.shares_local ? of_local < all : of_global < all)
+    found.other_memory = fmt::format(
+        "a barrier names {} memory only, and what the items of a group share lies in {} memory. On a "
+        "processor a barrier settles all memory; OpenCL promises it for the memory that the flag names: "
+        "{} is needed.",
+        ran.shares_local ? "global" : "local", ran.shares_local ? "local" : "global",
+        ran.shares_local ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE");
+  return found;
+}
+
 // Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
 void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   const unsigned group = block_for(rung.what, options);
   const std::size_t most = rung.what.most_elements(group);
-  const Case alone{Kind::exact, std::size_t{2} * group, 1, group, 0};
+  // One element fewer than there is room for, so that a partner beyond the end shows.
+  const Case alone{Kind::exact, std::size_t{2} * group - 1, 1, group, 0};
   const Sequence small = make_sequence(Type::float32, Operator::add, Kind::exact, alone.n, options.seed);
   note(progress, {.name = describe(alone), .message = "", .diagnosis = {}, .n = alone.n});
   Tried tried = try_case(rung, alone, small);
@@ -210,14 +288,18 @@ std::vector<Check> check_technique(const Rung& rung, const Options& options) {
   const std::vector<float> before = floats_of(input);
   std::vector<float> after = before;
   const Ran ran = run(rung.reduce, after, 0, group, Order::counted);
+  const auto last_group =
+      ran.uses.begin() + std::ptrdiff_t((std::max<std::size_t>(ran.groups, 1) - 1) * group);
   double changed = 0;
   for (std::size_t i = n / 2; i < n; ++i) changed += after[i] != before[i];
   Profile profile;
   profile.n = n, profile.block = group;
-  profile.totals = {{"blocks", double(ran.groups)},
-                    {"uses_by_item", double(*std::max_element(ran.uses.begin(), ran.uses.end()))},
-                    {"uses_by_first_items", std::accumulate(ran.uses.begin(), ran.uses.begin() + 32, 0.0)},
-                    {"changed_in_upper_half", changed}};
+  profile.totals = {
+      {"blocks", double(ran.groups)},
+      {"uses_by_item", double(*std::max_element(ran.uses.begin(), ran.uses.end()))},
+      {"uses_by_last_group", std::accumulate(last_group, last_group + std::ptrdiff_t(group), 0.0)},
+      {"uses_by_first_items", std::accumulate(ran.uses.begin(), ran.uses.begin() + 32, 0.0)},
+      {"changed_in_upper_half", changed}};
   return hold_promises(rung.what, profile, variant_of(rung));
 }
 
@@ -236,6 +318,7 @@ public:
       return asked(rung) && !next_todo(regions_, plain_, rung.what);
     });
     if (any_filled) open_and_compile();
+    session_.says_of_endless("a kernel does not end: is there a loop whose condition stays true?");
     if (any_filled) session_.watch(), leave_crashes_to_the_parent();
     for (const Rung& rung : rungs_) {
       if (!asked(rung)) continue;
@@ -301,13 +384,19 @@ private:
     std::vector<Check> technique;
     const auto has_failed = [](const Check& c) { return !c.ok; };
     Progress& progress = session_.begin();
+    Barriers barriers;
     try {
+      if (can_count_.barriers) barriers = look_at_barriers(rung, device_, options_, progress);
+      trail().knows(barriers.not_for_all);
       rung.what.cannot_be_right ? check_wrong(rung, options_, progress)
                                 : check_right(rung, device_, options_, progress);
       result.checks = progress.so_far();
       if (!rung.what.cannot_be_right && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
-        luck = luck_of(rung, device_, options_);
-      if (can_count_ && luck.empty() && std::none_of(result.checks.begin(), result.checks.end(), has_failed))
+        luck = !barriers.not_for_all.empty()    ? barriers.not_for_all
+               : !barriers.other_memory.empty() ? barriers.other_memory
+                                                : luck_of(rung, device_, options_);
+      if (can_count_.uses && luck.empty() &&
+          std::none_of(result.checks.begin(), result.checks.end(), has_failed))
         technique = check_technique(rung, options_);
     } catch (const Error& error) {
       progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
@@ -318,11 +407,19 @@ private:
       result.state = State::wrong;
       result.reason = fmt::format("{}: {}", failed->name, failed->message);
       result.diagnosis = diagnosis_beside(result.checks, *failed);
+      if (!barriers.not_for_all.empty()) {
+        result.diagnosis = {"barrier-not-for-all", barriers.not_for_all, true};
+      } else if (!barriers.few.empty()) {
+        result.diagnosis.text += (result.diagnosis.text.empty() ? "" : " ") + barriers.few;
+        if (result.diagnosis.kind.empty()) result.diagnosis.kind = "no-barrier";
+      }
     } else if (!luck.empty()) {
       result.state = State::hazard;
       result.reason = "right, but by luck: " + luck;
-      result.checks.push_back(
-          {.name = "any order of a work-group's items", .ok = false, .message = luck, .diagnosis = {}});
+      result.checks.push_back({.name = "whatever the device makes of a work-group's items",
+                               .ok = false,
+                               .message = luck,
+                               .diagnosis = {}});
     }
     const auto off = std::find_if(technique.begin(), technique.end(), has_failed);
     if (result.state == State::pass && off != technique.end()) {
@@ -341,7 +438,7 @@ private:
   std::vector<Region> regions_;
   Device device_;
   std::string build_log_;
-  bool can_count_ = false;
+  Countable can_count_;
   StdoutAside aside_{false}; // what an OpenCL kernel prints, PoCL prints when it likes
   Session session_;
 };
@@ -365,10 +462,12 @@ int tell_of_the_end(const Options& options, const Heading& heading, std::span<co
   Check check = trail().check();
   const bool was_wrong = !check.ok;
   if (was_wrong) {
-    check.diagnosis = {"ended-the-program", "Then " + crash_text(signal), true};
+    check.diagnosis = {"ended-the-program", "Then " + crash_text(signal, true), true};
   } else {
-    check.ok = false, check.message = crash_text(signal);
+    check.ok = false, check.message = crash_text(signal, trail().known().empty());
   }
+  if (const std::string known = trail().known(); !known.empty())
+    check.diagnosis = {"barrier-not-for-all", known, true};
   Findings findings;
   findings.checks.push_back(check);
   Result result = verdict_on(*ended, std::move(findings));

@@ -40,9 +40,11 @@ public:
   // Starts `groups` work-groups of a kernel of the .cl file; commands run in the order of the calls.
   void launch(const char* kernel, std::size_t groups, std::initializer_list<Argument> arguments);
   std::size_t groups_of_first_launch() const { return first_groups_; }
+  bool shares_local() const { return shares_local_; }
 
 private:
   std::size_t first_groups_ = 0;
+  bool shares_local_ = false;
 };
 
 // A rung by its name, with its host function.

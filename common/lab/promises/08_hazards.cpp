@@ -21,10 +21,12 @@ double working_warps(const Size& s) {
 double warps_of_all_blocks(const Size& s) {
   return s.blocks * s.warps();
 }
-Promise one_barrier_per_step() {
-  return equal(
-      Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
-      "one barrier after each step, and one before the first");
+// One after each step and one before the first; a second one in a step, or one more at the end, does no harm.
+// Whether there are enough, the hazards say.
+Promise barriers_of_steps() {
+  return at_most(
+      Counter::barriers_per_block, [](const Size& s) { return 2 * log2(s.block) + 2; },
+      "one barrier after each step, and one before the first, are enough");
 }
 Promise five_shuffles() {
   return equal(
@@ -52,28 +54,27 @@ std::vector<Rung> hazards() {
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
           .promise(tree_of_halving_strides())
-          .promise(one_barrier_per_step())
+          .promise(barriers_of_steps())
           .promise(one_atomic_per_block()),
       Rung("divergent_barrier")
           .broken()
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
           .promise(tree_of_halving_strides())
-          .promise(one_barrier_per_step())
+          .promise(barriers_of_steps())
           .promise(one_atomic_per_block()),
       Rung("unwritten_shared")
           .broken()
           .depth(depth_of_elements)
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
-          .promise(one_barrier_per_step())
+          .promise(barriers_of_steps())
           .promise(one_atomic_per_block()),
       Rung("volatile_tail")
           .broken()
           .block_sizes(64, 1024)
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
-          .promise(no_shuffle())
           .promise(tree_by_all_threads())
           .promise(equal(
               Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 32); },

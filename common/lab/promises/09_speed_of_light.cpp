@@ -95,6 +95,11 @@ std::vector<Rung> speed_of_light() {
             return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
           }))
           .promise(no_float_atomics())
+          .promise(at_most(
+              Counter::global_load_sectors, // some more where the last block asks again for a mark
+              [](const Size& s) { return 1.5 * double(ceil_div(s.n, 8)) + 64 * s.blocks; },
+              "the lanes of a warp are to load neighbouring vectors: a thread's own vectors lie a whole "
+              "block apart"))
           .promise(
               none(Counter::fences, "a sum and the mark that it is there travel in one word, with no fence"))
           .same_bits()

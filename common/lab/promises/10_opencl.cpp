@@ -7,6 +7,9 @@ namespace {
 double two_per_item(const Size& s) {
   return 2.0 * s.block;
 }
+double two_per_item_and_as_many_again(const Size& s) {
+  return 4.0 * s.block;
+}
 double depth_of_tree(const Size& s) {
   return log2(s.block) + 1;
 }
@@ -67,6 +70,10 @@ std::vector<Rung> opencl() {
               .wrong_on_purpose()
               .up_to([](const Size& s) { return 4.0 * s.block; })
               .promise(by_all_items())
+              .promise(at_most(
+                  Counter::uses_by_last_group, two_per_item_and_as_many_again,
+                  "the items are to be those of the whole launch, get_global_id(0): each group has a part of "
+                  "its own in a step, and after the first one the last group rests"))
               .promise(none(Counter::changed_in_upper_half,
                             "the stride is to halve: the upper half is added to the lower one")),
           Rung("two_stage")

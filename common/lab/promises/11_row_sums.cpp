@@ -49,7 +49,10 @@ std::vector<Rung> row_sums() {
               Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row"))
           .promise(
               each_thread_reads_at_most([](const Size& s) { return double(ceil_div(columns(s), s.block)); }))
-          .promise(one_store_per_warp())
+          .promise(at_most(
+              Counter::shared_store_requests, // the first warp may set all places to 0 before
+              [](const Size& s) { return s.blocks * (s.warps() + 1); },
+              "each warp is to leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
           .promise(one_barrier_between_warps())};
