@@ -10,6 +10,7 @@
 
 #include "checking/check.hpp"
 #include "checking/profile.hpp"
+#include "checking/run.hpp"
 #include "checking/technique.hpp"
 #include "command_line.hpp"
 #include "device.hpp"

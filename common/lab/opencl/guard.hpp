@@ -3,7 +3,7 @@
 // handler.
 #pragma once
 
-#include "checking/check.hpp"
+#include "checking/run.hpp"
 
 #include <functional>
 #include <optional>
