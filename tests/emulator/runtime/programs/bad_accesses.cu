@@ -19,8 +19,8 @@ __global__ void beyond_x(int i) {
 }
 __global__ void race_for_i(int* out) {
   __shared__ int i;
-  if (threadIdx.x == 0) i = 5; // race_for_i
-  out[threadIdx.x] = i;        // race_for_i
+  if (threadIdx.x == 0) i = out[70]; // race_for_i
+  out[threadIdx.x] = i;              // race_for_i
 }
 
 int main(int argc, char** argv) {
