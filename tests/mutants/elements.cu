@@ -201,10 +201,10 @@ __global__ void sum_unset(const float* input, float* result, std::size_t n) {
   float sum;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
+    // MUTANT sum_unset: state=wrong kind=unset-register diagnosis=any
+    // The sum begins with what the register held, since nothing was put into it; of no elements, that is all.
     sum += input[i];
   }
-  // MUTANT sum_unset: state=wrong kind=unset-register diagnosis=any
-  // The sum begins with what the register held, since nothing was put into it; of no elements, that is all.
   sum = shuffle_sum(sum);
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }

@@ -13,6 +13,7 @@ namespace warpfold::machine {
 namespace {
 
 std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name; // `x` alone would be the name of a type
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 && text ? text : name;

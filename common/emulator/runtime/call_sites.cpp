@@ -60,6 +60,7 @@ std::string output_of(std::vector<std::string> command) {
 }
 
 std::string readable(const std::string& mangled) {
+  if (!mangled.starts_with("_Z")) return mangled; // `x` alone would be the name of a type
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
                                               std::free);

@@ -131,6 +131,7 @@ void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
 } // namespace
 
 std::string readable_name(const KernelEntry& entry) {
+  if (!entry.name.starts_with("_Z")) return entry.name; // `x` alone would be the name of a type
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(entry.name.c_str(), nullptr, nullptr, &status), std::free);

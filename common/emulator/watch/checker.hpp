@@ -67,7 +67,7 @@ private:
   }
   void check_grid_barrier(const machine::Access& access); // an atomic
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
-  void report_race(const machine::Access& access, Conflict conflict);
+  void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   // False if this kind was reported before at these two operations.
   bool is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach);

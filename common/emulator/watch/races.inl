@@ -1,86 +1,15 @@
-// Bodies of races.hpp's templates.
+// Bodies of races.hpp's templates: the shadow's cells, whom they are held against, and who is kept in them.
 #pragma once
+
+#include "race_rules.inl"
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 
 namespace warpfold::watch {
 
 namespace detail {
-
-using machine::AccessKind;
-using machine::warp_lanes;
-
-constexpr unsigned word_bytes = 4;
-
-inline bool same_value(const Accessor& a, unsigned lane, unsigned other) {
-  const machine::Access& access = a.access;
-  return access.values && std::memcmp(access.values + lane * access.value_stride,
-                                      access.values + other * access.value_stride, access.width) == 0;
-}
-
-// A store of what is there already changes nothing, whoever comes first.
-inline bool changes_nothing(const machine::Access& access, unsigned lane, const std::byte* memory) {
-  return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
-}
-
-// A cell of the shadow stands for a whole word, but threads may share a word and each have bytes of its own
-// in it. False where the earlier access is not known to have touched any byte that this one does.
-inline bool share_bytes(const machine::Access& access, unsigned lane, const AccessRecord& earlier) {
-  if (earlier.width >= word_bytes) return true;
-  if (earlier.place == AccessRecord::many_places) return false;
-  if (access.width >= word_bytes) return true;
-  std::uint64_t place = access.addresses[lane] % word_bytes;
-  return place < earlier.place + earlier.width && earlier.place < place + access.width;
-}
-
-inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
-  return earlier.block == a.record.block;
-}
-
-// Does a thread's own program order, a barrier, or a release and an acquire order the earlier access before
-// what `lane` does now?
-inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
-  const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
-  const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
-  if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
-  if (!same_block && !a.histories.follows(record.block)) return true;
-  if (!a.order.has_acquired(warp)) return false;
-  if (!same_warp && a.known_ordered == number_of(earlier)) return true;
-  const Acquirer acquirer{a.record.block, warp, lane};
-  if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer)) {
-    a.known_ordered = number_of(earlier);
-    return true;
-  }
-  return a.order.is_released(record, earlier_lane, acquirer);
-}
-
-// May two accesses meet without a race, because each is strong and its scope includes the other's thread
-// (PTX ISA, "Morally Strong Operations")? Of two that are volatile only where the word serves as a flag.
-inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64_t address) {
-  const AccessRecord& mine = a.record;
-  if (mine.strength == Strength::weak || earlier.strength == Strength::weak) return false;
-  if (!is_same_block(a, earlier) && !(is_wide(mine.scope) && is_wide(earlier.scope))) return false;
-  if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
-  if (mine.polls || earlier.polls) return true;
-  const bool shared = a.access.space == ptx::Space::shared;
-  const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, address) : address);
-  return log && log->is_polled();
-}
-
-inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
-  const Acquirer acquirer{a.record.block, a.access.warp.index, lane};
-  if (a.order.lacks_acquire(record, lane_of(earlier), acquirer)) return Missing::acquire;
-  const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
-  if (both_strong) return Missing::scope;
-  if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
-  const BlockHistories::History& history = a.histories.of(record.block);
-  if (record.moment < history.widely_released) return Missing::address;
-  if (record.moment < history.released) return Missing::wide_fence;
-  return record.moment <= history.published ? Missing::fence : Missing::order;
-}
 
 // Visits each word of each active lane.
 template <typename Visit>
@@ -192,58 +121,6 @@ inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records
       return false;
   return true;
 }
-
-} // namespace detail
-
-namespace detail {
-
-// Another lane that accesses the same place; `lane` itself where there is none.
-inline unsigned another_at_place(const machine::Access& access, unsigned lane) {
-  for (std::uint32_t rest = access.mask & ~(1u << lane); rest; rest &= rest - 1)
-    if (const auto other = static_cast<unsigned>(std::countr_zero(rest));
-        access.addresses[other] == access.addresses[lane])
-      return other;
-  return lane;
-}
-
-// Judges this access against earlier ones of its word.
-template <typename Records, typename Report>
-class Judge {
-public:
-  Judge(const Accessor& accessor, const Records& records, const Report& report)
-      : a_(accessor), records_(records), report_(report) {}
-  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address,
-             const std::byte* memory) const {
-    const AccessRecord& record = records_[number_of(earlier)];
-    const bool same_thread =
-        lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
-    if (same_thread) {
-      // Of the lanes that update one word by an atomic only the first comes here.
-      const unsigned another = a_.access.kind == AccessKind::atomic && !record.is_atomic
-                                   ? another_at_place(a_.access, lane)
-                                   : lane;
-      if (another != lane) check(earlier, earlier_wrote, another, address, memory);
-      return;
-    }
-    if (!share_bytes(a_.access, lane, record)) return;
-    // A flag is known by where the access to it begins, whichever of its words this is.
-    if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
-    bool is_harmless = false;
-    if (earlier_wrote && !record.is_atomic && a_.access.kind == AccessKind::store) {
-      const bool same_access = number_of(earlier) == a_.number;
-      is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
-      // All threads set a flag.
-      if (is_harmless && record.operation == a_.record.operation) return;
-    }
-    report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote || record.is_store,
-                     what_is_missing(a_, lane, earlier, record), is_harmless});
-  }
-
-private:
-  const Accessor& a_;
-  const Records& records_;
-  const Report& report_;
-};
 
 // Enters a reader of a word of shared memory.
 inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records, const Accessor& a,

@@ -22,6 +22,15 @@ TEST(Naming, WholeVariableHasNoIndex) {
   EXPECT_EQ(shared_name(code, 2, 1), "is_last[2]");
 }
 
+TEST(Naming, VariableThatIsCalledAsATypeIsMangled) {
+  machine::Code code;
+  code.shared_names = {{0, 4, "x"}, {4, 4, "i"}, {8, 16, "f"}, {24, 4, "_ZZ4treePKfE1x"}};
+  EXPECT_EQ(shared_name(code, 0, 4), "x");
+  EXPECT_EQ(shared_name(code, 4, 4), "i");
+  EXPECT_EQ(shared_name(code, 12, 4), "f[1]");
+  EXPECT_EQ(shared_name(code, 24, 4), "x");
+}
+
 TEST(Naming, DynamicMemoryHasNoEnd) {
   machine::Code code;
   code.shared_names = {{0, 16, "fixed"}, {16, 0, "dynamic"}};

@@ -6,6 +6,8 @@
 //   __global__ void name(int* m) { ... }  lines with the comment HERE: one of them has to be named
 //   RUN(name, blocks, threads)
 //
+// LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu).
+//
 // run.py runs them all under several schedules, and what is said must not depend on who came first.
 #pragma once
 

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARK = re.compile(r"// LITMUS (\w+): (\S+)\s*$")
+MARK = re.compile(r"// LITMUS(_BOTH)? (\w+): (\S+)\s*$")
 SCHEDULES = ["forwards", "backwards", "shuffled:1", "shuffled:2", "shuffled:3"]
 WORKERS = {"forwards": "1", "backwards": "1", "shuffled:1": "1", "shuffled:2": "2", "shuffled:3": "4"}
 
@@ -28,8 +28,9 @@ def read(source: Path) -> dict[str, Expected]:
     current = None
     for number, text in enumerate(source.read_text().splitlines(), start=1):
         if mark := MARK.search(text):
-            name, kinds = mark.groups()
-            current = found[name] = Expected(set() if kinds == "right" else set(kinds.split("|")))
+            both, name, kinds = mark.groups()
+            current = Expected(set() if kinds == "right" else set(kinds.split("|")))
+            found |= {each: current for each in ([f"{name}_plain", f"{name}_volatile"] if both else [name])}
         elif current and "// HERE" in text:
             current.lines.add(number)
     return found

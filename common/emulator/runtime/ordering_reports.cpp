@@ -1,0 +1,70 @@
+// What is said of two operations that nothing orders.
+#include "ordering_state.hpp"
+
+#include "call_sites.hpp"
+#include "errors.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace warpfold::runtime::ordering {
+
+namespace {
+
+const char* verb(Touch touch) {
+  return touch == Touch::read || touch == Touch::strong_read ? "reads" : "writes";
+}
+
+} // namespace
+
+std::string place_of(std::uint64_t address) {
+  const auto allocation = Runtime::get().memory.nearest(address); // freed, perhaps
+  if (!allocation || address < allocation->begin || address >= allocation->end())
+    return fmt::format("0x{:x}", address);
+  return fmt::format("byte {} of {}",
+                     address - std::min(address, std::max(allocation->begin, allocation->origin)),
+                     allocation->label);
+}
+
+void add(HazardCause cause, const std::string& message, const Operation* later, const Operation* earlier,
+         HazardKind kind) {
+  watch::Hazard hazard{kind, cause, message};
+  const auto line = [](const Operation& operation) {
+    return line_of(operation.frames, operation.is_kernel ? operation.name : std::string());
+  };
+  if (later) hazard.where = line(*later);
+  if (earlier) hazard.other = line(*earlier);
+  if (!hazard.where.line) std::swap(hazard.where, hazard.other);
+  Runtime::get().recorder.add(std::move(hazard));
+}
+
+std::string site_of(const Operation& operation) {
+  std::string text = operation.name + operation.where;
+  for (const std::uint64_t frame : operation.frames) text += fmt::format(" {:x}", frame);
+  return text;
+}
+
+bool is_new(State& state, const std::string& a, const std::string& b, const std::string& what) {
+  constexpr std::size_t most = 100; // each takes a look at the program's debug information
+  return state.reported.size() < most && state.reported.emplace(a, b, what).second;
+}
+
+void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
+                    const TouchedRange& mine) {
+  if (!is_new(state, site_of(earlier), site_of(later), "")) return;
+  add(HazardCause::streams_not_ordered,
+      fmt::format("{} in {} {} {}, which {} in {} {}; nothing orders the two", later.name, later.where,
+                  verb(mine.touch), place_of(std::max(mine.begin, other.begin)), earlier.name, earlier.where,
+                  verb(other.touch)),
+      &later, &earlier);
+}
+
+void forget_reports() {
+  State& state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.reported.clear();
+  state.told_of_pageable = false;
+}
+
+} // namespace warpfold::runtime::ordering

@@ -1,0 +1,69 @@
+// What the parts of the order's bookkeeping share (ordering.hpp): what is known, under one lock, and what is
+// being done on a thread.
+#pragma once
+
+#include "ordering.hpp"
+#include "runtime.hpp"
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace warpfold::runtime::ordering {
+
+using watch::HazardCause;
+using watch::HazardKind;
+using watch::Operation;
+using watch::Touch;
+using watch::TouchedRange;
+
+// What is being done on a thread.
+struct Current {
+  Operation operation;
+  watch::HostOrder::Stream stream = 0;
+  bool host_waits = false;
+  bool in_graph = false;
+  bool in_own_stream = false; // one that the program made
+  Current* outer = nullptr;
+};
+extern constinit thread_local Current* current;
+
+struct State {
+  std::recursive_mutex mutex;
+  watch::HostOrder order;
+  bool has_streams = false; // others than the one that waits for all
+  bool told_of_pageable = false;
+  bool closed = false;                                                  // some of the host's memory
+  std::set<std::tuple<std::string, std::string, std::string>> reported; // two places, and what is wrong
+
+  static State& get() {
+    static State& state = *new State;
+    return state;
+  }
+};
+
+inline bool is_on() {
+  return Runtime::get().options.check_races.load(std::memory_order_relaxed);
+}
+
+// ordering_streams.cpp
+bool is_per_thread(cudaStream_t stream);
+watch::HostOrder::Stream number_of(State& state, cudaStream_t handle);
+std::string name_of(cudaStream_t handle);
+
+// ordering_reports.cpp
+void add(HazardCause cause, const std::string& message, const Operation* later, const Operation* earlier,
+         HazardKind kind = HazardKind::race_host);
+bool is_new(State& state, const std::string& a, const std::string& b, const std::string& what);
+std::string site_of(const Operation& operation);
+std::string place_of(std::uint64_t address);
+void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
+                    const TouchedRange& mine);
+
+// ordering_host_memory.cpp: what is in flight is closed to the host, so that its own loads and stores are
+// noticed.
+void close_what_is_in_flight(State& state, const watch::Clock* view);
+void open_to_all(State& state);
+
+} // namespace warpfold::runtime::ordering

@@ -1,0 +1,103 @@
+// Places that nothing has written, that are an input, or that are a barrier of the grid.
+#include "checker_notes.hpp"
+
+#include "naming.hpp"
+#include "words.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace warpfold::watch {
+
+using machine::AccessKind;
+using machine::warp_lanes;
+
+// A store, or an exchange that does not look at what it replaces.
+bool Checker::overwrites(const machine::Access& access) const {
+  if (access.kind != AccessKind::atomic) return access.kind == AccessKind::store;
+  const std::uint32_t operation = access.operation.index;
+  return grid_->code.synchronising[operation].ignores_value &&
+         grid_->code.names[operation].find(".exch") != std::string::npos;
+}
+
+void Checker::check_written(const machine::Access& access) {
+  std::uint64_t first = access.first, row_bytes = std::uint64_t{warp_lanes} * access.width;
+  bool row = access.contiguous && access.mask == machine::all_lanes;
+  if (overwrites(access)) {
+    if (row) return written_.written(first, row_bytes);
+    for (std::uint32_t mask = access.mask; mask; mask &= mask - 1)
+      written_.written(access.addresses[std::countr_zero(mask)], access.width);
+    return;
+  }
+  if (row && written_.is_written(first, row_bytes)) return;
+  std::uint64_t last = 0; // neighbouring lanes that read one address are checked once
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t address = access.addresses[lane];
+    if (address == last || written_.is_written(address, access.width)) {
+      last = address;
+      continue;
+    }
+    report_uninitialised(access, lane, address);
+    written_.written(address, access.width); // reported once per place
+  }
+}
+
+// Reports a read only where no byte of it was written. In a debug build every copy of a variable goes through
+// local memory, padding and all, so that such a read means nothing there.
+void Checker::check_local(Notes& mine, const machine::Access& access) {
+  if (grid_->code.module->is_debug) return;
+  const machine::Block& block = *access.warp.block;
+  const std::uint64_t stride = block.worker.local_stride;
+  if (!mine.local_is_used) {
+    mine.local.assign(block.warps.size() * warp_lanes * stride, false);
+    mine.local_is_used = true;
+  }
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t offset = access.addresses[lane];
+    if (offset + access.width > stride) continue; // reported as a bad access
+    auto first = mine.local.begin() +
+                 static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
+    auto end = first + access.width;
+    const bool unknown = access.kind == AccessKind::load && std::find(first, end, true) == end;
+    if (unknown) report_uninitialised(access, lane, offset);
+    if (unknown || access.kind != AccessKind::load) std::fill(first, end, true);
+  }
+}
+
+// A barrier of the whole grid, as cooperative groups make it, counts blocks: it does not miss threads that
+// have left. All threads of the grid have to reach it (CUDA C++ Programming Guide, "Grid Synchronization").
+void Checker::check_grid_barrier(const machine::Access& access) {
+  constexpr std::uint64_t workspace_bytes = 8;
+  const machine::Block& block = *access.warp.block;
+  const std::uint64_t workspace = grid_->shape.grid_workspace;
+  const std::uint64_t address = access.addresses[std::countr_zero(access.mask)];
+  if (workspace == 0 || address < workspace || address >= workspace + workspace_bytes) return;
+  if (block.alive == block.threads || !is_new(HazardKind::barrier, access.operation, ~1u)) return;
+  Hazard hazard{HazardKind::barrier, HazardCause::left_grid_barrier};
+  hazard.message =
+      fmt::format("{} comes to a barrier of the whole grid, which {} threads of its block have left",
+                  thread_name(*grid_, block.linear_id, access.warp.index,
+                              static_cast<unsigned>(std::countr_zero(access.mask))),
+                  block.threads - block.alive);
+  hazard.where = grid_->code.line_of(access.operation);
+  recorder_.add(std::move(hazard));
+}
+
+void Checker::check_input(const machine::Access& access) {
+  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t address = access.addresses[lane];
+    if (!reaches_input(address, access.width)) continue;
+    if (!is_new(HazardKind::input_written, access.operation, ~0u)) return;
+    Hazard hazard =
+        describe_input_written(thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
+                               global_name(memory_, address, access.width), access.kind);
+    hazard.where = grid_->code.line_of(access.operation);
+    return recorder_.add(std::move(hazard));
+  }
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "checker.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace warpfold::watch {
+
+// What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
+struct Checker::Notes final : machine::BlockNotes {
+  // The record of an operation that was made last, and how many before it.
+  struct Recent {
+    std::uint32_t operation = ~0u;
+    bool in_global = false;
+    std::uint8_t place = 0;
+    std::uint32_t moment = 0, number = 0, made = 0, passed_over = 0;
+  };
+
+  SharedShadow shared;
+  BlockOrder order;
+  BlockRecords records;
+  std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left
+  std::vector<Recent> recent;                   // by warp and operation: records that may be used again
+  std::size_t recent_count = 0;                 // per warp
+
+  // What the last strong access will have acquired when it has happened.
+  struct Reads {
+    std::uint64_t address = 0; // as ReleaseLogs knows it
+    std::uint32_t lanes = 0;
+  };
+  std::vector<Reads> reads;
+  bool reads_wait_for_fence = false;
+  unsigned reading_warp = 0;
+  std::vector<std::uint64_t> shared_logs; // addresses of those that lie in this block's shared memory
+
+  // Bytes of local memory that their threads have written, lane after lane. Empty of meaning until the block
+  // uses any.
+  std::vector<bool> local;
+  bool local_is_used = false;
+};
+
+inline Checker::Notes& Checker::notes(const machine::Block& block) {
+  return *static_cast<Notes*>(block.notes.get());
+}
+
+} // namespace warpfold::watch

@@ -1,0 +1,129 @@
+// What the checker makes of fences, barriers and strong accesses: who acquires what from whom.
+#include "checker_notes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+namespace warpfold::watch {
+
+using machine::AccessKind;
+using machine::MemoryOrder;
+using machine::MemoryScope;
+
+namespace {
+
+// Visits each word that the request's lanes synchronise at, with the lanes.
+template <typename Visit>
+void each_place(const machine::Access& access, Visit visit) {
+  constexpr std::uint64_t word = 4;
+  for (std::uint32_t rest = access.mask; rest;) {
+    const std::uint64_t address = access.addresses[std::countr_zero(rest)] / word * word;
+    std::uint32_t here = 0;
+    for (std::uint32_t others = rest; others; others &= others - 1)
+      if (access.addresses[std::countr_zero(others)] / word * word == address) here |= others & -others;
+    visit(address, here);
+    rest &= ~here;
+  }
+}
+
+} // namespace
+
+// What a strong access releases and acquires.
+void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synchronising facts) {
+  BlockOrder& order = mine.order;
+  const unsigned warp = access.warp.index;
+  const std::uint32_t block = static_cast<std::uint32_t>(access.warp.block->linear_id);
+  const bool global = access.space == ptx::Space::global, writes = access.kind != AccessKind::load;
+  const bool reads = access.kind == AccessKind::load ||
+                     (access.kind == AccessKind::atomic && !facts.ignores_value && access.operation.d != 0);
+  const bool releases = writes && order.has_fence(warp, access.mask);
+  if (reads && (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed || facts.polls))
+    order.has_read_strongly = true;
+  if (writes && histories_->follows(block))
+    histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
+  if (!releases && !reads && !logs_.any()) return;
+  each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
+    const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
+    if (reads) mine.reads.push_back({key, lanes});
+    const bool is_flag = releases || facts.polls;
+    std::shared_ptr<ReleaseLog> log = is_flag || writes ? logs_.find(key) : nullptr;
+    if (!log && is_flag) {
+      log = logs_.at(key);
+      if (!global) mine.shared_logs.push_back(key);
+    }
+    if (!log) return;
+    if (facts.polls) log->mark_polled();
+    if (releases)
+      release(mine, access, lanes, log);
+    else if (access.kind == AccessKind::store)
+      log->cut();
+  });
+  // The access itself comes next: who sees it must see the log, or would be told of a race that is none.
+  std::atomic_thread_fence(std::memory_order_release);
+  // What says `release` and no more does not acquire either.
+  const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
+  mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
+  mine.reading_warp = warp;
+}
+
+void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes,
+                      const std::shared_ptr<ReleaseLog>& log) {
+  BlockOrder::Released released = mine.order.release(access.warp.index, lanes, access.operation.index, log);
+  const auto block = static_cast<std::uint32_t>(access.warp.block->linear_id);
+  const bool wide = released.is_wide && is_wide(access.scope) && access.space == ptx::Space::global;
+  if (histories_->follows(block)) {
+    auto raise = [](std::atomic<std::uint32_t>& moment, const Reach& reach) {
+      moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}),
+                   std::memory_order_relaxed);
+    };
+    BlockHistories::History& history = histories_->of(block);
+    if (released.is_narrow) raise(history.released, released.narrow);
+    if (wide) raise(history.widely_released, released.wide);
+  }
+  log->release({.block = block,
+                .is_wide = wide,
+                .narrow = std::move(released.narrow),
+                .wide = std::move(released.wide),
+                .acquired = std::move(released.acquired)},
+               access.kind == AccessKind::store, released.acquired_here);
+}
+
+void Checker::has_read(const machine::Warp& warp) {
+  Notes& mine = notes(*warp.block);
+  if (mine.reads.empty()) return;
+  WarpOrder& order = mine.order.warps[mine.reading_warp];
+  std::atomic_thread_fence(std::memory_order_acquire); // not before what the warp has just read
+  for (const Notes::Reads& each : mine.reads) {
+    const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
+    if (!log) continue;
+    const Acquired acquired = log->acquire(each.lanes, log);
+    if (acquired.begin >= acquired.end) continue;
+    mine.order.has_read_any = true;
+    if (mine.reads_wait_for_fence)
+      order.take(acquired);
+    else
+      order.acquired.add(acquired);
+  }
+  mine.reads.clear();
+}
+
+void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
+  Notes& mine = notes(*warp.block);
+  has_read(warp);
+  mine.order.fence(warp.index, warp.mask, is_wide(scope));
+}
+
+void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
+  Notes& mine = notes(block);
+  mine.order.barrier();
+  mine.records.forget();
+  mine.shared.forget_more();
+}
+
+void Checker::warp_barrier(const machine::Warp& warp, const machine::Operation&, std::uint32_t members) {
+  Notes& mine = notes(*warp.block);
+  mine.order.warp_barrier(warp.index, members);
+}
+
+} // namespace warpfold::watch

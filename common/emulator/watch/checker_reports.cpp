@@ -1,0 +1,115 @@
+// What the checker says, once for each place.
+#include "checker_notes.hpp"
+
+#include "naming.hpp"
+#include "words.hpp"
+
+#include <bit>
+#include <chrono>
+#include <fmt/format.h>
+#include <thread>
+
+namespace warpfold::watch {
+
+bool Checker::is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach) {
+  std::lock_guard lock(mutex_);
+  return reported_.emplace(kind, operation.index, other, reach).second;
+}
+
+bool Checker::is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other,
+                          int reach) {
+  std::lock_guard lock(mutex_);
+  return reported_.contains({kind, operation.index, other, reach});
+}
+
+namespace {
+
+// Many blocks may store one value in one place, such as a flag. A store is judged before it is made, and
+// where the other one is another worker's, that worker may not have made it yet either: whether the two
+// values are the same shows a moment later. Where they differ, waiting is in vain; each race is waited for
+// once.
+bool proves_harmless(const machine::Access& access, unsigned lane) {
+  constexpr auto patience = std::chrono::milliseconds(20);
+  const auto* memory = reinterpret_cast<const std::byte*>(access.addresses[lane]);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!detail::changes_nothing(access, lane, memory)) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+} // namespace
+
+void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
+  const AccessRecord& earlier = conflict.earlier;
+  const machine::Block& block = *access.warp.block;
+  bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
+  const bool fence = conflict.missing == Missing::fence || conflict.missing == Missing::wide_fence ||
+                     conflict.missing == Missing::acquire;
+  const HazardKind kind = conflict.is_harmless ? HazardKind::equal_writes
+                          : shared             ? HazardKind::race_shared
+                          : fence              ? HazardKind::fence
+                                               : HazardKind::race_global;
+  const RaceScope scope = !same_block                         ? RaceScope::blocks
+                          : earlier.warp == access.warp.index ? RaceScope::warp
+                                                              : RaceScope::block;
+  const int reach = static_cast<int>(scope) * 8 + static_cast<int>(conflict.missing);
+  const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
+                          earlier.operation == access.operation.index;
+  if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
+      proves_harmless(access, conflict.lane))
+    return;
+  if (!is_new(kind, access.operation, earlier.operation, reach)) return;
+  Race race{.kind = kind,
+            .later = access.kind,
+            .earlier_wrote = conflict.earlier_wrote,
+            .earlier_atomic = earlier.is_atomic,
+            .scope = scope,
+            .missing = conflict.missing,
+            .place = shared ? shared_name(grid_->code, conflict.address, access.width)
+                            : global_name(memory_, conflict.address, access.width),
+            .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),
+            .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, conflict.earlier_lane)};
+  Hazard hazard = describe(race);
+  hazard.where = grid_->code.line_of(access.operation);
+  hazard.other = grid_->code.line_of(grid_->code.operations[earlier.operation]);
+  recorder_.add(std::move(hazard));
+}
+
+void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
+  if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
+  const std::string place =
+      access.space == ptx::Space::shared  ? shared_name(grid_->code, address, access.width)
+      : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
+                                          : global_name(memory_, address, access.width);
+  Hazard hazard = describe_uninitialised(
+      thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane), place, access.space);
+  hazard.where = grid_->code.line_of(access.operation);
+  recorder_.add(std::move(hazard));
+}
+
+void Checker::bad_access(const machine::Warp&, const machine::Operation& operation,
+                         const machine::Fault& fault) {
+  Hazard hazard = hazard_from(fault);
+  if (is_new(hazard.kind, operation, ~0u)) recorder_.add(std::move(hazard));
+}
+
+void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
+                     std::uint32_t lanes, const machine::Operation* other) {
+  const machine::Code& code = grid_->code;
+  machine::SourceLine where = code.line_of(operation),
+                      second = other ? code.line_of(*other) : machine::SourceLine{};
+  if (what == machine::Notice::barrier_mismatch && where.line == second.line && where.file == second.file)
+    return;
+  Hazard hazard = describe(
+      what,
+      thread_name(*grid_, warp.block->linear_id, warp.index, static_cast<unsigned>(std::countr_zero(lanes))),
+      static_cast<unsigned>(std::popcount(lanes)));
+  if (!is_new(hazard.kind, operation, other ? other->index : ~0u - static_cast<unsigned>(what))) return;
+  hazard.where = where;
+  hazard.other = second;
+  recorder_.add(std::move(hazard));
+}
+
+} // namespace warpfold::watch

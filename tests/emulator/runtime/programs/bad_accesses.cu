@@ -1,0 +1,55 @@
+// Bad accesses, one after the other or all at once: test_bad_accesses.py says what is to be told of each.
+#include <cstdio>
+#include <cstring>
+
+#include <cuda_runtime.h>
+
+__global__ void store_double(char* at) {
+  *reinterpret_cast<double*>(at) = 1; // misaligned_past_the_end
+}
+__global__ void store_at(int* to, int i) {
+  to[i] = 1; // store_at
+}
+__global__ void load_at(int* to, const int* from, int i) {
+  to[0] = from[i]; // load_at
+}
+__device__ int x;
+__global__ void beyond_x(int i) {
+  (&x)[i] = 1; // beyond_x
+}
+__global__ void race_for_i(int* out) {
+  __shared__ int i;
+  if (threadIdx.x == 0) i = out[70]; // race_for_i
+  out[threadIdx.x] = i;              // race_for_i
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  const auto is = [&](const char* other) { return std::strcmp(name, other) == 0; };
+  int* a = nullptr;
+  if (cudaMalloc(&a, 400)) return 1;
+  cudaMemset(a, 0, 400);
+  if (is("misaligned_past_the_end")) {
+    store_double<<<1, 1>>>(reinterpret_cast<char*>(a) + 396);
+  } else if (is("misaligned_inside")) {
+    store_double<<<1, 1>>>(reinterpret_cast<char*>(a) + 36);
+  } else if (is("one_thread_once")) {
+    store_at<<<1, 1>>>(a, 100);
+  } else if (is("second_kernel")) {
+    store_at<<<1, 1>>>(a, 100);
+    cudaDeviceSynchronize();
+    load_at<<<1, 1>>>(a, a, 1000);
+  } else if (is("refused_free")) {
+    store_at<<<1, 1>>>(a, 100);
+    cudaDeviceSynchronize();
+  } else if (is("variable_x")) {
+    beyond_x<<<1, 1>>>(1);
+  } else if (is("variable_i")) {
+    race_for_i<<<1, 64>>>(a);
+  } else {
+    return 2;
+  }
+  cudaDeviceSynchronize();
+  std::printf("cudaFree: %s\n", cudaGetErrorString(cudaFree(a)));
+  return 0;
+}

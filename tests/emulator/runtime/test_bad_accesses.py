@@ -1,0 +1,63 @@
+"""What is told of bad accesses that come together or one after the other: test_bad_accesses.py PROGRAM SOURCE."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM, SOURCE = "", ""
+
+
+class BadAccesses(unittest.TestCase):
+    def told(self, case: str) -> list[dict]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "report.json"
+            environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(path)}
+            done = subprocess.run([PROGRAM, case], env=environment, text=True, capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.said = done.stdout
+            return json.loads(path.read_text())["hazards"]
+
+    def lines_of(self, mark: str) -> list[int]:
+        lines = Path(SOURCE).read_text().splitlines()
+        return [number for number, line in enumerate(lines, start=1) if line.endswith("// " + mark)]
+
+    def test_misaligned_past_the_end_is_both(self):
+        told = self.told("misaligned_past_the_end")
+        self.assertEqual(sorted(each["kind"] for each in told), ["misaligned", "out-of-bounds"], told)
+        for each in told:
+            self.assertIn(each["line"], self.lines_of("misaligned_past_the_end"))
+
+    def test_misaligned_inside_is_that_alone(self):
+        self.assertEqual([each["kind"] for each in self.told("misaligned_inside")], ["misaligned"])
+
+    def test_one_bad_access_is_told_once(self):
+        told = self.told("one_thread_once")
+        self.assertEqual([(each["kind"], each["times"]) for each in told], [("out-of-bounds", 1)], told)
+
+    def test_second_kernel_is_told_of_too(self):
+        told = self.told("second_kernel")
+        self.assertEqual([each["kind"] for each in told], ["out-of-bounds", "out-of-bounds"], told)
+        self.assertEqual([each["line"] for each in told], self.lines_of("store_at") + self.lines_of("load_at"))
+
+    def test_what_could_not_be_freed_is_no_leak(self):
+        told = self.told("refused_free")
+        self.assertEqual([each["kind"] for each in told], ["out-of-bounds"], told)
+        self.assertNotIn("no error", self.said)
+
+    def test_variables_have_their_own_names(self):
+        (bad,) = self.told("variable_x")
+        self.assertRegex(bad["message"], r"\bx\b")
+        self.assertNotIn("long long", bad["message"])
+        races = [each for each in self.told("variable_i") if each["kind"] == "race-shared"]
+        self.assertTrue(races)
+        for each in races:
+            self.assertRegex(each["message"], r" (writes|reads) i, ")
+
+
+if __name__ == "__main__":
+    PROGRAM, SOURCE = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()
