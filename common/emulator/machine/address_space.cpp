@@ -37,13 +37,13 @@ std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
 // A grid strides over an array in steps of a megabyte or two: with small pages each step misses the host's
 // TLB, which takes two to three times as long as the access. This only asks for huge pages: without them all
 // works.
-// What is larger than 2 GiB is touched here and there at most, by a program that tries whether an index overflows:
-// a huge page for each of its accesses would be cleared for a few bytes.
-constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 1ull << 31;
+// More than 256 MiB is rarely walked over on an emulator, and now and then touched here and there only, by a
+// program that tries whether an index overflows: there a huge page would be cleared for each few bytes.
+constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 256 << 20;
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
-  if (end - begin > largest_in_huge_pages) return;
+  const int advice = end - begin > largest_in_huge_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
   begin = round_up(begin, huge_page), end = end / huge_page * huge_page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 
 bool is_of_host(MemoryKind kind) {
