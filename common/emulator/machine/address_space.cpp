@@ -37,10 +37,13 @@ std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
 // A grid strides over an array in steps of a megabyte or two: with small pages each step misses the host's
 // TLB, which takes two to three times as long as the access. This only asks for huge pages: without them all
 // works.
-constexpr std::uint64_t huge_page = 2 << 20;
+// More than 256 MiB is rarely walked over on an emulator, and now and then touched here and there only, by a
+// program that tries whether an index overflows: there a huge page would be cleared for each few bytes.
+constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 256 << 20;
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
+  const int advice = end - begin > largest_in_huge_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
   begin = round_up(begin, huge_page), end = end / huge_page * huge_page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 
 bool is_of_host(MemoryKind kind) {

@@ -38,6 +38,17 @@ void LazyBits::set(std::uint64_t first, std::uint64_t count) {
 }
 
 void LazyBits::clear(std::uint64_t first, std::uint64_t count) {
+  // Much of a large range was never touched: whole pages, which are 64 KiB at most, are given back instead of
+  // being read.
+  constexpr std::uint64_t bits_of_page = 65536 * 8;
+  if (count > 4 * bits_of_page) {
+    const std::uint64_t begin = (first + bits_of_page - 1) / bits_of_page * bits_of_page;
+    const std::uint64_t end = (first + count) / bits_of_page * bits_of_page;
+    words_.clear(begin / 64, (end - begin) / 64);
+    clear(first, begin - first);
+    clear(end, first + count - end);
+    return;
+  }
   each_part(first, count, 64, [&](std::uint64_t word, std::uint64_t begin, std::uint64_t bits) {
     const std::uint64_t unwanted = mask(begin, bits);
     if (words_[word] & unwanted)

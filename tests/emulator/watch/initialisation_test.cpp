@@ -19,6 +19,18 @@ TEST(LazyBits, ReachAcrossWords) {
   EXPECT_TRUE(bits[128]);
 }
 
+TEST(LazyBits, ALargeRangeIsClearedToTheBitAtBothEnds) {
+  constexpr std::uint64_t page = 65536 * 8, first = page - 77, count = 6 * page + 200;
+  LazyBits bits(8 * page);
+  for (const std::uint64_t at : {first - 1, first, first + 78, 3 * page, first + count - 1, first + count})
+    bits.set(at, 1);
+  bits.clear(first, count);
+  EXPECT_TRUE(bits[first - 1]);
+  EXPECT_TRUE(bits[first + count]);
+  for (const std::uint64_t at : {first, first + 78, 3 * page, first + count - 1})
+    EXPECT_FALSE(bits[at]) << at;
+}
+
 class Written : public ::testing::Test {
 protected:
   machine::AddressSpace memory{1 << 20};
