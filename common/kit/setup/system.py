@@ -74,11 +74,11 @@ def provide(needs: list[Need]) -> None:
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
     left_out = [need for need in needs if need in OPENCL]
     if left_out:
-        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests say so")
+        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests are skipped")
     needs = [need for need in needs if need not in OPENCL]
     if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
         return
-    say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
+    say(f"not installed: {names(needs)}; Meson will download and build its own copies")
 
 
 def find_browser() -> str | None:
@@ -92,4 +92,4 @@ def offer(browser: Need) -> None:
     try:
         provide([browser])
     except KitError:
-        say(f"not installed: {names([browser])}; the tests do without what it would show")
+        say(f"not installed: {names([browser])}; the tests that need a browser are skipped")
