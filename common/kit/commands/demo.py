@@ -23,7 +23,9 @@ def arguments(parser) -> None:
     parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder as SVG into FILE")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
     parser.add_argument(
-        "--n", metavar="N", help="without a GPU: count at this many elements if the rung allows it (default: 2^20); docs/ladder.svg uses 2^24"
+        "--n",
+        metavar="N",
+        help="without a GPU: count at this many elements if the rung allows it (default: 2^20); docs/ladder.svg uses 2^24",
     )
     parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (default: H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: also time CUB, Thrust, cuBLAS and a copy")

@@ -13,7 +13,9 @@ ORDER = 42
 
 def arguments(parser) -> None:
     parser.add_argument("rung", metavar="RUNG", help="the rung, such as sequential or 02_tree/sequential")
-    parser.add_argument("--level", type=int, metavar="K", help="give the hint of this level, counted from 1, and continue from there next time")
+    parser.add_argument(
+        "--level", type=int, metavar="K", help="give the hint of this level, counted from 1, and continue from there next time"
+    )
 
 
 def run(options) -> int:

@@ -16,7 +16,9 @@ ORDER = 100
 
 
 def arguments(parser) -> None:
-    parser.add_argument("handout", nargs="?", default="00_start", metavar="HANDOUT", help="which one to open, such as 04_shuffle (default: 00_start)")
+    parser.add_argument(
+        "handout", nargs="?", default="00_start", metavar="HANDOUT", help="which one to open, such as 04_shuffle (default: 00_start)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="only start the server and print its address")
     parser.add_argument("--port", type=int, metavar="P", help="the server's port")
     parser.add_argument("--ipynb", type=Path, metavar="FOLDER", help="write the handouts as .ipynb files and start nothing")
