@@ -84,5 +84,5 @@ def how_it_ended(code: int) -> str:
     except ValueError:
         name = f"signal {-code}"
     if -code == signal.SIGSEGV:
-        return f"the program ended with {name}: code on the host read or wrote where it must not, device memory perhaps"
+        return f"the program ended with {name}: code on the host read or wrote memory that it must not access, perhaps device memory"
     return f"the program ended with {name}"

@@ -23,15 +23,15 @@ from .errors import USAGE, KitError
 from .paths import ROOT
 
 EPILOG = """Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/
-and checks it at each save. README.md says the rest.
+and checks it at each save. README.md explains the rest.
 
-Exit codes: 0 well; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build
-failed; 5 a program cannot be run (emulate otherwise ends with the program's own code); 66 `emulate --check` found hazards."""
+Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed;
+5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."""
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str):
-        raise KitError(message, f"{self.prog} --help lists what it takes.", USAGE)
+        raise KitError(message, f"{self.prog} --help lists its options.", USAGE)
 
 
 def known_commands(only: tuple[str, ...] = ()) -> dict[str, ModuleType]:
@@ -53,7 +53,7 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
         prog=program, description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
         epilog="" if only else EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version, and do nothing else")
+    top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version and exit")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     for name, module in known_commands(only).items():
         purpose = module.PURPOSE

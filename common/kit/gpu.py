@@ -51,7 +51,7 @@ def find() -> Gpu:
         raise NoGpu("NVIDIA's driver is not installed here (no libcuda.so.1)") from None
     require(driver, driver.cuInit(0), "the driver does not start")
     count, device, version = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-    require(driver, driver.cuDeviceGetCount(ctypes.byref(count)), "the driver counts no devices")
+    require(driver, driver.cuDeviceGetCount(ctypes.byref(count)), "the driver cannot count its devices")
     if count.value == 0:
         raise NoGpu("the driver sees no GPU; CUDA_VISIBLE_DEVICES may hide it")
     require(driver, driver.cuDeviceGet(ctypes.byref(device), 0), "the first GPU cannot be opened")
@@ -84,7 +84,7 @@ def others_at_work() -> str:
 
 def warn_if_busy() -> None:
     if who := others_at_work():
-        say(f"the GPU is in use by others ({who}): times are of what they leave over, and vary")
+        say(f"the GPU is in use by others ({who}): times vary with what it leaves over")
 
 
 def require(driver, status: int, what: str) -> None:

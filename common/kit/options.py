@@ -2,8 +2,8 @@
 
 
 def json(parser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, for other programs to read, in place of text")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text, for other programs to read")
 
 
 def rungs(parser) -> None:
-    parser.add_argument("--rung", action="append", default=[], metavar="R", help="take only this rung; may be repeated")
+    parser.add_argument("--rung", action="append", default=[], metavar="R", help="use only this rung; may be repeated")

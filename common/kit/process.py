@@ -36,7 +36,7 @@ def require_writable(path: Path, option: str) -> None:
     """Before long work whose result is to go into that file."""
     folder = path.resolve().parent
     if path.is_dir():
-        raise KitError(f"{option} {path}: that is a folder", "Give a file's name.", USAGE)
+        raise KitError(f"{option} {path}: that is a folder", "Give the name of a file.", USAGE)
     if not folder.is_dir():
         raise KitError(f"{option} {path}: there is no folder {folder}", code=USAGE)
     if not os.access(folder, os.W_OK):

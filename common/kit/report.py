@@ -42,7 +42,7 @@ def print_profile(report: dict) -> None:
             table.add(row(f"{Path(line['file']).name}:{line['line']}", line))
         print(table.text())
         if len(lines) > BUSIEST:
-            print(f"and {len(lines) - BUSIEST} lines more; --report FILE has them all")
+            print(f"and {len(lines) - BUSIEST} more lines; --report FILE has them all")
 
 
 def row(name: str, counted: dict) -> list[str]:

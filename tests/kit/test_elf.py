@@ -96,7 +96,7 @@ class Emulate(CloneCase):
 
     def test_cut_short_and_other_machines(self):
         data = Path("/bin/true").resolve().read_bytes()
-        self.assertFails(self.kit("emulate", str(self.file("cut", data[:100]))), 5, "damaged or cut short")
+        self.assertFails(self.kit("emulate", str(self.file("cut", data[:100]))), 5, "damaged or truncated")
         other = bytearray(data)
         other[18:20] = (243).to_bytes(2, "little")
         self.assertFails(self.kit("emulate", str(self.file("other", other))), 5, "riscv64")

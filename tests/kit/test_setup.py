@@ -109,7 +109,7 @@ class Setup(CloneCase):
         half.mkdir(parents=True)
         (half / "python").write_text("cut sho")
         result = self.kit("setup", **NO_INDEX)
-        self.assertFails(result, 3, "incomplete or broken; making it anew", "no network")
+        self.assertFails(result, 3, "incomplete or broken; creating it again", "no network")
         works = subprocess.run([self.clone / ".kit" / "venv" / "bin" / "python", "-c", "import pip"])
         self.assertEqual(works.returncode, 0)
 
@@ -125,7 +125,7 @@ class Setup(CloneCase):
             second = subprocess.Popen(
                 [sys.executable, "-c", start], cwd=self.clone, env={"PATH": str(self.programs)}, text=True, stderr=subprocess.PIPE
             )
-            self.assertIn("another kit is at work", second.stderr.readline())
+            self.assertIn("another kit is running", second.stderr.readline())
             time.sleep(0.2)
             self.assertIsNone(second.poll())
             fcntl.flock(lock, fcntl.LOCK_UN)

@@ -24,13 +24,13 @@ const char* between(const Race& race) {
   case Missing::fence:
     return "and announced it with an atomic, but with no fence between the two";
   case Missing::wide_fence:
-    return "and announced it behind a fence that reaches its own block only";
+    return "and announced it after a fence that reaches only its own block";
   case Missing::acquire:
-    return "under the lock that this thread has taken since, but with no fence after taking it";
+    return "under the lock that this thread has since taken, but with no fence after taking it";
   case Missing::address:
-    return "and released it at an address that this thread has not acquired at since";
+    return "and released at an address from which this thread has not acquired since";
   case Missing::scope:
-    return "in another block, while one of the two atomics reaches its own block only";
+    return "in another block, while one of the two atomics reaches only its own block";
   }
   switch (race.scope) {
   case RaceScope::warp:
@@ -80,7 +80,7 @@ Hazard describe(const Race& race) {
                                : race.earlier_wrote ? "has written"
                                                     : "has read",
                                between(race));
-  // Of two findings at one place: blocks before warps, and what says more of why before what says less.
+  // Of two findings at one place, blocks come before warps, and the one that says more about the reason comes first.
   hazard.reach = static_cast<int>(race.scope) * 8 + static_cast<int>(race.missing);
   return hazard;
 }
@@ -91,7 +91,7 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
   switch (notice) {
   case Notice::reads_inactive_lane:
     return {HazardKind::warp_mask, HazardCause::reads_inactive_lane,
-            fmt::format("{} asks a lane for its value that takes no part in the shuffle", who)};
+            fmt::format("{} reads the value of a lane that takes no part in the shuffle", who)};
   case Notice::names_exited_lane:
     return {HazardKind::warp_mask, HazardCause::names_exited_lane,
             fmt::format("the member mask names {}, which has left the kernel", who)};
@@ -103,7 +103,7 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
             fmt::format("the barrier is reached while {} is elsewhere", who)};
   case Notice::reads_unset_register:
     return {HazardKind::unset_register, HazardCause::never_set,
-            fmt::format("{} uses a variable that nothing was put into", who)};
+            fmt::format("{} uses a variable that was never given a value", who)};
   case Notice::barrier_mismatch:
     break;
   }

@@ -57,11 +57,11 @@ class Run:
 
 
 def arguments(parser) -> None:
-    parser.add_argument("lab", metavar="LAB", help="the lab, as 02_tree or tree")
-    parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
+    parser.add_argument("lab", metavar="LAB", help="the lab, such as 02_tree or tree")
+    parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="take the solved file instead of yours")
+    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
 
 
 def find(options) -> labs.Lab:
@@ -69,7 +69,7 @@ def find(options) -> labs.Lab:
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
     if lab.source.suffix == ".cpp":
         raise KitError(f"{lab.name} runs on an OpenCL device, where nothing is counted or traced",
-                       f"./kit watch {lab.name} says what is right and what is wrong.", USAGE)  # fmt: skip
+                       f"./kit watch {lab.name} shows what is right and what is wrong.", USAGE)  # fmt: skip
     labs.compile(build, [lab])
     return lab
 
@@ -78,7 +78,7 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     """The rung of that name, which must not be a TODO any more."""
     rung = rungs_of(lab, [name])[0]
     if rung["state"] == "todo":
-        raise KitError(todo_text(rung), "Fill it first, or look at the solved file: --solutions.")
+        raise KitError(todo_text(rung), "Fill it in first, or use the solved file: --solutions.")
     return rung["name"]
 
 
@@ -123,7 +123,7 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
             say(f"left out: {error}")  # a size that this rung does not take
     if not results:
         raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
-                       "Fill the TODO first, or look at the solved file: --solutions.")  # fmt: skip
+                       "Fill in the TODO first, or use the solved file: --solutions.")  # fmt: skip
     return results
 
 

@@ -14,19 +14,21 @@ from ..ladder import listing, peers, picture, predict
 from ..paths import ROOT
 from ..setup import toolchain
 
-PURPOSE = "climb the ladder: run every solved rung and show what it costs"
+PURPOSE = "run every solved rung and show what it costs"
 ORDER = 10
 
 
 def arguments(parser) -> None:
     shared.json(parser)
-    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder, as SVG, into FILE")
+    parser.add_argument("--picture", metavar="FILE", type=Path, help="also draw the ladder as SVG into FILE")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="run only this lab; may be repeated")
     parser.add_argument(
-        "--n", metavar="N", help="without a GPU: count at this many elements where a rung takes them (2^20); docs/ladder.svg is 2^24"
+        "--n",
+        metavar="N",
+        help="without a GPU: count at this many elements if the rung allows it (default: 2^20); docs/ladder.svg uses 2^24",
     )
-    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (H200)")
-    parser.add_argument("--peers", action="store_true", help="with a GPU: time CUB, Thrust, cuBLAS and a copy as well")
+    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (default: H200)")
+    parser.add_argument("--peers", action="store_true", help="with a GPU: also time CUB, Thrust, cuBLAS and a copy")
 
 
 def run(options) -> int:
@@ -53,7 +55,7 @@ def run(options) -> int:
     if not solved:
         answers = [lab | {"rungs": filled} for lab in answers if (filled := [rung for rung in lab["rungs"] if rung["state"] != "todo"])]
     if not answers:
-        say("nothing is filled yet: docs/handouts/01_naive_atomic.md says how to start, ./kit status what comes next")
+        say("nothing is filled in yet: docs/handouts/01_naive_atomic.md explains how to start, ./kit status shows what comes next")
         return 0
     predict.add_to(answers, predicted_for)
     if options.peers:

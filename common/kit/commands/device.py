@@ -9,7 +9,7 @@ from ..building import folder, labs
 from ..console import paint, say
 from ..errors import KitError
 
-PURPOSE = "say what the GPU is, and measure how fast it reads"
+PURPOSE = "describe the GPU and measure how fast it reads"
 ORDER = 80
 
 EXCLUSIVE = {1: "one thread at a time", 2: "nobody", 3: "one process at a time"}  # CUcomputemode
@@ -27,7 +27,7 @@ def run(options) -> int:
         if options.json:
             print(json.dumps({"gpu": None, "reason": str(reason)}))
         else:
-            print(f"No GPU: {reason}.\nEverything but times runs all the same, on the emulator.")
+            print(f"No GPU: {reason}.\nEverything except timing still works, on the emulator.")
         return 0
     gpus.warn_if_busy()
     measured = None if options.quick else read_bandwidth()
@@ -48,7 +48,7 @@ def read_bandwidth() -> float:
     answer = labs.ask(lab, "--solutions", "--time", "--device", "gpu", "--n", "1024")
     rung = answer["rungs"][0]
     if "time" not in rung:
-        raise KitError(f"the GPU could not be measured: {rung.get('reason') or rung['state']}",
+        raise KitError(f"the GPU's bandwidth could not be measured: {rung.get('reason') or rung['state']}",
                        "Is another program using it? nvidia-smi shows which.")  # fmt: skip
     return rung["time"]["measured_gb_per_s"]
 

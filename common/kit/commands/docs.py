@@ -10,16 +10,19 @@ from ..paths import OWN
 from ..process import relative
 from ..setup import environment
 
-PURPOSE = "build the course as a site, with every handout run"
+PURPOSE = "build the course as a website, with every handout executed"
 ORDER = 110
 
 
 def arguments(parser) -> None:
     parser.add_argument(
-        "--edition", choices=site.EDITIONS, default="student", help="the instructor's edition runs the solutions and has the answers"
+        "--edition",
+        choices=site.EDITIONS,
+        default="student",
+        help="which edition to build; the instructor's runs the solutions and includes the answers",
     )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="the folder to build it in (.kit/docs/EDITION)")
-    parser.add_argument("--pdf", action="store_true", help="print each handout to a PDF as well, which takes Chromium or Chrome")
+    parser.add_argument("--pdf", action="store_true", help="also print each handout to PDF, which needs Chromium or Chrome")
 
 
 def run(options) -> int:
@@ -35,7 +38,9 @@ def run(options) -> int:
     site.sphinx(options.edition, out)
     problems = links.check(out)
     if problems:
-        raise KitError(f"{len(problems)} links lead nowhere, or off this machine\n" + "\n".join(f"  {each}" for each in problems[:20]))
+        raise KitError(
+            f"{len(problems)} links are broken or load something from another machine\n" + "\n".join(f"  {each}" for each in problems[:20])
+        )
     if browser:
         site.print_handouts(browser, out)
     say(f"the site is {relative(out / 'index.html')}")

@@ -26,9 +26,9 @@ def arguments(parser) -> None:
     parser.add_argument("--report", metavar="FILE", type=Path, help="write counters and hazards to FILE as JSON")
     parser.add_argument(
         "--check", action="store_true",
-        help=f"look for races, bad accesses and the like, list them, and exit {HAZARDS_FOUND} where there are any",
+        help=f"look for races, bad accesses and other hazards, list them, and exit with {HAZARDS_FOUND} if there are any",
     )  # fmt: skip
-    parser.add_argument("--leaks", action="store_true", help="with --check: memory that is never freed counts, too")
+    parser.add_argument("--leaks", action="store_true", help="with --check: also count memory that is never freed")
     parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
     parser.add_argument("program", help="the program to run")
     parser.add_argument("args", nargs="...", help="its arguments")
@@ -36,7 +36,7 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     if options.leaks and not options.check:
-        raise KitError("--leaks says what --check is to count: give both", code=2)
+        raise KitError("--leaks only works together with --check: give both", code=2)
     path = program.find(options.program)
     program.require_emulatable(path)
     if options.report:

@@ -7,13 +7,15 @@ from ..console import paint, width
 from ..course import hints
 from ..errors import USAGE, KitError
 
-PURPOSE = "give a hint for a rung; again, and it gives the next one, which says more"
+PURPOSE = "give a hint for a rung; repeated, give the next hint, which says more"
 ORDER = 42
 
 
 def arguments(parser) -> None:
-    parser.add_argument("rung", metavar="RUNG", help="the rung, as sequential or 02_tree/sequential")
-    parser.add_argument("--level", type=int, metavar="K", help="give the hint of this level, from 1, and forget how many were given")
+    parser.add_argument("rung", metavar="RUNG", help="the rung, such as sequential or 02_tree/sequential")
+    parser.add_argument(
+        "--level", type=int, metavar="K", help="give the hint of this level, counted from 1, and continue from there next time"
+    )
 
 
 def run(options) -> int:
@@ -30,7 +32,7 @@ def run(options) -> int:
     if level > len(given):
         for index in range(1, len(given) + 1):
             show(rung, given, index)
-        print(paint("Those were all. The handout says more: ./kit notebook, or docs/handouts.", "grey"))
+        print(paint("That was the last hint. The handout says more: ./kit notebook, or docs/handouts.", "grey"))
         return 0
     show(rung, given, level)
     hints.note(rung, level)

@@ -6,7 +6,7 @@ from ..lint.check import Check, named, tree
 from ..setup import environment
 from ..setup.lock import exclusive
 
-PURPOSE = "check the habits of the tree: layout, clang-tidy, ruff, shell, links, and what editors see"
+PURPOSE = "check that the files keep the conventions: layout, clang-tidy, ruff, shell, links, and what editors show"
 ORDER = 25
 CHECKS: dict[str, Check] = {
     check.name: check
@@ -20,13 +20,13 @@ def arguments(parser) -> None:
     parser.add_argument(
         "--only", action="append", choices=list(CHECKS), metavar="CHECK", help=f"one of {', '.join(CHECKS)}; may be repeated"
     )
-    parser.add_argument("--fix", action="store_true", help="put right what the tools can put right: layout, and some of ruff's")
-    parser.add_argument("files", nargs="*", metavar="FILE", help="look at these files or folders; without any, at the whole tree")
+    parser.add_argument("--fix", action="store_true", help="correct what the tools can correct: the layout and some of ruff's findings")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="check these files or folders (default: all)")
 
 
 def run(options) -> int:
     with exclusive():
-        environment.install("lint", "they check the habits of the tree")
+        environment.install("lint", "they check the conventions")
     everything = named(options.files) if options.files else tree()
     found = 0
     for name in options.only or CHECKS:
@@ -40,6 +40,6 @@ def run(options) -> int:
         for problem in problems:
             print(problem)
         if problems and check.mends and not options.fix:
-            say(f"{name}: ./kit lint --fix --only {name} puts right what can be put right")
-    print(paint("clean" if not found else f"{found} {'thing' if found == 1 else 'things'} to put right", "red" if found else "green"))
+            say(f"{name}: ./kit lint --fix --only {name} corrects what the tools can correct")
+    print(paint("clean" if not found else f"{found} {'thing' if found == 1 else 'things'} to correct", "red" if found else "green"))
     return 1 if found else 0

@@ -8,7 +8,7 @@ PURPOSE = "compile a CUDA program for a GPU and for the emulator: nvcc with -cud
 ORDER = 65
 HELP = f"""usage: ./kit nvcc ...
 
-{PURPOSE[0].upper()}{PURPOSE[1:]}. All that follows is nvcc's:
+{PURPOSE[0].upper()}{PURPOSE[1:]}. Everything that follows is passed to nvcc:
 
     ./kit nvcc program.cu -o program
     ./kit emulate --check ./program"""
@@ -16,7 +16,7 @@ HELP = f"""usage: ./kit nvcc ...
 
 def arguments(parser) -> None:
     parser.prefix_chars = "\0"  # what begins with - is nvcc's
-    parser.add_argument("words", nargs="...", metavar="...", help="what nvcc is told, as: program.cu -o program")
+    parser.add_argument("words", nargs="...", metavar="...", help="the arguments for nvcc, such as: program.cu -o program")
 
 
 def run(options) -> int:

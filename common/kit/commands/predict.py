@@ -11,25 +11,25 @@ from ..errors import USAGE, KitError
 from ..following import course
 from ..ladder import guesses
 
-PURPOSE = "take your prediction of a rung's counts, and show it beside what is counted"
+PURPOSE = "record your prediction of a rung's counts and show it beside the counts"
 ORDER = 44
 
 
 def arguments(parser) -> None:
     parser.add_argument(
-        "rung", metavar="RUNG", help="the rung, as sequential or 02_tree/sequential; of a lab, as 02_tree, all predictions made are shown"
+        "rung", metavar="RUNG", help="the rung, such as sequential or 02_tree/sequential; for a lab, such as 02_tree, show all predictions"
     )
     parser.add_argument(
         "values",
         nargs="*",
         metavar="COUNTER=NUMBER",
-        help="what you predict, as atomics=2^20 or sectors=131072; without any, you are asked",
+        help="what you predict, such as atomics=2^20 or sectors=131072; if you give none, you are asked",
     )
-    parser.add_argument("--over", metavar="R", help="the numbers are ratios: this many times what rung R of the same lab has")
-    parser.add_argument("--n", metavar="N", help="how many elements, as 1000 or 2^20")
+    parser.add_argument("--over", metavar="R", help="the numbers are ratios: multiples of the counts of rung R of the same lab")
+    parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="take the solved file instead of yours")
+    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
     shared.json(parser)
 
 
@@ -39,11 +39,11 @@ def run(options) -> int:
     if lab := next((lab for lab in known if options.rung.strip("/") in (lab.name, f"labs/{lab.name}")), None):
         if options.values or options.over:
             raise KitError(
-                f"{lab.name} is a lab: of which rung?", f"./kit predict {lab.name}/RUNG {' '.join(options.values)}".rstrip(), USAGE
+                f"{lab.name} is a lab; name one of its rungs", f"./kit predict {lab.name}/RUNG {' '.join(options.values)}".rstrip(), USAGE
             )
         chosen = [guess for guess in guesses.kept() if guess.lab == lab.name]
         if not chosen:
-            raise KitError(f"no prediction of {lab.name} was made yet", f"./kit predict {lab.name}/RUNG atomics=1000")
+            raise KitError(f"there are no predictions for {lab.name} yet", f"./kit predict {lab.name}/RUNG atomics=1000")
     else:
         rung = course.named(course.rungs(build, known), options.rung)
         lab = rung.lab
@@ -66,7 +66,7 @@ def entered(lab: labs.Lab, rung: str, options) -> guesses.Guess:
     for word in options.values:
         name, is_given, value = word.partition("=")
         if not is_given:
-            raise KitError(f"{word}: a counter and a number are needed", f"As in {word}=4096", USAGE)
+            raise KitError(f"{word}: give a counter and a number", f"For example, {word}=4096", USAGE)
         guess.values[guesses.counter_named(name)] = guesses.number(value)
     if not options.values:
         ask(guess)
@@ -79,7 +79,7 @@ def entered(lab: labs.Lab, rung: str, options) -> guesses.Guess:
 def ask(guess: guesses.Guess) -> None:
     if not sys.stdin.isatty():
         raise KitError("no number was given", f"./kit predict {guess.lab}/{guess.rung} atomics=1000", USAGE)
-    print(f"{guess.where}: what do you expect? A number, or Enter to leave it out.")
+    print(f"{guess.where}: what do you expect? Type a number, or press Enter to skip.")
     for key in guesses.USUAL:
         while answer := input(f"  {guesses.counters.CATALOGUE[key].label}: ").strip():
             try:
@@ -97,7 +97,7 @@ def show(lab: labs.Lab, chosen: list[guesses.Guess], as_json: bool) -> int:
         if as_json:
             continue
         if found is None:
-            say(f"{guess.where}: kept. It is shown beside the counts when the rung is right: ./kit watch, or ./kit predict {guess.lab}")
+            say(f"{guess.where}: recorded. It is shown beside the counts once the rung is right: ./kit watch, or ./kit predict {guess.lab}")
         else:
             print("\n".join(guesses.lines(guess, found, width())))
     if as_json:

@@ -18,8 +18,8 @@ def arguments(parser) -> None:
     shared.rungs(parser)
     shared.json(parser)
     parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
-                        help="gpu: count with Nsight Compute as well, and show the two side by side")  # fmt: skip
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML page that stands alone")
+                        help="gpu: also count with Nsight Compute, and show the two side by side")  # fmt: skip
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained HTML page")
 
 
 def run(options) -> int:

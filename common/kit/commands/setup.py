@@ -5,12 +5,12 @@ from ..building import folder, labs
 from ..console import say
 from ..setup import toolchain
 
-PURPOSE = "install what the kit needs, and nothing else; the other commands do this by themselves"
+PURPOSE = "install what the kit needs, and nothing else; the other commands do this automatically"
 ORDER = 120
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--tests", action="store_true", help="install what `kit test` needs as well")
+    parser.add_argument("--tests", action="store_true", help="also install what `kit test` needs")
 
 
 def run(options) -> int:

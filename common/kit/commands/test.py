@@ -16,7 +16,7 @@ from ..paths import ROOT
 from ..setup import environment, system, toolchain
 from ..table import Table
 
-PURPOSE = "run every test: solutions, stubs, and the kit's own"
+PURPOSE = "run every test: the solutions, the stubs and the kit's own tests"
 ORDER = 20
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}
@@ -31,8 +31,8 @@ COURSE = [
 
 def arguments(parser) -> None:
     parser.add_argument("--suite", action="append", default=[], metavar="NAME", help="run only this suite; may be repeated")
-    parser.add_argument("--list", action="store_true", help="list the tests with their suites, and run none")
-    parser.add_argument("names", nargs="*", metavar="TEST", help="run only the tests of these names; * is a wildcard")
+    parser.add_argument("--list", action="store_true", help="list the tests with their suites and run none")
+    parser.add_argument("names", nargs="*", metavar="TEST", help="run only the tests with these names; * is a wildcard")
 
 
 def run(options) -> int:
@@ -45,7 +45,7 @@ def run(options) -> int:
     has_course_tests = (ROOT / "tests" / "notebook").is_dir()  # a students' edition has none
     with_course = has_course_tests and not options.names and (not options.suite or "notebook" in options.suite)
     if any("lint" in test.suites for test in chosen):
-        environment.install("lint", "they check the habits of the tree")
+        environment.install("lint", "they check the conventions")
     if with_course:
         system.offer(system.BROWSER, bool(system.find_browser()))
     if any("classroom" in test.suites for test in chosen):
@@ -72,7 +72,7 @@ def run(options) -> int:
     sys.stdout.flush()
     status = subprocess.run(command, env=build.environment | {"WARPFOLD_KIT_TEST": "1"}).returncode
     if not log.exists():
-        raise KitError("Meson ran no tests", "What it said stands above.")
+        raise KitError("Meson ran no tests", "Its output is above.")
     counts = tally(log.read_text())
     colour = "red" if counts["failed"] or status else "green"
     print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))

@@ -24,11 +24,11 @@ def arguments(parser) -> None:
     parser.add_argument("--rung", required=True, metavar="R", help="the rung to follow")
     parser.add_argument("--block-index", type=int, default=0, metavar="K", help="which block to follow (0)")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
-    parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, and no page")
-    parser.add_argument("--animation", type=Path, metavar="FILE", help="write one moving picture of all steps (SVG), and no page")
-    parser.add_argument("--text", action="store_true", help="print the steps as text, and write no page")
+    parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, instead of a page")
+    parser.add_argument("--animation", type=Path, metavar="FILE", help="write an animation of all steps (SVG) instead of a page")
+    parser.add_argument("--text", action="store_true", help="print the steps as text instead of writing a page")
     parser.add_argument("--failing", action="store_true",
-                        help="print the steps in which threads race; where none does, the whole run on a few numbers")  # fmt: skip
+                        help="print the steps in which threads race; if there are none, the whole run on a few numbers")  # fmt: skip
     shared.json(parser)
 
 
@@ -109,7 +109,7 @@ def write_page(traced: rungs.Run, steps: list, options) -> None:
     for step in steps:
         cells += 2 * (step.threads + sum(min(array.count, drawing.MOST_CELLS) for array in step.arrays if array.shared))
         if cells > MOST_CELLS and fitting:
-            say(f"only the first {fitting} of {len(steps)} steps fit a page; a smaller --block shows all")
+            say(f"only the first {fitting} of {len(steps)} steps fit on a page; a smaller --block shows all of them")
             break
         fitting += 1
     path = options.html or Path(f"{traced.lab.name}-{traced.rung}.html")

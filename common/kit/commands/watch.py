@@ -16,7 +16,10 @@ ORDER = 40
 
 def arguments(parser) -> None:
     parser.add_argument(
-        "lab", nargs="?", metavar="LAB", help="the lab, as 04_shuffle, shuffle or labs/04_shuffle/ (all, one TODO after the other)"
+        "lab",
+        nargs="?",
+        metavar="LAB",
+        help="the lab, such as 04_shuffle, shuffle or labs/04_shuffle/ (default: all, one TODO after another)",
     )
     shared.rungs(parser)
     parser.add_argument("--times", type=int, metavar="N", help="stop after N checks")

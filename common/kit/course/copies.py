@@ -40,10 +40,10 @@ def bring_up_to_date(handout: Path, copy: Path, base: Path) -> None:
         return
     merged = new if mine in (old, new) else merge(copy, base, handout)
     if merged is None:
-        say(f"{relative(handout)} has changed where you have written in {relative(copy)}; yours stays as it is")
+        say(f"{relative(handout)} has changed where you have written in {relative(copy)}; your text stays as it is")
     else:
         copy.write_text(merged)
-        say(f"{relative(copy)} has the course's changes now")
+        say(f"{relative(copy)} now has the course's changes")
     base.write_text(new)
 
 

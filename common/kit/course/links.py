@@ -50,5 +50,5 @@ def wrong(path: Path, target: str, loaded: bool, pages: dict[Path, Page]) -> str
         return "there is no such file"
     anchor = unquote(parts.fragment)
     if anchor and place in pages and anchor not in pages[place].anchors and anchor != "top":
-        return "there is no such place in the page"
+        return "the page has no such anchor"
     return ""

@@ -62,9 +62,7 @@ def for_package(major: int) -> Compiler:
             return Compiler(nvcc, PACKAGED_EMULATOR, nvcc.resolve().parents[1] / ("lib" if nvcc == wheels else "lib64"))
         refused.append(f"{nvcc} is CUDA {found[0]}.{found[1]}")
     said = "; ".join(refused) if refused else "there is none here"
-    raise KitError(
-        f"no nvcc of CUDA {major}, which this emulator stands in for: {said}", "pip install 'warpfold[nvcc]' brings NVIDIA's own.", SETUP
-    )
+    raise KitError(f"this emulator needs the nvcc of CUDA {major}: {said}", "pip install 'warpfold[nvcc]' installs NVIDIA's.", SETUP)
 
 
 def require_host_compiler(nvcc: Path) -> None:

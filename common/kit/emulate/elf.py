@@ -41,7 +41,7 @@ def read(path: Path) -> Elf:
         data = memoryview(Path(path).read_bytes())
         return parse(Path(path), data)
     except (struct.error, IndexError, ValueError, OverflowError) as error:
-        raise NotElf(f"{path} begins as an ELF file but is damaged or cut short") from error
+        raise NotElf(f"{path} begins like an ELF file but is damaged or truncated") from error
 
 
 def parse(path: Path, data: memoryview) -> Elf:

@@ -18,7 +18,7 @@ def find(name: str) -> Path:
     if "/" not in name:
         found = shutil.which(name) or (name if Path(name).is_file() else None)
         if found is None:
-            raise KitError(f"no program called {name}, neither on PATH nor here", "Give its path, as ./program.", PROGRAM)
+            raise KitError(f"no program called {name}, neither on PATH nor here", "Give its path, for example ./program.", PROGRAM)
         name = found
     path = Path(name)
     if not path.exists():
@@ -46,7 +46,7 @@ def require_emulatable(path: Path) -> None:
         return
     static = next((part for part in parts if part.carries_gpu_code), None)
     if static:
-        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which nothing can stand in for", RELINK, PROGRAM)
+        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", RELINK, PROGRAM)
     raise KitError(
         f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime",
         "Only programs that nvcc built with -cudart shared run on the emulator.",

@@ -61,7 +61,7 @@ class Checker:
             waiting.clear()
             program.stop()
         if outcome.ended_by == "save":
-            print(paint("saved: this check ends here, and starts again", "grey"), flush=True)
+            print(paint("saved: this check stops here and starts again", "grey"), flush=True)
         if how := child.how_it_ended(outcome.code):
             print(paint(how, "red"), flush=True)
         outcome.seconds = time.monotonic() - started

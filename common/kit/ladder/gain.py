@@ -63,4 +63,4 @@ def lines(old: dict, new: dict, before: str, rung: str) -> list[str]:
     verdict = f"{times:.2f} times as {'fast' if now <= was else 'slow'}" if times >= 1.005 else "as fast"
     head = f"What {rung} gained over {before}, n = {n:,}:"
     body = [f"    {name:<{label}}  {a:>{left}}  ->  {paint(f'{b:>{right}}', colour)}" for name, a, b, colour in rows]
-    return [head, *body, f"    {verdict}, by times worked out from the counts, not measured"]
+    return [head, *body, f"    {verdict}, by times computed from the counts, not measured"]

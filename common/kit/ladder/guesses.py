@@ -21,25 +21,25 @@ USUAL = ["atomic_operations", "barriers", "global_load_requests", "global_load_s
 # What to think about where a prediction was off: in general, then where it was too low and where too high.
 THINK = {
     "atomic_operations": ("Who adds to the result: each thread, one lane of each warp, or one thread of each block?", "", ""),
-    "barriers": ("A barrier is counted once for each block that passes it: how many blocks are there, and how many barriers does each pass?",
-                 "Is there one before the loop, too?", "In how many steps does a stride halve from its first value to 1?"),
+    "barriers": ("A barrier is counted once per block that passes it. How many blocks are there, and how many barriers does each pass?",
+                 "Is there one before the loop as well?", "How many steps does it take to halve the stride from its first value to 1?"),
     "global_load_requests": ("A request is one load by a whole warp, however many of its lanes take part.",
-                             "Does a warp load once, or once in each step?", "Divide by 32, and once more by the elements that one load fetches."),
-    "global_load_sectors": ("A sector has 32 bytes, 8 floats; 32 lanes that read neighbours share 4 of them.",
-                            "Which lanes of a warp read far apart? Each of those touches a sector of its own.",
-                            "Lanes that read neighbours share a sector."),
-    "bank_conflicts": ("Banks are 32, and word i lies in bank i % 32. Which lanes of one warp, in one step, want different words of the same bank?",
+                             "Does a warp load once, or once per step?", "Divide by 32, and then by the number of elements that one load fetches."),
+    "global_load_sectors": ("A sector has 32 bytes, or 8 floats; 32 lanes that read neighbouring floats share 4 sectors.",
+                            "Which lanes of a warp read far apart? Each of those touches its own sector.",
+                            "Lanes that read neighbouring elements share a sector."),
+    "bank_conflicts": ("There are 32 banks, and word i is in bank i % 32. Which lanes of one warp, in one step, want different words in the same bank?",
                        "A stride that is a power of two maps many lanes to few banks.", "Neighbours lie in different banks."),
-    "shuffles": ("A shuffle is counted once for a warp: 5 bring 32 values together. Which warps make them, and how often?", "", ""),
-    "warp_instructions": ("An instruction costs a warp the same whether one of its lanes is active or all.",
-                          "Which warps go through the loop though they have nothing to add?", "Which warps are done early?"),
-    "simt_efficiency": ("Of the 32 places of each warp instruction, how many are filled?", "Are whole warps idle? Those cost nothing.",
+    "shuffles": ("A shuffle is counted once per warp, and 5 shuffles combine 32 values. Which warps execute them, and how often?", "", ""),
+    "warp_instructions": ("An instruction costs a warp the same whether one of its lanes is active or all of them.",
+                          "Which warps go through the loop although they have nothing to add?", "Which warps finish early?"),
+    "simt_efficiency": ("Of the 32 lanes of each warp instruction, how many are active?", "Are whole warps idle? Those cost nothing.",
                         "Which lanes wait while others of their warp work?"),
     "sectors_per_request": ("How far apart are the addresses of two neighbouring lanes, in bytes?", "", ""),
-    "launches": ("Each launch of a kernel counts, those in a loop on the host as well.", "", ""),
+    "launches": ("Each launch of a kernel counts, including those in a loop on the host.", "", ""),
 }  # fmt: skip
 SHARED = ("A request is one access by a whole warp; a wavefront serves one word of each bank.", "Count every step of the tree, and each warp in it.",
-          "Warps whose lanes all have nothing to do make no request.")  # fmt: skip
+          "A warp makes no request if none of its lanes has anything to do.")  # fmt: skip
 
 
 @dataclass
@@ -90,7 +90,7 @@ def counter_named(name: str) -> str:
         if len(found) == 1:
             return found[0]
     some = ", ".join(USUAL)
-    raise KitError(f"no counter is called '{name}'", f"Among others there are: {some}, simt_efficiency, launches", USAGE)
+    raise KitError(f"no counter is called '{name}'", f"Some of the counters: {some}, simt_efficiency, launches", USAGE)
 
 
 def number(text: str) -> float:
@@ -101,7 +101,7 @@ def number(text: str) -> float:
     for factor in plain.split("*"):
         found = part.fullmatch(factor)
         if not found or int(found[2] or 0) > 64:
-            raise KitError(f"'{text}' is no number", "Give one such as 4096, 2^20, 4*2^10, 2.5 or 50%.", USAGE)
+            raise KitError(f"'{text}' is not a number", "Give a number such as 4096, 2^20, 4*2^10, 2.5 or 50%.", USAGE)
         value *= float(found[1]) ** int(found[2] or 1) * (0.01 if found[3] else 1)
     return value
 
@@ -162,7 +162,7 @@ def compared(key: str, guessed: float, actual: float | None, is_ratio: bool) -> 
     label = "launches" if key == "launches" else counters.CATALOGUE[key].label
     share = key != "launches" and counters.CATALOGUE[key].unit == "share" and not is_ratio
     if actual is None:
-        return Compared(label, text(guessed, share), "nothing", "off", "there is nothing to divide by", "")
+        return Compared(label, text(guessed, share), "nothing", "off", "the other rung's count is 0, so there is no ratio", "")
     if guessed == actual or (guessed > 0 and actual > 0 and max(guessed / actual, actual / guessed) <= EXACT):
         return Compared(label, text(guessed, share), text(actual, share), "right", "as you said", "")
     low = guessed < actual

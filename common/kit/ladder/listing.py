@@ -61,15 +61,15 @@ def predicted(rung: dict) -> str:
 
 
 LEGEND_OF_COUNTS = (
-    "loads: requests to global memory, each by a warp; sectors: of 32 bytes, read;\n"
-    "shared: wavefronts; conflicts: in banks; atomics: operations; SIMT: efficiency,\n"
-    "the share of active lanes; instructions: of warps, in PTX.\n"
-    "No times: the emulator is not a GPU."
+    "loads: load requests to global memory, one per warp; sectors: 32-byte sectors read;\n"
+    "shared: wavefronts; conflicts: bank conflicts; atomics: atomic operations;\n"
+    "SIMT: SIMT efficiency, the share of active lanes; instructions: PTX instructions\n"
+    "per warp. There are no times, because the emulator is not a GPU."
 )
 
 LEGEND_OF_PREDICTION = (
-    "predicted: microseconds on the {gpu}, worked out from the counts, not measured\n"
-    "(docs/results/model.md says how, and how far off it is)."
+    "predicted: microseconds on the {gpu}, computed from the counts, not measured\n"
+    "(docs/results/model.md explains how, and how accurate this is)."
 )
 
 
@@ -92,9 +92,9 @@ TIMES = [
 ]
 
 LEGEND_OF_TIMES = (
-    "us: median, cold cache; of peak: of the bandwidth by the device's attributes;\n"
-    "of measured: of what a plain reading kernel reached in this run;\n"
-    "on CPU loop: on one CPU thread with one accumulator."
+    "us: median, cold cache; of peak: share of the bandwidth by the device's attributes;\n"
+    "of measured: share of the bandwidth of a plain reading kernel in this run;\n"
+    "on CPU loop: speed-up over one CPU thread with one accumulator."
 )
 
 # Left out first where the terminal is narrow.

@@ -25,13 +25,13 @@ def require_gpu() -> None:
     try:
         gpu.find()
     except gpu.NoGpu as reason:
-        raise KitError(f"--peers are timed, which takes a GPU; {reason}", "Without --peers the demo runs on the emulator.", SETUP) from None
+        raise KitError(f"--peers needs a GPU to time them on; {reason}", "Without --peers the demo runs on the emulator.", SETUP) from None
 
 
 def ask(build: Build) -> dict:
     """As a lab's answer, so that it is shown as one: each peer is a rung."""
     program = build.target("executable", "peers")
-    say("building the peers (CUB and Thrust take nvcc half a minute, the first time)")
+    say("building the peers (the first time, CUB and Thrust take nvcc half a minute)")
     build.compile([program])
     say("timing the peers")
     run = subprocess.run([str(program), "--json", "--smallest", str(EXPONENT), "--largest", str(EXPONENT)], text=True, capture_output=True)

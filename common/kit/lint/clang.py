@@ -92,6 +92,6 @@ def editors(files: list[Path], fix: bool) -> list[str]:
     return each_once("editors", files, [ROOT / ".clangd", compile_commands.CUDA_FOR_CLANG], look)
 
 
-LAYOUT = Check("format", "C++ and CUDA are laid out as .clang-format says", SOURCES, layout, mends=True)
-TIDY = Check("tidy", "clang-tidy finds nothing in what is compiled", COMPILED, tidy)
-EDITORS = Check("editors", "clangd reads labs and emulator as the compilers do", OPENED, editors)
+LAYOUT = Check("format", "C++ and CUDA are formatted as .clang-format says", SOURCES, layout, mends=True)
+TIDY = Check("tidy", "clang-tidy finds nothing in the compiled files", COMPILED, tidy)
+EDITORS = Check("editors", "clangd reads the labs and the emulator without errors", OPENED, editors)

@@ -24,7 +24,7 @@ LABEL = re.compile(r"^\(([\w-]+)\)=$|\bid=\"([^\"]+)\"", re.MULTILINE)
 def python_layout(files: list[Path], fix: bool) -> list[str]:
     result = output([tool("ruff"), "format", "--quiet", *([] if fix else ["--diff"]), *files], cwd=ROOT)
     names = re.findall(r"^--- (.+)$", result.stdout, re.MULTILINE)
-    return [f"{name}: not laid out as ruff lays it out" for name in names] or (lines(result.stdout) if result.returncode else [])
+    return [f"{name}: not formatted as ruff formats it" for name in names] or (lines(result.stdout) if result.returncode else [])
 
 
 def python_habits(files: list[Path], fix: bool) -> list[str]:
@@ -85,8 +85,8 @@ def wrong(page: Path, target: str) -> str:
     return ""
 
 
-PYTHON_LAYOUT = Check("python-format", "Python is laid out as ruff lays it out", PYTHON, python_layout, mends=True)
+PYTHON_LAYOUT = Check("python-format", "Python is formatted as ruff formats it", PYTHON, python_layout, mends=True)
 PYTHON_HABITS = Check("python", "ruff finds nothing in the Python", PYTHON, python_habits, mends=True)
 SHELL_HABITS = Check("shell", "shellcheck finds nothing in the shell scripts", SHELL, shell)
-LINKS = Check("links", "links of the Markdown pages lead to files and headings that exist", PAGES, links)
-WORKFLOW = Check("workflows", "the workflows hold to GitHub's schema", WORKFLOWS, workflows)
+LINKS = Check("links", "links in Markdown pages lead to files and headings that exist", PAGES, links)
+WORKFLOW = Check("workflows", "the workflows follow GitHub's schema", WORKFLOWS, workflows)

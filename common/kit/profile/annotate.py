@@ -49,7 +49,7 @@ def executions_per_warp(line: dict, warps: int) -> float | None:
     return line.get("executions", 0) / warps or None if warps else None
 
 
-SHARE = Column("share", "instruction share", "inst. share", "share of the warp instructions (PTX) of all launches of the kernel",
+SHARE = Column("share", "instruction share", "inst. share", "the line's share of the warp instructions (PTX) of all launches of the kernel",
                lambda line, warps: None, percent)  # fmt: skip
 COLUMNS = [
     Column("executions_per_warp", "executions per warp", "exec. per\u00a0warp", "how often a warp executes the line, on average",

@@ -48,7 +48,7 @@ def count(lab, rung: str, options) -> Pair:
     emulated = rungs.run(lab, rung, options)
     if emulated.n is None:
         raise KitError(f"{rung} is {emulated.result['state']}: {emulated.result.get('reason', '')}",
-                       "Counts of a wrong kernel say little: mend it first. `kit profile` without --device gpu shows where.")  # fmt: skip
+                       "Counts of a wrong kernel say little, so repair it first. `kit profile` without --device gpu shows where it is wrong.")  # fmt: skip
     say(f"counting {rung} on the GPU")
     command = [str(lab.program), "--rung", rung, "--device", "gpu", "--n", str(emulated.n)]
     for name in ("rows", "block"):
@@ -117,9 +117,9 @@ def beside(ours: str, theirs: str) -> str:
 
 def legend() -> None:
     print(paint(
-        "\ninstruction share: of the warp instructions, which are PTX on the emulator and machine code on the GPU. The\n"
-        "compiler moves machine code between lines, predicates short branches (the lanes of both sides then count as\n"
-        "active), and charges what comes from NVIDIA's headers, as shuffles and atomics do, to those.", "grey"))  # fmt: skip
+        "\ninstruction share: share of the warp instructions, which are PTX on the emulator and machine code on the GPU.\n"
+        "The compiler moves machine code between lines, predicates short branches (the lanes of both sides then count as\n"
+        "active), and charges code from NVIDIA's headers, such as shuffles and atomics, to those headers.", "grey"))  # fmt: skip
 
 
 def to_json(pair: Pair) -> dict:

@@ -41,8 +41,8 @@ OF_SOURCE = [key for key in LINE_KEYS if key not in METRICS and key != "executio
 FORBIDDEN = """The driver lets only administrators read a GPU's counters here. Either run this command as root, or ask the machine's
 administrator to allow it for everyone:
   echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf
-and to load the driver again (a reboot does). In a container, it must be started with the capability SYS_ADMIN as well.
-NVIDIA explains it at https://developer.nvidia.com/ERR_NVGPUCTRPERM"""
+and to reload the driver (for example by a reboot). A container must also be started with the capability SYS_ADMIN.
+NVIDIA explains this at https://developer.nvidia.com/ERR_NVGPUCTRPERM"""
 
 
 def find() -> Path:
@@ -54,7 +54,7 @@ def find() -> Path:
         if place.is_file():
             return place
     raise KitError(
-        "Nsight Compute (ncu) is not installed here, and nothing else reads a GPU's counters",
+        "Nsight Compute (ncu) is not installed here, and there is no other way to read a GPU's counters",
         "It comes with the CUDA Toolkit (package nsight-compute). Without it, `kit profile LAB` counts on the emulator.", SETUP,
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def count(command: list[str], launches: int, skip: int = 0, environment: dict | 
             env=environment or os.environ,
         )  # fmt: skip
         if "ERR_NVGPUCTRPERM" in run.stdout:
-            raise KitError("this GPU's counters may not be read", FORBIDDEN, SETUP)
+            raise KitError("you are not allowed to read this GPU's counters", FORBIDDEN, SETUP)
         if not Path(file).exists():
             raise KitError(f"ncu counted nothing:\n{run.stdout.strip()[-1500:]}", code=PROGRAM)
         raw, source = (

@@ -49,10 +49,10 @@ def make_venv() -> None:
     if venv_works():
         return
     if VENV.exists():
-        say("the kit's own environment is incomplete or broken; making it anew")
+        say("the kit's own environment is incomplete or broken; creating it again")
         shutil.rmtree(VENV)
     require_venv_module()
-    say(f"making an environment for the kit's own tools in {OWN.name}/venv")
+    say(f"creating an environment for the kit's own tools in {OWN.name}/venv")
     result = output([sys.executable, "-m", "venv", VENV])
     if result.returncode != 0:
         shutil.rmtree(VENV, ignore_errors=True)
@@ -106,7 +106,7 @@ def pip_failure(pins: list[str], talk: str) -> tuple[str, str]:
     if NO_NETWORK.search(talk):
         return (
             f"no network: pip could not reach the Python package index to install {' '.join(pins)}",
-            f"Check the connection (and HTTPS_PROXY or PIP_INDEX_URL, where your site needs them). {again}",
+            f"Check the connection (and HTTPS_PROXY or PIP_INDEX_URL, if your site needs them). {again}",
         )
     if "No space left" in talk:
         return (f"the disk is full: pip could not install {' '.join(pins)}", again)

@@ -17,13 +17,13 @@ def exclusive():
     except OSError as error:
         raise KitError(
             f"cannot write to {OWN}: {error.strerror}",
-            "kit keeps its build and its tools there. Clone the repository to a folder of your own.",
+            "kit keeps its build and its tools there. Clone the repository into your own folder.",
             SETUP,
         ) from error
     with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another kit is at work in this clone; waiting for it")
+            say("another kit is running in this clone; waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield

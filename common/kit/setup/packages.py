@@ -72,7 +72,7 @@ def how_to_install(needs: list[Need]) -> str:
     """The line that an administrator types."""
     chosen = manager()
     if chosen is None:
-        return f"An administrator must install these packages (as Debian calls them): {names(needs)}"
+        return f"An administrator must install these packages (with Debian's names): {names(needs)}"
     return f"An administrator must run: {INSTALL[chosen]} {names(needs)}"
 
 
@@ -83,7 +83,7 @@ def install(needs: list[Need]) -> None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     if output(command, env=environment, stdin=subprocess.DEVNULL).returncode == 0:
         return
-    say("reading the list of packages again: the first try found it out of date")
+    say("updating the list of packages, which was out of date")
     output(["apt-get", "update"], env=environment, stdin=subprocess.DEVNULL)
     result = output(command, env=environment, stdin=subprocess.DEVNULL)
     if result.returncode != 0:

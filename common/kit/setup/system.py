@@ -75,11 +75,11 @@ def provide(needs: list[Need]) -> None:
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
     left_out = [need for need in needs if need in OPENCL]
     if left_out:
-        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests say so")
+        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests are skipped")
     needs = [need for need in needs if need not in OPENCL]
     if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
         return
-    say(f"not installed: {names(needs)}; Meson will fetch and build its own copies, which takes the network")
+    say(f"not installed: {names(needs)}; Meson will download and build its own copies")
 
 
 def find_browser() -> str | None:
@@ -87,10 +87,10 @@ def find_browser() -> str | None:
 
 
 def offer(need: Need, found: bool) -> None:
-    """Installs what is wanted and not found, where that is allowed; the tests that want it go without otherwise, and say so."""
+    """Installs what was not found, where the kit may do so; otherwise the tests that need it are skipped and say so."""
     if found:
         return
     try:
         provide([need])
     except KitError:
-        say(f"not installed: {names([need])}; the tests do without what it would show")
+        say(f"not installed: {names([need])}; the tests that need it are skipped")

@@ -37,7 +37,9 @@ def prepare(tests: bool = False) -> Tools:
     """Sets up whatever is missing for a build (with the kit's own tests, where asked) and says what the tools are."""
     if platform.system() != "Linux":
         raise KitError(
-            f"Warpfold runs on Linux; this is {platform.system()}", "On Windows use WSL2; on a Mac a Linux machine or container.", SETUP
+            f"Warpfold runs on Linux; this is {platform.system()}",
+            "On Windows, use WSL2; on a Mac, use a Linux machine or container.",
+            SETUP,
         )
     with exclusive():
         system.provide(system.missing(tests))
@@ -90,7 +92,9 @@ def named_nvcc(name: str) -> Toolkit:
     """The user's own choice: taken, or refused with the reason, but never passed over."""
     path = Path(name).absolute()
     if path.name != "nvcc" or not os.access(path, os.X_OK) or path.is_dir():
-        raise KitError(f"NVCC={name}: not an nvcc that can be run", "Give its whole path, as NVCC=/usr/local/cuda/bin/nvcc.", SETUP)
+        raise KitError(
+            f"NVCC={name}: this is not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP
+        )
     try:
         return toolkit_paths.inspect(path)
     except ToolkitError as error:

@@ -80,8 +80,8 @@ def check_host_compiler(nvcc: Path) -> None:
     if "unsupported GNU version" in result.stdout or "unsupported clang version" in result.stdout:
         reason = re.search(r"unsupported (?:GNU|clang) version!([^\n]*)", result.stdout)[1].strip().split("! ")[0]
         raise ToolkitError(
-            f"{nvcc} does not take this machine's C++ compiler: {reason}.\n"
-            "Install one that it takes and name it, for example: export NVCC_PREPEND_FLAGS='-ccbin g++-13'"
+            f"{nvcc} does not accept this machine's C++ compiler: {reason}.\n"
+            "Install one that it accepts and name it, for example: export NVCC_PREPEND_FLAGS='-ccbin g++-13'"
         )
     if "Failed to preprocess host compiler properties" in result.stdout or "No such file" in result.stdout:
         raise ToolkitError(f"{nvcc} finds no C++ compiler. Install g++ (Debian, Ubuntu: apt-get install g++).\n{result.stdout.strip()}")
@@ -114,7 +114,7 @@ def inspect(nvcc: Path) -> Toolkit:
         missing = "cuda_runtime_api.h" if include is None else "libcudart.so"
         raise ToolkitError(
             f"{nvcc} is there but its toolkit has no {missing}: the CUDA runtime's development files are missing.\n"
-            "Install them (NVIDIA's packages: cuda-cudart-dev), or let `./kit setup` bring a whole toolkit."
+            "Install them (NVIDIA's packages: cuda-cudart-dev), or let `./kit setup` install a complete toolkit."
         )
     codes = tuple(int(code) for code in re.findall(r"sm_(\d+)\b", run([str(nvcc), "--list-gpu-code"]).stdout))
     return Toolkit(nvcc, version, include, library, codes, "--no-compress" in run([str(nvcc), "--help"]).stdout)

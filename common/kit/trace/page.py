@@ -5,11 +5,11 @@ from . import drawing
 from .words import ending, lines_of, sentences, summary, title
 
 LEGEND = [
-    ("idle", "idle thread, or memory that the step leaves alone"),
-    ("busy", "thread at work, or element that is only read"),
-    ("write", "element that is written; the figure is what it then holds"),
-    ("busy clash", "bank conflict: lanes of a warp want different words of one bank (dashed)"),
-    ("race", "race: two threads meet here and nothing orders them (marked with !)"),
+    ("idle", "idle thread, or memory that the step does not access"),
+    ("busy", "working thread, or element that is only read"),
+    ("write", "element that is written; the number is its new value"),
+    ("busy clash", "bank conflict: lanes of a warp want different words in one bank (dashed)"),
+    ("race", "race: two threads access this element and nothing orders them (marked with !)"),
 ]
 
 

@@ -47,9 +47,7 @@ def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: in
             step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
         found += of_launch
     if any(launch["truncated"] for launch in launches) or len(found) > MOST_STEPS:
-        say(
-            f"the block does more than can be shown: only its first {min(len(found), MOST_STEPS)} steps are; a smaller --n or --block shows all"
-        )
+        say(f"only the first {min(len(found), MOST_STEPS)} steps of the block can be shown; a smaller --n or --block shows all of them")
     if not found:
         raise KitError("this block accesses no memory", "Choose another with --block-index, or a larger --n.")
     return found[:MOST_STEPS]

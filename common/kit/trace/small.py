@@ -128,7 +128,7 @@ def ending(small: Small, wide: int) -> list[str]:
         return words.filled(paint(f"It stopped: {answer['error']}", "red"), wide, "  ", "")
     got, wanted = (" ".join(text(value) for value in answer.get(key) or []) for key in ("results", "expected"))
     verdict = (
-        paint(f"The result is {got}: right.", "green") if small.right else paint(f"The result is {got}, and should be {wanted}.", "red")
+        paint(f"The result is {got}: right.", "green") if small.right else paint(f"The result is {got}, but should be {wanted}.", "red")
     )
     told = words.filled(verdict, wide, "  ", "")
     for kind in dict.fromkeys(hazard["kind"] for hazard in small.hazards):

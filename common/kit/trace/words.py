@@ -95,13 +95,13 @@ def summary(step: Step) -> str:
         text += f" {conflicts} bank conflict{'s' if conflicts > 1 else ''}."
     if step.races:
         race = step.races[0]
-        text += (f" Race: threads {race.threads[0]} and {race.threads[1]} meet at {race.array.name}[{race.element}]"
+        text += (f" Race: threads {race.threads[0]} and {race.threads[1]} both access {race.array.name}[{race.element}]"
                  f"{f' and {len(step.races) - 1} more places' if len(step.races) > 1 else ''}, with nothing that orders them.")  # fmt: skip
     return text
 
 
 def ending(step: Step) -> str:
-    return f"Then all wait at the barrier in line {step.barrier_line}." if step.barrier_line else ""
+    return f"Then all threads wait at the barrier in line {step.barrier_line}." if step.barrier_line else ""
 
 
 def filled(text: str, wide: int, indent: str, first: str | None = None) -> list[str]:
