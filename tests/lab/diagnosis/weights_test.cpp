@@ -88,6 +88,11 @@ TEST(Weights, ATreeThatHalvesAnOddNumberIsKnown) {
   EXPECT_FALSE(has(other, "no power of two")) << other;
 }
 
+TEST(Weights, AFewLargeOnesAmongNoneAreFound) {
+  const auto first = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 256.0 : 0.0; }});
+  EXPECT_TRUE(has(first, "every 256th element (0, 256, ...) count 256 times")) << first;
+}
+
 TEST(Weights, AConstantIsToldApart) {
   const auto text = said_of({100, [](std::size_t) { return 1.0; }, 28});
   EXPECT_TRUE(has(text, "28 is added whatever the elements are")) << text;
