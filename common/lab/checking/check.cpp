@@ -481,7 +481,11 @@ private:
     }
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
-      Diagnosis found = reason_of(telling);
+      Diagnosis found;
+      // What shows only where there are many blocks is as plain, and sooner found, with few elements in small
+      // ones.
+      if (telling.given.n > few_elements) look_at(telling, found, few_elements, rung_.min_block);
+      if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
       // Of few elements nothing may be left, or one block's part, where of many there is more to see.
@@ -542,6 +546,7 @@ private:
   }
 
   static constexpr std::size_t small = 5000; // it takes no time
+  static constexpr std::size_t few_elements = 1000;
   static constexpr unsigned usual_block = 256;
   static constexpr std::size_t no_size = static_cast<std::size_t>(-1);
   const Rung& rung_;
