@@ -484,7 +484,7 @@ private:
       Diagnosis found;
       // What shows only where there are many blocks is as plain, and sooner found, with few elements in small
       // ones.
-      if (telling.given.n > few_elements) look_at(telling, found, few_elements, rung_.min_block);
+      if (telling.given.n > few_elements) look_at(telling, found, few_elements, small_block());
       if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
@@ -543,6 +543,10 @@ private:
         make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, options_.seed);
     progress_.add(check_same_bits(variant, given, input));
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
+  }
+
+  unsigned small_block() const { // of two warps, so that a block and a warp are told apart
+    return std::clamp(64u, rung_.min_block, rung_.max_block);
   }
 
   static constexpr std::size_t small = 5000; // it takes no time

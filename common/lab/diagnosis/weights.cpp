@@ -267,6 +267,12 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
                  "element, or one partner, to the next, and at who adds in the end.";
   }
   const double most = by_weight.rbegin()->first;
+  const unsigned warps = symptom.given.block / 32;
+  if (warps > 1 && by_weight.begin()->first == 1 && most == 33 - static_cast<double>(warps))
+    return fmt::format(
+        " Where {} warps' sums are added up by 32 lanes, {} lanes have none to take: if they keep "
+        "their own instead of 0, it counts so often.",
+        warps, 32 - warps);
   if (missing == by_weight.end())
     return by_weight.begin()->first == 1 && most == 2
                ? " Some are met twice: parts that should lie side by side overlap."
@@ -336,22 +342,25 @@ std::vector<double> halved(std::size_t threads) {
   return counts;
 }
 
-// A tree that halves a number of threads that is no power of two: an odd one among the partial sums is lost.
-// 96 of them lose what 192 do, so it is the largest number that a block may have.
+// A tree that halves a number of partial sums that is no power of two loses those that have no partner.
 Diagnosis from_halving(const Weights& weights, std::size_t block) {
   const std::size_t n = weights.of.size();
   if (weights.constant != 0) return {};
-  for (std::size_t threads = std::min(n - 1, block); threads > 2; --threads) {
-    if ((threads & (threads - 1)) == 0) continue;
-    const std::vector<double> counts = halved(threads);
+  std::vector<std::size_t>
+      numbers; // what 96 of them lose, 192 do, too: first the most that a block has threads
+  for (std::size_t number = std::min(n, block); number > 2; --number) numbers.push_back(number);
+  for (std::size_t number = block + 1; number <= std::min(n, 2 * block); ++number) numbers.push_back(number);
+  for (const std::size_t number : numbers) {
+    if ((number & (number - 1)) == 0) continue;
+    const std::vector<double> counts = halved(number);
     bool fits = true;
-    for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % threads];
+    for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % number];
     if (!fits) continue;
     return {"odd-halving",
-            fmt::format("What counts is what a tree leaves that halves a number of threads which is no "
-                        "power of two, {} or such: where an odd number of partial sums is halved, the last "
-                        "has no partner and is lost.",
-                        threads),
+            fmt::format("What counts is what a tree leaves that halves a number of partial sums which is no "
+                        "power of two, {} or such: where an odd number is halved, the last has no partner "
+                        "and is lost.",
+                        number),
             true};
   }
   return {};
