@@ -21,7 +21,8 @@ std::string crash_text(int signal) {
                      by_address
                          ? ": code on the host reads or writes where it may not. What `input` and `result` "
                            "point to is the device's memory: only kernels and cudaMemcpy reach it"
-                         : "");
+                     : signal == SIGFPE ? ": code on the host divides an integer by zero"
+                                        : "");
 }
 
 } // namespace

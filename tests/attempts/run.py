@@ -31,6 +31,14 @@ MOST_IN_ONE = 24  # attempts that are compiled together
 
 KINDS = ["good", "poor", "false", "none"]
 
+# Other words of the kit for the same: a keyword, and what says as much.
+SAME = {
+    "past the end": ["right behind the last byte", "past the end", "beyond both ends"],
+    "out of bounds": ["out-of-bounds"],
+    "uninitialised": ["nothing was put into", "nothing has written"],
+    "never set": ["nothing was put into"],
+}
+
 
 @dataclass
 class Answer:
@@ -73,7 +81,7 @@ class Compiler:
         while left:
             said = self.compile_together(batch, left)
             if said is None:
-                return
+                return self.find_errors_of_order(batch, left)
             errors = "\n".join(line for line in said.splitlines() if "error" in line)
             guilty = [attempt for attempt in left if str(self.file_of(attempt)) in errors]
             if not guilty:
@@ -81,6 +89,13 @@ class Compiler:
             for attempt in guilty:
                 batch.errors[attempt.name] = errors_in(said, str(self.file_of(attempt)))
             left = [attempt for attempt in left if attempt not in guilty]
+
+    def find_errors_of_order(self, batch: Batch, attempts: list[Attempt]) -> None:
+        """Together, an attempt finds names declared that stand further down in its own file: what should not compile is
+        compiled alone, too."""
+        for attempt in attempts:
+            if attempt.expect == ("error",) and (said := self.why_not(attempt)):
+                batch.errors[attempt.name] = said
 
     def file_of(self, attempt: Attempt) -> Path:
         """The attempt as a student's file, which the program reads at run time."""
@@ -230,7 +245,8 @@ def judge(answer: Answer) -> Answer:
         answer.kind = "good"
     else:
         said = answer.text.lower()
-        answer.kind = "good" if any(word in said for word in attempt.about) else "poor"
+        words = [same for word in attempt.about for same in [word, *SAME.get(word, [])]]
+        answer.kind = "good" if any(word in said for word in words) else "poor"
     return answer
 
 

@@ -9,10 +9,10 @@ __global__ void barrier_before_the_step(const float* input, float* result, std::
     __syncthreads();
     if (t < stride) partial[t] += partial[t + stride];
   }
-  // MUTANT barrier_before_the_step: state=off-technique kind=none diagnosis=none
-  // missing_barrier: right for thread 0, which reads what it wrote itself, but a barrier is saved that is
-  // asked for.
-  if (t == 0) atomicAdd(result, partial[0]);
+  // MUTANT barrier_before_the_step: state=hazard|wrong kind=race-shared diagnosis=any
+  // missing_barrier: right for thread 0, which would read what it wrote itself, but another warp adds the
+  // sum.
+  if (t == blockDim.x - 1) atomicAdd(result, partial[0]);
 }
 
 __global__ void barrier_within(const float* input, float* result, std::size_t n) {
@@ -246,12 +246,10 @@ void first_column(const float* input, float* result, std::size_t n, unsigned blo
 
 int main(int argc, char** argv) {
   using lab::Counter, lab::Rung;
-  const auto one_barrier_per_step =
-      lab::promised("08_hazards", "missing_barrier", Counter::barriers_per_block);
   const auto no_idle_block = lab::promised("08_hazards", "lost_tail", Counter::blocks);
   return lab::main(
       argc, argv,
-      {Rung("barrier_before_the_step").on(in_one_wave<barrier_before_the_step>).promise(one_barrier_per_step),
+      {Rung("barrier_before_the_step").on(in_one_wave<barrier_before_the_step>).block_sizes(64, 1024),
        Rung("barrier_within").on(in_one_wave<barrier_within>),
        Rung("barrier_of_warps").on(in_one_wave<barrier_of_warps>),
        Rung("barrier_in_both_branches").on(in_one_wave<barrier_in_both_branches>),

@@ -59,6 +59,8 @@ HazardCause cause_of(const Race& race) {
   case Missing::scope:
     return HazardCause::narrow_atomic;
   }
+  if (race.scope != RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
+    return HazardCause::atomic_and_plain;
   switch (race.scope) {
   case RaceScope::warp:
     return HazardCause::lanes_of_a_warp;

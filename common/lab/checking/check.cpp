@@ -185,7 +185,11 @@ private:
     }
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
-      Diagnosis found = reason_of(telling);
+      Diagnosis found;
+      // What shows only where there are many blocks is as plain, and sooner found, with few elements in small
+      // ones.
+      if (telling.given.n > few_elements) look_at(telling, found, few_elements, small_block());
+      if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
       // Of few elements nothing may be left, or one block's part, where of many there is more to see.
@@ -245,7 +249,12 @@ private:
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
   }
 
+  unsigned small_block() const { // of two warps, so that a block and a warp are told apart
+    return std::clamp(64u, rung_.min_block, rung_.max_block);
+  }
+
   static constexpr std::size_t small = 5000; // it takes no time
+  static constexpr std::size_t few_elements = 1000;
   static constexpr std::size_t no_size = static_cast<std::size_t>(-1);
   const Rung& rung_;
   const Options& options_;

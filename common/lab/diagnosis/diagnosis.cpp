@@ -62,8 +62,9 @@ Diagnosis from_limits(const Symptom& symptom) {
   const Type type = seen.input->type;
   if (std::isnan(seen.got)) {
     return {"not-a-number",
-            "The result is not a number: the check fills memory that nothing has written yet with NaN, so "
-            "some of it was used.",
+            "The result is not a number: the check fills memory that nothing has written yet with NaN, and a "
+            "variable that was never set may hold the like, so something was used before it was set. Is each "
+            "value set on every way to its use, also where a thread has no element?",
             true};
   }
   if ((type == Type::int32 || type == Type::uint32) && seen.got != seen.expected &&
@@ -94,6 +95,23 @@ Diagnosis from_whole_numbers(const Symptom& symptom) {
       "The result is a whole number, though the elements are not: on the way, values go through an int (a "
       "variable, a parameter or a result of that type), which cuts off what is behind the point.",
       true};
+}
+
+// Doubles that are right as far as a float goes, and no further.
+Diagnosis from_few_digits(const Symptom& symptom) {
+  constexpr double of_float = 0x1p-17, of_double = 0x1p-34; // units in which some operations round
+  if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
+  const bool fits =
+      std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& seen) {
+        const double error = std::abs(seen.got - seen.expected);
+        return seen.input->type == Type::float64 && error < of_float * std::abs(seen.expected) &&
+               error > of_double * std::abs(seen.expected);
+      });
+  if (!fits) return {};
+  return {"float-digits",
+          "The result is right in its first digits only, as many as a float has: on the way, doubles are "
+          "rounded to float (a variable, a parameter, or an operation that is made for floats).",
+          true};
 }
 
 Diagnosis from_runs(const Symptom& symptom) {
@@ -154,6 +172,7 @@ Diagnosis diagnose(const Symptom& symptom) {
   if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_stalling(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_whole_numbers(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_few_digits(symptom); !found.kind.empty()) return found;
   if (symptom.given.kind != Kind::exact || symptom.given.rows != 1) return {};
   if (symptom.observations[0].input->op != Operator::add) return mistake_in_operator(symptom);
   std::vector<View> views;

@@ -10,6 +10,12 @@
 namespace lab {
 namespace {
 
+const char* what_of_two(Operator op) {
+  return op == Operator::min   ? "the smaller of the two"
+         : op == Operator::max ? "the greater of the two"
+                               : "the product of both";
+}
+
 bool all_of(const Symptom& symptom, const std::function<bool(const Observation&)>& holds) {
   return std::all_of(symptom.observations.begin(), symptom.observations.end(), holds);
 }
@@ -76,9 +82,10 @@ Diagnosis from_constant(const Symptom& symptom) {
   }
   if (*value == start) {
     return {"identity-left",
-            fmt::format("The result is {:.10g}, the identity, as if there were no elements: none was taken, "
-                        "or of two values the wrong one is kept.",
-                        start),
+            fmt::format("The result is {:.10g}, the identity, as if there were no elements. Either none was "
+                        "taken, or the combination of two values is wrong: of the identity and an element, "
+                        "in whatever order, it has to make the element, which is {}.",
+                        start, what_of_two(input.op)),
             true};
   }
   if (input.op != Operator::product) return from_start(symptom, *value);

@@ -28,7 +28,8 @@ void add_whole(Hypotheses& all) {
   all.add(
       "twice", [](const View& v) { return 2 * v.observation.expected; },
       [] {
-        return std::string("The result is exactly twice the right one: every element was added twice.");
+        return std::string(
+            "The result is exactly twice the right one, as where each element is added twice.");
       });
   const std::pair<unsigned, const char*> crowds[] = {
       {32, "every lane of a warp added what one lane should"},

@@ -33,9 +33,11 @@ void add_prefixes(Hypotheses& all) {
     const std::size_t count = all.n / part * part;
     if (all.n / part < 2) continue; // else it is one part alone, below
     all.add_prefix("lost-tail", count, [n = all.n, count, part] {
-      return fmt::format("The result is the sum of the first {} elements ({} times {}): the last {}, which "
-                         "do not fill a whole {}, are missing.",
-                         count, count / part, part, n - count, part);
+      return fmt::format(
+          "The result is the sum of the first {} elements ({} times {}): the last {}, which "
+          "do not fill a whole {}, are missing. That is what comes of a division that rounds down, or of "
+          "a value that is put (=) where the rest had been added.",
+          count, count / part, part, n - count, part);
     });
   }
   all.add_prefix("lost-tail", all.n - std::min<std::size_t>(all.n, 1), [] {

@@ -21,8 +21,9 @@ void add_threads(Hypotheses& all) {
         "only-first-warp", [block](unsigned r) { return r % block < 32; },
         std::string("The result is exactly what the first warp of each block contributed: the other warps' "
                     "sums are missing") +
-            (all.symptom.of_rows ? ", or a warp that has its row to itself walks on by the block's size."
-                                 : "."));
+            (all.symptom.of_rows
+                 ? ", or a warp that has its row to itself steps by the block's size and not by 32."
+                 : "."));
     if (block > 64) {
       keep(
           "stale-second-stage", [block](unsigned r) { return r % block < 64; },
@@ -32,7 +33,9 @@ void add_threads(Hypotheses& all) {
     }
     keep(
         "only-first-lanes", [block](unsigned r) { return r % block % 32 == 0; },
-        "The result is exactly what lane 0 of each warp contributed: the lanes of a warp were not added up.");
+        "The result is exactly what lane 0 of each warp contributed: the lanes of a warp were not added up, "
+        "or "
+        "their sum was not stored.");
   }
   for (unsigned thread = 0; thread < block && all.n >= 2 * std::size_t{block}; ++thread) {
     keep(

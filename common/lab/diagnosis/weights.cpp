@@ -209,7 +209,8 @@ std::string crowd_of(double weight, const Symptom& symptom) {
   if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
     return fmt::format(
         " {:g} is 2 to the power of {:.0f}: so many steps add a value to itself. A shuffle from a lane "
-        "that is not there gives a lane its own value.",
+        "that is not there gives a lane its own value: down takes from a higher lane and ends in lane 0, up "
+        "from a lower one and ends in lane 31.",
         weight, std::log2(weight));
   return "";
 }
@@ -234,18 +235,29 @@ std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
   if (in_a_row && lost.front() == 0)
     return " What comes first is lost: later values may overwrite it (= in place of +=), or the walk starts "
            "too late.";
+  if (lost.front() >= n / 2)
+    return " They all lie in the last part: what is left after the last whole round of a loop is to be "
+           "added, too.";
   return " What those threads hold gets lost on the way: look at which threads work in which step, and with "
          "which "
          "partner.";
+}
+
+bool is_integer(const Symptom& symptom) {
+  const Type type = symptom.observations[0].input->type;
+  return type == Type::int32 || type == Type::uint32;
 }
 
 // What such a picture comes of most often; "" where nothing is known.
 std::string hint(const Weights& weights, const std::map<double, Indices>& by_weight, const Symptom& symptom) {
   const auto missing = by_weight.find(0);
   if (by_weight.size() == 1 && missing != by_weight.end())
-    return " What the threads work out does not get to the result: is it stored where it is read, and added "
-           "(+=) and "
-           "not just assigned?";
+    return std::string(
+               " What the threads work out does not get to the result: is it stored where it is read, "
+               "and added (+=) and not just assigned?") +
+           (is_integer(symptom) ? " Or it is multiplied so often that all its digits overflow: 32 times 32 "
+                                  "times 32 and so on."
+                                : "");
   if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
     return std::is_sorted(weights.of.begin(), weights.of.end())
@@ -256,6 +268,12 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
                  "element, or one partner, to the next, and at who adds in the end.";
   }
   const double most = by_weight.rbegin()->first;
+  const unsigned warps = symptom.given.block / 32;
+  if (warps > 1 && by_weight.begin()->first == 1 && most == 33 - static_cast<double>(warps))
+    return fmt::format(
+        " Where {} warps' sums are added up by 32 lanes, {} lanes have none to take: if they keep "
+        "their own instead of 0, it counts so often.",
+        warps, 32 - warps);
   if (missing == by_weight.end())
     return by_weight.begin()->first == 1 && most == 2
                ? " Some are met twice: parts that should lie side by side overlap."
@@ -300,14 +318,14 @@ Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
         };
         const std::string of_blocks = product("blockIdx.x", each_block),
                           of_threads = product("threadIdx.x", each_thread);
-        return {
-            "wrong-index",
-            fmt::format(
-                "The elements that count are those at {}{}{}, one for each thread. Block after block, the "
-                "index is blockIdx.x * blockDim.x + threadIdx.x: a block's first element is its number "
-                "times the block size.",
-                of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
-            true};
+        return {"wrong-index",
+                fmt::format(
+                    "Each element counts as often as if every thread took the one at {}{}{}. Block after "
+                    "block, the "
+                    "index is blockIdx.x * blockDim.x + threadIdx.x: a block's first element is its number "
+                    "times the block size.",
+                    of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
+                true};
       }
     }
   }
@@ -325,22 +343,25 @@ std::vector<double> halved(std::size_t threads) {
   return counts;
 }
 
-// A tree that halves a number of threads that is no power of two: an odd one among the partial sums is lost.
-// 96 of them lose what 192 do, so it is the largest number that a block may have.
+// A tree that halves a number of partial sums that is no power of two loses those that have no partner.
 Diagnosis from_halving(const Weights& weights, std::size_t block) {
   const std::size_t n = weights.of.size();
   if (weights.constant != 0) return {};
-  for (std::size_t threads = std::min(n - 1, block); threads > 2; --threads) {
-    if ((threads & (threads - 1)) == 0) continue;
-    const std::vector<double> counts = halved(threads);
+  std::vector<std::size_t>
+      numbers; // what 96 of them lose, 192 do, too: first the most that a block has threads
+  for (std::size_t number = std::min(n, block); number > 2; --number) numbers.push_back(number);
+  for (std::size_t number = block + 1; number <= std::min(n, 2 * block); ++number) numbers.push_back(number);
+  for (const std::size_t number : numbers) {
+    if ((number & (number - 1)) == 0) continue;
+    const std::vector<double> counts = halved(number);
     bool fits = true;
-    for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % threads];
+    for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % number];
     if (!fits) continue;
     return {"odd-halving",
-            fmt::format("What counts is what a tree leaves that halves a number of threads which is no "
-                        "power of two, {} or such: where an odd number of partial sums is halved, the last "
-                        "has no partner and is lost.",
-                        threads),
+            fmt::format("What counts is what a tree leaves that halves a number of partial sums which is no "
+                        "power of two, {} or such: where an odd number is halved, the last has no partner "
+                        "and is lost.",
+                        number),
             true};
   }
   return {};
@@ -363,19 +384,25 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   constexpr double most_seconds = 1.5;
   const bool has_time = one_run * static_cast<double>(input.n) / 3 < most_seconds;
   weights.constant = *of_zeros;
+  const auto fits = [&] {
+    return std::all_of(symptom.observations.begin(), symptom.observations.end(),
+                       [&](const Observation& seen) { return explains(weights, seen); });
+  };
   std::size_t runs_left = input.n <= most_one_by_one ? 40 : most_runs;
-  if (!find_stretches(prober, 0, input.n, runs_left, weights)) {
-    if (input.n > most_one_by_one || !has_time) return std::nullopt;
-    const std::optional<double> of_ones = result_of_ones(prober, input.n);
-    if (!of_ones) return std::nullopt;
-    const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
-    const Digits digits = average < 8 ? Digits{64, 3} : Digits{4096, 2};
+  if (find_stretches(prober, 0, input.n, runs_left, weights))
+    return fits() ? std::optional(weights) : std::nullopt;
+  if (input.n > most_one_by_one || !has_time) return std::nullopt;
+  const std::optional<double> of_ones = result_of_ones(prober, input.n);
+  if (!of_ones) return std::nullopt;
+  const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
+  // A few large weights among many small ones are taken for several digits of the small base.
+  for (const Digits& digits : {Digits{64, 3}, Digits{4096, 2}}) {
+    if (digits.base == 64 && average >= 8) continue;
     for (std::size_t i = 0; i < input.n; i += digits.count)
       if (!find_digits(prober, i, digits, weights)) return std::nullopt;
+    if (fits()) return weights;
   }
-  const bool fits = std::all_of(symptom.observations.begin(), symptom.observations.end(),
-                                [&](const Observation& seen) { return explains(weights, seen); });
-  return fits ? std::optional(weights) : std::nullopt;
+  return std::nullopt;
 }
 
 Diagnosis describe(const Weights& weights, const Symptom& symptom) {

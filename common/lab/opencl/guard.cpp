@@ -46,12 +46,14 @@ Trail::~Trail() {
 }
 
 void Trail::begins(const std::string& rung) {
+  page_->ok = true;
   put(page_->rung, rung), knows("");
   runs({.name = "the rung runs", .message = "", .diagnosis = {}});
   page_->is_checking = true;
 }
 
 void Trail::runs(const Check& check) {
+  if (!page_->ok) return; // the first that is wrong has been told
   put(page_->name, check.name), put(page_->message, check.message);
   page_->n = check.n, page_->ok = check.ok, page_->usual = check.usual;
 }

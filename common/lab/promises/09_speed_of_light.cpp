@@ -46,7 +46,8 @@ std::vector<Rung> speed_of_light() {
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
-              "a thread is to ask for several vectors before it waits for the first"))
+              "a thread is to ask for several vectors, into an array, before it waits for the first; not one "
+              "by one"))
           .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once"))
           .promise(each_thread_reads_at_most(vectors_of_wave))
           .promise(reads_each_element_once())
@@ -71,7 +72,8 @@ std::vector<Rung> speed_of_light() {
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 1.5 : 0.0; },
-              "a thread is to ask for several vectors before it waits for the first"))
+              "a thread is to ask for several vectors, into an array, before it waits for the first; not one "
+              "by one"))
           .promise(neighbours_read_neighbours())
           .promise(no_float_atomics())
           .promise(at_least(Counter::fences, once_per_block,

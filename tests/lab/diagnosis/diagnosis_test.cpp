@@ -54,6 +54,21 @@ TEST(Diagnosis, OfTheResultAsAWhole) {
   EXPECT_EQ(kind_of([](const Sequence&) { return 0.0; }), "nothing-added");
 }
 
+TEST(Diagnosis, OfDoublesThatWentThroughAFloat) {
+  const auto kind_for = [](Type type, double rounding) {
+    const Sequence first = make_sequence(type, Operator::add, Kind::rounding, 1000, 1),
+                   second = make_sequence(type, Operator::add, Kind::rounding, 1000, 99);
+    Symptom symptom{{Kind::rounding, 1000, 1, 256, 0}, 64, {}, {}};
+    for (const Sequence* input : {&first, &second})
+      symptom.observations.push_back({input, right(*input), right(*input) * (1 + rounding)});
+    return diagnose(symptom).kind;
+  };
+  EXPECT_EQ(kind_for(Type::float64, 0x1p-23), "float-digits");
+  EXPECT_EQ(kind_for(Type::float64, 0x1p-45), "");
+  EXPECT_EQ(kind_for(Type::float64, 0x1p-5), "");
+  EXPECT_EQ(kind_for(Type::float32, 0x1p-23), "");
+}
+
 TEST(Diagnosis, OfALostTailSaysWhatIsMissing) {
   const Diagnosis found = diagnosis_of(only([](std::size_t i) { return i < 4864; })); // 19 blocks of 256
   EXPECT_EQ(found.kind, "lost-tail");

@@ -89,6 +89,18 @@ TEST(Weights, ATreeThatHalvesAnOddNumberIsKnown) {
   EXPECT_FALSE(has(other, "no power of two")) << other;
 }
 
+TEST(Weights, AFewLargeOnesAmongNoneAreFound) {
+  const auto first = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 100.0 : 0.0; }});
+  EXPECT_TRUE(has(first, "every 256th element (0, 256, ...) count 100 times")) << first;
+  const auto of_blocks = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 256.0 : 0.0; }});
+  EXPECT_TRUE(has(of_blocks, "took the one at blockIdx.x * blockDim.x.")) << of_blocks;
+}
+
+TEST(Weights, LanesWithoutAWarpThatKeepTheirOwn) {
+  const auto text = said_of({1000, [](std::size_t i) { return i % 256 < 32 ? 25.0 : 1.0; }});
+  EXPECT_TRUE(has(text, "24 lanes have none to take")) << text;
+}
+
 TEST(Weights, AConstantIsToldApart) {
   const auto text = said_of({100, [](std::size_t) { return 1.0; }, 28});
   EXPECT_TRUE(has(text, "28 is added whatever the elements are")) << text;
