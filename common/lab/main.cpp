@@ -5,6 +5,7 @@
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
 #include "grading/host_process.hpp"
+#include "memory.hpp"
 #include "processes.hpp"
 #include "promises/course.hpp"
 #include "reporting/report.hpp"

@@ -17,10 +17,11 @@ enum class State {
 };
 struct StateRow {
   State state;
-  std::string_view name, sentence;
+  std::string_view name, sentence, label, colour;
 };
 inline constexpr StateRow states[] = {
-#define WARPFOLD_STATE(identifier, name, sentence, ...) {State::identifier, name, sentence},
+#define WARPFOLD_STATE(identifier, name, sentence, label, colour, kind)                                      \
+  {State::identifier, name, sentence, label, colour},
 #include "states.def"
 #undef WARPFOLD_STATE
 };

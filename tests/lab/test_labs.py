@@ -96,7 +96,7 @@ class Labs(unittest.TestCase):
     def test_the_states_on_the_reference_page_are_those_of_the_table(self):
         row = re.compile(r'^WARPFOLD_STATE\(\w+, "([a-z-]+)", "([^"]*)"', re.MULTILINE)
         table = row.findall((ROOT / "common/lab/states.def").read_text())
-        self.assertEqual(len(table), 7)
+        self.assertIn("pass", dict(table))
         page = (ROOT / "docs/reference/lab.md").read_text()
         self.assertEqual(re.findall(r"(?m)^\| `([a-z-]+)` \| (.*) \|$", page), table)
 

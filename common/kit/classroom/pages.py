@@ -18,20 +18,30 @@ h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2r
 table { border-collapse: collapse; margin: .6rem 0 } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top } th { color: #5a646e; font-weight: 500 }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f6f8; padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4 }
 pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem; white-space: nowrap }
-.pass { background: #d5f0dc } .hazard, .wrong { background: #fbd9d5 } .off-technique, .slow { background: #fdeecb } .todo, .skip { background: #e7eaed } .none { background: #fff; color: #98a1aa }
+.none { background: #fff; color: #98a1aa }
 .note { color: #5a646e } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
 .grid td:first-child { white-space: nowrap } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
 @media (max-width: 40rem) { body { margin: 1rem auto } .long tr, .long td { display: block } .long td:first-child { font-weight: 600; margin-top: .6rem } }
-@media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c } .pass { background: #1d4a2b } .hazard, .wrong { background: #6a2620 }
- .off-technique, .slow { background: #5b4716 } .todo, .skip { background: #31373d } .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
+@media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c }
+ .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
 """
+
+# What lies behind a state's name, by the colour that the table of states gives it, on a light page and on a dark one.
+BEHIND = {"green": ("#d5f0dc", "#1d4a2b"), "red": ("#fbd9d5", "#6a2620"), "yellow": ("#fdeecb", "#5b4716"), "grey": ("#e7eaed", "#31373d")}
+
+
+def colours() -> str:
+    def rules(which: int) -> str:
+        return " ".join(f".{state.name} {{ background: {BEHIND[state.colour][which]} }}" for state in states.STATES)
+
+    return f"{rules(0)}\n@media (prefers-color-scheme: dark) {{ {rules(1)} }}\n"
 
 
 def page(title: str, body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}{colours()}</style></head><body>\n{body}\n</body></html>\n"
     )
 
 

@@ -34,7 +34,7 @@ def run(options) -> int:
         files = check.chosen(everything)
         if not files:
             continue
-        say(f"{name}: {check.purpose} ({len(files)} {'file' if len(files) == 1 else 'files'})")
+        say(f"{name}: checking that {check.purpose} ({len(files)} {'file' if len(files) == 1 else 'files'})")
         problems = check.run(files, options.fix and check.mends)
         found += len(problems)
         for problem in problems:

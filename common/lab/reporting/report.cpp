@@ -143,14 +143,22 @@ void print_hazards(std::span<const Hazard> hazards) {
   }
 }
 
+// The longest name of a state, and one column.
+constexpr std::size_t longest_name() {
+  std::size_t longest = 0;
+  for (const StateRow& row : states) longest = std::max(longest, row.name.size());
+  return longest;
+}
+constexpr int state_columns = static_cast<int>(longest_name()) + 1;
+
 } // namespace
 
 void print_first_line(const Result& result) {
   // The heading's escape codes take no columns, so the rest is wrapped as if the state stood there plainly.
-  const std::string plain = fmt::format("{:<14} ", name_of(result.state));
+  const std::string plain = fmt::format("{:<{}} ", name_of(result.state), state_columns);
   const std::string text =
       result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
-  fmt::print("{}{}\n", painted(result.state, 14),
+  fmt::print("{}{}\n", painted(result.state, state_columns),
              wrapped(text, terminal_width(), plain, "    ").substr(plain.size() - 1));
   std::fflush(stdout);
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace lab {
 namespace {
@@ -21,22 +22,17 @@ bool shows_colours() {
   return (!forced.empty() && forced != "0") || isatty(STDOUT_FILENO);
 }
 
-// Red: to mend. Yellow: to do, or right in another way than asked for. Green: done.
-int colour_of(State state) {
-  switch (state) {
-  case State::wrong:
-  case State::hazard:
-    return 31;
-  case State::todo:
-  case State::off_technique:
-  case State::slow:
-    return 33;
-  case State::pass:
-    return 32;
-  case State::skip:
-    return 90;
-  }
+// ANSI's number of a colour that states.def names.
+int number_of(std::string_view colour) {
+  constexpr std::pair<std::string_view, int> numbers[] = {
+      {"red", 31}, {"green", 32}, {"yellow", 33}, {"grey", 90}};
+  for (const auto& [name, number] : numbers)
+    if (name == colour) return number;
   return 0;
+}
+
+int colour_of(State state) {
+  return number_of(states[static_cast<int>(state)].colour);
 }
 
 } // namespace

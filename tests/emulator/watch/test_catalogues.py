@@ -78,6 +78,13 @@ class Counters(unittest.TestCase):
             self.assertEqual(len(texts), 4 if macro == "RATIO" else 5, row)
             self.assertEqual([text[0] for _, text, _ in self.rows].count(key), 1, row)
 
+    def test_each_is_counted(self):
+        """Or it would be 0 for ever, and nothing would say so."""
+        code = (WATCH / "counters.cpp").read_text()
+        for macro, texts, _ in self.rows:
+            if macro == "COUNTED":
+                self.assertRegex(code, rf"\bto\.{texts[0]}\b", "counters.cpp does not count it")
+
     def test_ratios_are_of_counters(self):
         counted = {texts[0] for macro, texts, _ in self.rows if macro == "COUNTED"}
         for macro, _, row in self.rows:
