@@ -89,6 +89,7 @@ struct Code {
   std::vector<std::uint8_t> is_instruction;      // 1 for what stands in the PTX, 0 for leaders and the like
   std::vector<std::uint8_t> begins_wait;         // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<ptx::Synchronising> synchronising; // by operation
+  std::vector<std::uint8_t> of_library;          // 1 for what comes from CUB and its kin: ptx::Instruction
   std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
   std::vector<Frame> frames;                   // the kernel's own first
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel

@@ -181,6 +181,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     code_.is_instruction.resize(body);
     code_.begins_wait.resize(body);
     code_.synchronising.resize(body);
+    code_.of_library.resize(body);
     code_.names.resize(body);
     std::erase_if(local_fixes_, [&](const Fix& fix) { return fix.operation >= body; });
     emit_unsupported(reason.what());
@@ -189,6 +190,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     code_.is_instruction[body] = 1;
     code_.begins_wait[body] = begins_wait_[index];
     code_.synchronising[body] = synchronising_[index];
+    code_.of_library[body] = instruction.of_library;
     for (std::size_t i = body; i < code_.operations.size(); ++i)
       if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
   }
@@ -224,6 +226,7 @@ Operation& Decoder::emit(Handler run) {
   code_.is_instruction.push_back(0);
   code_.begins_wait.push_back(0);
   code_.synchronising.emplace_back();
+  code_.of_library.push_back(0);
   code_.names.emplace_back();
   op.run = run;
   op.index = index;

@@ -79,6 +79,14 @@ public:
   virtual void bad_access(const Warp&, const Operation&,
                           const Fault&) = 0; // the access itself does not happen
   virtual void fence(const Warp&, const Operation&, MemoryScope) = 0;
+  // Asynchronous copies to shared memory: each lane's begins at its offset there, and goes on until its
+  // thread waits for it. Copies are committed in groups, and a wait leaves the last `groups_left` of them, or
+  // none.
+  static constexpr std::uint32_t all_copies = ~0u;
+  virtual void copy_begins(const Warp&, const Operation&, const std::uint64_t* /*offsets*/,
+                           std::uint32_t /*width*/) {}
+  virtual void copies_committed(const Warp&) {}
+  virtual void copies_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
   // The lanes in `members` have all reached __syncwarp, which orders their memory accesses.

@@ -51,6 +51,7 @@ void Checker::block_begin(const machine::Block& block) {
   mine.local_is_used = false;
   const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
+  mine.copies.begin_block(block.warps.size() * warp_lanes, (grid_->shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
   mine.order.begin(block.warps.size());
   mine.recent_count = std::clamp<std::size_t>(memory_operations_, 1, most_recent);
@@ -156,6 +157,7 @@ bool Checker::row(const machine::RowAccess& access) {
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
   if (has_guesses_ && grid_->code.synchronising[access.operation.index].guesses) return false;
+  if (!in_global && mine.copies.any()) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
   std::uint32_t record =
@@ -180,6 +182,7 @@ void Checker::access(const machine::Access& access) {
     if (checks_.initialisation) check_local(mine, access);
     return;
   }
+  if (checks_.races && access.space == ptx::Space::shared && mine.copies.any()) check_copies(mine, access);
   check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);

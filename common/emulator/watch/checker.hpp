@@ -46,6 +46,10 @@ public:
   void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override;
   void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
   void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t members) override;
+  void copy_begins(const machine::Warp&, const machine::Operation&, const std::uint64_t* offsets,
+                   std::uint32_t width) override;
+  void copies_committed(const machine::Warp&) override;
+  void copies_waited_for(const machine::Warp&, std::uint32_t groups_left) override;
   void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t lanes,
               const machine::Operation* other) override;
 
@@ -62,6 +66,7 @@ private:
   bool overwrites(const machine::Access& access) const;
   void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
   void check_local(Notes& notes, const machine::Access& access);
+  void check_copies(Notes& notes, const machine::Access& access); // shared memory
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
     return begin < input_end_ && begin + size > input_begin_;
   }
@@ -69,6 +74,7 @@ private:
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
+  static constexpr int copy_reach = 100; // of a race with a copy, which is another than one of the same lines
   // False if this kind was reported before at these two operations.
   bool is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach);
   bool is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);

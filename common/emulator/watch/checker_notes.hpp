@@ -1,6 +1,7 @@
 #pragma once
 
 #include "checker.hpp"
+#include "copies_in_flight.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -18,6 +19,7 @@ struct Checker::Notes final : machine::BlockNotes {
   };
 
   SharedShadow shared;
+  CopiesInFlight copies;
   BlockOrder order;
   BlockRecords records;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left

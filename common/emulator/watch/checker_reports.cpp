@@ -77,7 +77,10 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   recorder_.add(std::move(hazard));
 }
 
+// A library's own block of shared memory is its own affair: CUB's merge looks one element past what it has
+// written there, and drops it.
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
+  if (access.space != ptx::Space::global && grid_->code.of_library[access.operation.index]) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
   const std::string place =
       access.space == ptx::Space::shared  ? shared_name(grid_->code, address, access.width)

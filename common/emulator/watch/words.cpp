@@ -121,6 +121,13 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
           fmt::format("{} reads {}, which nothing has written", thread, place)};
 }
 
+Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
+                               const std::string& copying_thread) {
+  return {HazardKind::race_shared, HazardCause::copy_in_flight,
+          fmt::format("{} {} {}, to which {} copies, with no wait for that copy", thread, verb(kind), place,
+                      copying_thread == thread ? "the same thread" : copying_thread)};
+}
+
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind) {
   return {HazardKind::input_written, HazardCause::changed_input,
           fmt::format("{} {} {}, which kernels may only read", thread, verb(kind), place)};

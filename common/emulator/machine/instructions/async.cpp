@@ -1,4 +1,5 @@
-// Asynchronous copies (PTX ISA 9.7.9.25): done at once, which is one of the orders that they allow.
+// Asynchronous copies (PTX ISA 9.7.9.25): done at once, which is one of the orders that they allow. A watcher
+// is told when they may have begun and when they must be over.
 #include "lanes.hpp"
 #include "mbarrier.hpp"
 
@@ -25,6 +26,11 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   count_global(warp, op, from, size);
   tell(warp, op, from, ptx::Space::global, AccessKind::load, size);
   tell(warp, op, to, ptx::Space::shared, AccessKind::store, size);
+  if (Watcher* watcher = warp.worker->grid.watcher) {
+    std::uint64_t offsets[warp_lanes];
+    each_active(warp, [&](unsigned lane) { offsets[lane] = to.address[lane] & ~window_mask; });
+    watcher->copy_begins(warp, *op, offsets, size);
+  }
   return op + 1;
 }
 
@@ -55,6 +61,19 @@ const Operation* arrive_after_copies(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
   each_active(warp, [&](unsigned lane) { arrive_at_mbarrier(warp, op, lane, request.address[lane]); });
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_waited_for(warp, Watcher::all_copies);
+  return op + 1;
+}
+
+const Operation* commit_copies(Warp& warp, const Operation* op) {
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_committed(warp);
+  return op + 1;
+}
+
+// For all groups but the last `e`. Who waits at an mbarrier waits for the copies that it was told of before;
+// that is taken to be so from there on.
+const Operation* wait_for_copies(Warp& warp, const Operation* op) {
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_waited_for(warp, op->e);
   return op + 1;
 }
 
@@ -85,10 +104,22 @@ void decode_bulk(Decoder& decoder, const ptx::Instruction& in) {
 void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("async") || in.has("reduce")) refuse(in);
   if (in.has("bulk")) return decode_bulk(decoder, in);
-  if (in.has("commit_group") || in.has("wait_group") || in.has("wait_all"))
-    return void(decoder.emit(nothing));
+  if (in.has("commit_group")) return void(decoder.emit(commit_copies));
+  if (in.has("wait_group")) {
+    const auto* left = in.operands.size() == 1 ? std::get_if<ptx::Immediate>(&in.operands[0].value) : nullptr;
+    if (!left) refuse(in);
+    decoder.emit(wait_for_copies).e = static_cast<u32>(left->bits);
+    return;
+  }
+  if (in.has("wait_all")) {
+    decoder.emit(wait_for_copies).e = Watcher::all_copies;
+    return;
+  }
   if (in.has("mbarrier")) {
-    if (!in.has("noinc")) return void(decoder.emit(nothing));
+    if (!in.has("noinc")) {
+      decoder.emit(wait_for_copies).e = Watcher::all_copies;
+      return;
+    }
     Decoder::Address barrier = decoder.address(in.operands.at(0), ptx::Space::shared);
     set_source(decoder.emit(arrive_after_copies), barrier, 0);
     return;

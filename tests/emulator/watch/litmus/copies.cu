@@ -2,6 +2,7 @@
 // go with it: mbarrier, as PTX has it, and cuda::barrier.
 #include "litmus.cuh"
 
+#include <cooperative_groups/memcpy_async.h>
 #include <cuda/pipeline>
 
 __device__ unsigned in_shared(const void* pointer) {
@@ -27,6 +28,83 @@ __global__ void copy_of_ones_own(int* m) { // who copies and waits may read with
   m[1024 + threadIdx.x] = values[threadIdx.x];
 }
 RUN(copy_of_ones_own, 1, 64)
+
+// LITMUS copy_not_waited_for: race-shared
+__global__ void copy_not_waited_for(int* m) {
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  commit();
+  m[1024 + threadIdx.x] = values[threadIdx.x]; // HERE
+}
+RUN(copy_not_waited_for, 1, 64)
+
+// LITMUS copy_behind_a_barrier_only: race-shared
+__global__ void copy_behind_a_barrier_only(int* m) { // a barrier waits for no copies
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  commit();
+  __syncthreads();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(copy_behind_a_barrier_only, 1, 64)
+
+// LITMUS copy_of_no_group: race-shared
+__global__ void copy_of_no_group(int* m) { // committed after the wait
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  wait_for_all_but<0>();
+  commit();
+  __syncthreads();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(copy_of_no_group, 1, 64)
+
+// LITMUS copies_in_two_buffers_one_too_many_left: race-shared
+__global__ void copies_in_two_buffers_one_too_many_left(int* m) {
+  __shared__ int values[2][64];
+  copy_word(values[0] + threadIdx.x, m + threadIdx.x);
+  commit();
+  for (int i = 0; i < 4; ++i) {
+    if (i + 1 < 4) copy_word(values[(i + 1) % 2] + threadIdx.x, m + 64 * (i + 1) + threadIdx.x);
+    commit();
+    wait_for_all_but<2>();
+    __syncthreads();
+    m[1024 + threadIdx.x] += values[i % 2][threadIdx.x ^ 37]; // HERE
+    __syncthreads();
+  }
+}
+RUN(copies_in_two_buffers_one_too_many_left, 1, 64)
+
+// LITMUS copy_overwritten: race-shared
+__global__ void copy_overwritten(int* m) {
+  __shared__ int values[64];
+  copy_word(values + threadIdx.x, m + threadIdx.x);
+  values[threadIdx.x] = 1; // HERE
+  commit();
+  wait_for_all_but<0>();
+  m[1024 + threadIdx.x] = values[threadIdx.x];
+}
+RUN(copy_overwritten, 1, 64)
+
+// LITMUS groups_memcpy_async: right
+__global__ void groups_memcpy_async(int* m) {
+  __shared__ alignas(16) int values[64];
+  const auto block = cg::this_thread_block();
+  cg::memcpy_async(block, values, m, sizeof values);
+  cg::wait(block);
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37];
+}
+RUN(groups_memcpy_async, 1, 64)
+
+// LITMUS groups_memcpy_async_no_wait: race-shared
+__global__ void groups_memcpy_async_no_wait(int* m) {
+  __shared__ alignas(16) int values[64];
+  const auto block = cg::this_thread_block();
+  cg::memcpy_async(block, values, m, sizeof values);
+  block.sync();
+  m[1024 + threadIdx.x] = values[threadIdx.x ^ 37]; // HERE
+}
+RUN(groups_memcpy_async_no_wait, 1, 64)
 
 // LITMUS copy_for_others: right
 __global__ void copy_for_others(int* m) {
