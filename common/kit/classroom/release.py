@@ -35,6 +35,8 @@ REWORDED = [
     ("(the solved ones; leave `--solutions` out for your own)", "(once it is filled)"),
     ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
     ("--rung sequential --solutions --html", "--rung sequential --html"),
+    ("--n 8 --solutions", "--n 8"),
+    ("To change Warpfold itself: [CONTRIBUTING.md](CONTRIBUTING.md); what has changed:", "What has changed:"),
     ("The solved files lie under the same names in `solutions/`, the course notes,", "The course notes,"),
     (
         "one page per lab, in `docs/handouts/`. They are\nnotebooks too:",
