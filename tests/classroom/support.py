@@ -91,6 +91,11 @@ def marks_of(into: Path) -> str:
 
 
 def workers_of(into: Path) -> list[int]:
-    """The processes that a run in this class's folder started, and that still are."""
-    mark = f"{engine.MARK}={into.resolve()}".encode()
-    return [pid for pid in engine.processes() if mark in engine.environment_of(pid)]
+    """The processes that a run in this class's folder started and that still are: whoever was told of the folder when it was started,
+    or has a file open in it."""
+    folder, found = str(into.resolve()), []
+    for pid in engine.processes():
+        told = any(folder.encode() in each for each in engine.environment_of(pid))
+        if told or any(path.startswith(folder) for path in engine.open_files(pid)):
+            found.append(pid)
+    return found

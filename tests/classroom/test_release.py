@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -121,7 +122,16 @@ class Release(unittest.TestCase):
     def test_what_is_the_instructors_is_not_there(self):
         for name in self.held:
             self.assertNotRegex(name, r"^solutions|answers|instructor|mutants|attacks|^\.git/|classroom")
-        self.assertNotIn("solutions/", self.held["README.md"][0].decode())
+        self.assertNotIn("solutions", self.held["README.md"][0].decode())
+
+    def test_every_link_of_its_pages_leads_to_a_file_of_it(self):
+        for name in self.held:
+            if not name.endswith(".md"):
+                continue
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", self.held[name][0].decode()):
+                if "://" not in target and not target.startswith(("/", "<")):
+                    place = os.path.normpath(os.path.join(os.path.dirname(name), target))
+                    self.assertTrue(any(each == place or each.startswith(place + "/") for each in self.held), f"{name}: {target}")
 
     def test_the_manifest_lists_every_file_with_its_hash(self):
         manifest = json.loads(self.held[release.MANIFEST][0])

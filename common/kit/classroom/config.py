@@ -124,10 +124,8 @@ def load(into: Path) -> Course:
     return Course(**table)
 
 
-def hidden(into: Path, course: Course) -> Hidden:
-    """What course.toml says, or what was made up when this class was first graded."""
-    if course.hidden:
-        return Hidden(int(course.hidden.get("seed", 1)), tuple(map(str, course.hidden.get("sizes", []))))
+def secret(into: Path) -> bytes:
+    """What was made up for this class when it was first asked for."""
     path = into / "secret.txt"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
@@ -135,7 +133,14 @@ def hidden(into: Path, course: Course) -> Hidden:
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(secrets.token_hex(16) + "\n")
         new.replace(path)
-    numbers = hashlib.sha256(path.read_bytes().strip()).digest()
+    return path.read_bytes().strip()
+
+
+def hidden(into: Path, course: Course) -> Hidden:
+    """What course.toml says, or what was made up when this class was first graded."""
+    if course.hidden:
+        return Hidden(int(course.hidden.get("seed", 1)), tuple(map(str, course.hidden.get("sizes", []))))
+    numbers = hashlib.sha256(secret(into)).digest()
     take = lambda index, most: int.from_bytes(numbers[4 * index : 4 * index + 4], "big") % most  # noqa: E731
     block = 32 << take(0, 6)
     sizes = (str(2 + take(1, 250)), f"{1025 + take(2, 60_000)}", f"{100_000 + take(3, 300_000)}", f"{300 + take(4, 20_000)}:{block}")

@@ -24,9 +24,13 @@ MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its clas
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     """Grades all of these; returns how many could not be."""
     end_what_was_left(into)
-    at_once = [piece for piece in pieces if needs_no_room(piece.lab, piece.source.read_text())]
-    failed = sum(not grade(piece) for piece in at_once)
-    pieces = [piece for piece in pieces if piece not in at_once]
+    failed, waiting = 0, []
+    for piece in pieces:
+        if needs_no_room(piece.lab, piece.source.read_text()):
+            failed += not grade(piece)
+        else:
+            waiting.append(piece)
+    pieces = waiting
     if not pieces:
         return failed
     if settings.get("kind", "local") == "here":
@@ -38,16 +42,17 @@ def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
     programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
     os.environ |= {
         MARK: str(into.resolve()),
+        "SPT_NOENV": "1",  # Parsl gives its processes titles, which would overwrite the environment that they are known by
         "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}",
         "PYTHONPATH": str(ROOT / "common"),
     }
     import parsl
 
-    scratch = into / "work" / "parsl"
-    shutil.rmtree(scratch, ignore_errors=True)
+    logs = into / "work" / "parsl"
+    shutil.rmtree(logs, ignore_errors=True)
     loaded = None
     try:
-        loaded = parsl.load(configuration(settings, scratch, len(pieces)))
+        loaded = parsl.load(configuration(settings, logs, len(pieces)))
         remote = parsl.python_app(grade)
         return follow({remote(piece): piece for piece in pieces}, pieces)
     finally:
@@ -74,14 +79,14 @@ def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
     return failed
 
 
-def configuration(settings: dict, scratch: Path, pieces: int):
+def configuration(settings: dict, logs: Path, pieces: int):
     from parsl.config import Config
     from parsl.executors import HighThroughputExecutor
     from parsl.providers import LocalProvider, SlurmProvider
 
     kind = settings.get("kind", "local")
     workers = int(settings.get("workers", 0)) or os.cpu_count() or 1
-    worker_init = f"export PATH={shlex.quote(os.environ['PATH'])} PYTHONPATH={shlex.quote(str(ROOT / 'common'))} {MARK}={shlex.quote(os.environ[MARK])}"
+    worker_init = f"export PATH={shlex.quote(os.environ['PATH'])} PYTHONPATH={shlex.quote(str(ROOT / 'common'))} {MARK}={shlex.quote(os.environ[MARK])} SPT_NOENV=1"
     if kind == "local":
         provider = LocalProvider(init_blocks=1, max_blocks=1, worker_init=worker_init)
         address = "127.0.0.1"
@@ -97,28 +102,33 @@ def configuration(settings: dict, scratch: Path, pieces: int):
         raise KitError(f"[engine] kind = {kind}: the kinds are local and slurm", code=USAGE)
     executor = HighThroughputExecutor(
         label="graders", provider=provider, address=address, loopback_address="127.0.0.1", max_workers_per_node=min(workers, pieces) if kind == "local" else workers,
-        worker_logdir_root=str(scratch), heartbeat_period=5, heartbeat_threshold=30, encrypted=kind != "local",
+        worker_logdir_root=str(logs), heartbeat_period=5, heartbeat_threshold=30, encrypted=kind != "local",
     )  # fmt: skip
-    return Config(executors=[executor], run_dir=str(scratch), retries=2, strategy="simple", usage_tracking=0, initialize_logging=False)
+    return Config(executors=[executor], run_dir=str(logs), retries=2, strategy="simple", usage_tracking=0, initialize_logging=False)
 
 
 def end_what_was_left(into: Path) -> None:
-    """A driver that was killed leaves its interchange and workers behind. They are known by their environment."""
-    mark = f"{MARK}={into.resolve()}".encode()
+    """A driver that was killed leaves its interchange and workers behind."""
     for sent in (signal.SIGTERM, signal.SIGKILL):
-        left = [pid for pid in processes() if mark in environment_of(pid)]
+        left = left_behind(into)
         for pid in left:
             try:
                 os.kill(pid, sent)
             except (ProcessLookupError, PermissionError):
                 pass
         until = time.monotonic() + 3
-        while any(mark in environment_of(pid) for pid in left) and time.monotonic() < until:
+        while left and left_behind(into) and time.monotonic() < until:
             time.sleep(0.05)
     for folder in scratch(into):
         shutil.rmtree(folder, ignore_errors=True)
     for unfinished in (into / "results").glob("*/.new-*"):
         unfinished.unlink(missing_ok=True)
+
+
+def left_behind(into: Path) -> list[int]:
+    """Processes of a run in this class's folder, known by their environment; one that lost it, by the log that it writes there."""
+    mark, logs = f"{MARK}={into.resolve()}".encode(), f"{into.resolve()}/work/parsl/"
+    return [pid for pid in processes() if mark in environment_of(pid) or any(path.startswith(logs) for path in open_files(pid))]
 
 
 def scratch(into: Path) -> list[Path]:
@@ -133,6 +143,13 @@ def processes() -> list[int]:
 def environment_of(pid: int) -> list[bytes]:
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def open_files(pid: int) -> list[str]:
+    try:
+        return [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
     except OSError:
         return []
 

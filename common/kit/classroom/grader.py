@@ -230,8 +230,9 @@ class Job:
 
     # ---- judging
 
-    def judge(self, rungs: list[str]) -> tuple[list[dict], str]:
-        """What the trusted program says of these rungs, or of the first of them; or nothing, and what to say of the first."""
+    def judge(self, rungs: list[str], more: tuple[str, ...] = ()) -> tuple[list[dict], str]:
+        """What the trusted program says of these rungs, or of the first of them; or nothing, and what to say of the first.
+        `more`: further options for it."""
         theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         answer_read, answer_write = os.pipe()
         host_room = Room(read={self.folder / "student": "/student/program"})
@@ -251,7 +252,7 @@ class Job:
         )
         command = ["/course/program", "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
         command += ["--device-code=/course/kernels.ptx", f"--seed={self.hidden.seed}"]
-        command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs]
+        command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs] + list(more)
         try:
             host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)
             trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write,), trusted=True)

@@ -32,6 +32,7 @@ REWORDED = [
         "runs every rung that you have filled in and shows what it costs",
     ),
     ("# runs every test: the solutions, the stubs and the kit's own tests", "# runs every test that comes with this edition"),
+    ("[CONTRIBUTING.md](CONTRIBUTING.md) explains how to change Warpfold itself; ", ""),
     (" (with `--solutions`, the solved kernel; without, yours)", ", once you have filled it in"),
     ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
     ("--rung sequential --solutions --html", "--rung sequential --html"),

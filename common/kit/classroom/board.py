@@ -1,0 +1,152 @@
+"""A board for those who like to compete: the last lab's fastest kernels by a time worked out from counts, under pseudonyms.
+
+Only what passed is on it. The first ten are judged anew, on inputs that nobody has seen before, and no time below what the
+memory's bandwidth allows is believed."""
+
+import hashlib
+import secrets
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+
+from . import pages, results, version
+from .grader import Hidden, Job, NotGraded, spliced_with
+from .sandbox import Sandbox
+from .work import Piece
+
+LAB, RUNG = "09_speed_of_light", "champion"
+FIRST = 10  # so many are judged anew
+ELEMENTS = 1 << 22  # that the times are for: enough that starting a kernel is not all of it
+COLOURS = (
+    "amber",
+    "azure",
+    "copper",
+    "coral",
+    "crimson",
+    "golden",
+    "indigo",
+    "ivory",
+    "jade",
+    "lilac",
+    "navy",
+    "olive",
+    "pearl",
+    "ruby",
+    "silver",
+    "teal",
+)
+ANIMALS = (
+    "badger",
+    "crane",
+    "falcon",
+    "gecko",
+    "heron",
+    "ibex",
+    "jackdaw",
+    "koala",
+    "lemur",
+    "marten",
+    "newt",
+    "otter",
+    "puffin",
+    "raven",
+    "stoat",
+    "wren",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    student: str  # "" where it is not a student's
+    name: str
+    us: float
+    n: int
+    remark: str = ""
+
+
+def pseudonyms(students: list[str], secret: bytes) -> dict[str, str]:
+    """The same for the whole term, and not to be worked out without the class's secret. No two are the same."""
+    found: dict[str, str] = {}
+    for student in sorted(students):
+        number = int.from_bytes(hashlib.sha256(secret + b"\0board\0" + student.encode()).digest()[:8], "big")
+        name = f"{COLOURS[number % 16]} {ANIMALS[number // 16 % 16]}"
+        while name in found.values():
+            number += 1
+            name = f"{COLOURS[number % 16]} {ANIMALS[number // 16 % 16]} {number // 256 % 900 + 100}"
+        found[student] = name
+    return found
+
+
+def launches(lab: version.Lab, text: str, hidden: Hidden, sandbox: Sandbox, elements: int = ELEMENTS) -> tuple[list[dict], int]:
+    """What the rung launches for so many elements, with counts, and how many there were; nothing where it does not pass on these inputs."""
+    with tempfile.TemporaryDirectory(prefix="warpfold-board-") as folder:
+        job = Job(lab, spliced_with(lab, text), hidden, sandbox, Path(folder))
+        if job.compile():
+            return [], 0
+        answered, _ = job.judge([RUNG], ("--profile", f"--n={elements}"))
+        profile = answered[0].get("profile", {}) if answered and answered[0]["state"] == "pass" else {}
+        return profile.get("report", {}).get("launches", []), profile.get("n", 0)
+
+
+def counted(piece: Piece, hidden: Hidden, sandbox: Sandbox) -> tuple[list[dict], int]:
+    """The same, from the file where it was kept when this text was first on the board."""
+    kept = piece.into / "board" / f"{piece.key}.json"
+    if known := results.read(kept):
+        return known["launches"], known["n"]
+    found, n = launches(piece.lab, piece.source.read_text(), hidden, sandbox)
+    results.write(kept, {"format": results.FORMAT, "launches": found, "n": n})
+    return found, n
+
+
+def passes(piece: Piece) -> bool:
+    rungs = (piece.result or {"rungs": []})["rungs"]
+    return any(rung["name"] == RUNG and rung["state"] == "pass" for rung in rungs)
+
+
+def lines(
+    pieces: dict[str, Piece], names: dict[str, str], price: Callable[[list[dict]], float], limit: Callable[[int], float], sandbox: Sandbox
+) -> list[Line]:
+    """Fastest first. `price`: microseconds of launches; `limit`: those that reading so many elements takes at the least."""
+    made = []
+    for student, piece in pieces.items():
+        if passes(piece):
+            try:
+                found, n = counted(piece, piece.hidden, sandbox)
+            except NotGraded:
+                continue
+            if found:
+                made.append(Line(student, names[student], price(found), n))
+    made = [line if line.us >= limit(line.n) else replace(line, remark="below the limit: not believed") for line in made]
+    made.sort(key=lambda line: (bool(line.remark), line.us, line.name))
+    for index, line in enumerate(made[:FIRST]):
+        if not line.remark and not again(pieces[line.student], sandbox):
+            made[index] = replace(line, remark="does not pass on fresh inputs")
+    return sorted(made, key=lambda line: (bool(line.remark), line.us, line.name))
+
+
+def again(piece: Piece, sandbox: Sandbox) -> bool:
+    """Whether it passes on inputs and sizes that are made up this moment."""
+    sizes = (str(1000 + secrets.randbelow(100_000)), f"{500 + secrets.randbelow(50_000)}:{32 << secrets.randbelow(6)}")
+    try:
+        found, _ = launches(piece.lab, piece.source.read_text(), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
+        return bool(found)
+    except NotGraded:
+        return True  # the machine's fault is nobody's
+
+
+def page(title: str, gpu: str, board: list[Line], limit: float) -> str:
+    rows, place = [], 0
+    for line in board:
+        place += not line.remark and bool(line.student)
+        rows.append(
+            f'<tr><td class="n">{place if line.student and not line.remark else ""}</td><td>{escape(line.name)}</td><td class="n">{line.us:.2f}</td>'
+            f'<td class="n">{100 * limit / line.us:.0f} %</td><td class="note">{escape(line.remark)}</td></tr>'
+        )
+    said = f"Microseconds that {RUNG} of {LAB} would take on an {gpu}, worked out from what the emulator counted: predicted, not measured."
+    return pages.page(
+        f"{title}: the board",
+        f'<h1>{escape(title)}</h1><p>{escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the limit</th><th></th></tr>'
+        f'{"".join(rows)}</table><p class="note">The limit, {limit:.2f} us, is reading all elements once at the bandwidth of the data sheet.</p>',
+    )

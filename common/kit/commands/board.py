@@ -1,0 +1,53 @@
+"""`kit board`: the fastest kernels of lab 09 by predicted time, under pseudonyms."""
+
+from ..classroom import board, config, course_folder, sandbox, work
+from ..classroom.collect import students_in
+from ..console import paint, say
+from ..ladder import predict
+from ..process import relative
+from ..table import Table
+
+PURPOSE = "put the fastest kernels of lab 09 on a board, by predicted time and under pseudonyms"
+ORDER = 245
+
+
+def arguments(parser) -> None:
+    course_folder.argument(parser)
+    parser.add_argument("--gpu", default="H200", metavar="NAME", help="the GPU that the times are for: H200, A100, RTX 4090 or T4 (H200)")
+    parser.add_argument("--names", action="store_true", help="say in the terminal who is who; the page never does")
+
+
+def run(options) -> int:
+    gpu = predict.named(options.gpu)
+    course = course_folder.open(options.folder)
+    room = sandbox.require(unsafe=False)
+    students = students_in(course.folder, course.roster)
+    labs = course_folder.labs_of(course, [board.LAB])
+    with course_folder.locked(course):
+        pieces = work.pieces(course.folder, [student.id for student in students], labs, config.hidden(course.folder, course.config), False)
+        names = board.pseudonyms([student.id for student in students], config.secret(course.folder))
+        of_lab = {student: piece for (student, _), piece in pieces.items()}
+        made = board.lines(
+            of_lab,
+            names,
+            lambda launches: predict.run_us(launches, gpu),
+            lambda n: 4 * n / (1e3 * gpu.bandwidth),
+            room,
+        )
+        ours = solved(labs[0], gpu, config.hidden(course.folder, course.config), room)
+    limit = 4 * ours.n / (1e3 * gpu.bandwidth)
+    made = sorted([*made, ours], key=lambda line: (bool(line.remark), line.us))
+    (course.folder / "board.html").write_text(board.page(course.config.title, gpu.name, made, limit))
+    table = Table(["who", f"predicted us on {gpu.name}", "of the limit", "remark"], left=1)
+    for line in made:
+        who = f"{line.name} ({line.student})" if options.names and line.student else line.name
+        table.add([who, f"{line.us:.2f}", f"{100 * limit / line.us:.0f} %", line.remark])
+    print(table.text())
+    print(paint("Worked out from counts, not measured (docs/results/model.md says how, and how far off it is).", "grey"))
+    say(f"wrote {relative(course.folder / 'board.html')}")
+    return 0
+
+
+def solved(lab, gpu, hidden, room) -> board.Line:
+    launches, n = board.launches(lab, lab.solution.read_text(), hidden, room)
+    return board.Line("", "the course's own", predict.run_us(launches, gpu), n)
