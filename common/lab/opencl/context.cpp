@@ -23,7 +23,7 @@ constexpr const char* backwards =
     "#line 1\n";
 
 void require(cl_int status, const std::string& what) {
-  if (status != CL_SUCCESS) throw Error(fmt::format("{}: OpenCL's error {}", what, status));
+  if (status != CL_SUCCESS) throw Error(fmt::format("{}: OpenCL error {}", what, status));
 }
 
 std::string text_of(cl_device_id id, cl_device_info what) {
@@ -160,7 +160,7 @@ Run::~Run() {
 
 cl_mem Run::scratch(std::size_t floats) {
   if (scratch_count_ == static_cast<int>(std::size(scratch_)))
-    throw Error("a run may ask for scratch memory four times");
+    throw Error("a run may ask for scratch memory at most four times");
   return scratch_[scratch_count_++] = allocate(floats, nullptr);
 }
 

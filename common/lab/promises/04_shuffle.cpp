@@ -10,7 +10,7 @@ std::vector<Rung> shuffle() {
           .promise(one_barrier_between_warps())
           .promise(at_least(
               Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
-              "five shuffles are to add up a warp, and more of them the warps' sums"))
+              "five shuffles must add up a warp, and more shuffles the warps' sums"))
           .promise(a_block_for_two_elements_per_thread())
           .promise(reads_each_element_once())
           .promise(each_thread_reads_at_most(two_elements))
@@ -19,10 +19,10 @@ std::vector<Rung> shuffle() {
           .promise(one_atomic_per_block()),
       Rung("warp_reduce")
           .promises_from(80)
-          .promise(none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
+          .promise(none(Counter::shuffles, "integers must be added by __reduce_add_sync"))
           .promise(at_least(
               Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
-              "each warp is to add up its integers in one instruction"))
+              "each warp must add up its integers in one instruction"))
           .promise(one_store_per_warp())
           .promise(one_barrier_between_warps())
           .promise(a_block_for_two_elements_per_thread())
