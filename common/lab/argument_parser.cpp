@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-constexpr std::string_view advice = "--help lists what can be asked";
+constexpr std::string_view advice = "--help lists the options";
 
 UsageError usage(std::string_view what) {
   return UsageError(fmt::format("{}; {}", what, advice));
@@ -31,7 +31,7 @@ void ArgumentParser::values(std::string_view name, std::string_view of, std::vec
 const ArgumentParser::Option& ArgumentParser::named(std::string_view name) const {
   const auto found = std::find_if(options_.begin(), options_.end(),
                                   [=](const Option& option) { return option.name == name; });
-  if (found == options_.end()) throw usage(fmt::format("{} is no option of this program", name));
+  if (found == options_.end()) throw usage(fmt::format("{} is not an option of this program", name));
   return *found;
 }
 
@@ -53,7 +53,7 @@ bool ArgumentParser::parse(int argc, char** argv) const {
     if (option.many) {
       option.many->push_back(text);
     } else if (option.one->has_value()) {
-      throw usage(fmt::format("{} is said twice", name));
+      throw usage(fmt::format("{} is given twice", name));
     } else {
       *option.one = text;
     }
@@ -66,7 +66,7 @@ std::string ArgumentParser::help(std::string_view program) const {
   const auto add = [&](std::string_view option, std::string_view what) {
     text += fmt::format("  {:<24}  {}\n", option, what);
   };
-  add("-h, --help", "Print this help, and do nothing else");
+  add("-h, --help", "Print this help and exit");
   for (const Option& option : options_) {
     if (option.text.empty()) continue;
     add(option.of.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.of),

@@ -1,5 +1,5 @@
-// The options of a program's command line: --flag, --option VALUE and --option=VALUE. It asks for no library,
-// so that a lab builds where only a compiler is.
+// The options of a program's command line: --flag, --option VALUE and --option=VALUE. It needs no library, so
+// that a lab can be built with nothing but a compiler.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace lab {
 
-// A command line that cannot be carried out; the message says what would do.
+// A command line that cannot be carried out; the message says what would work.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -19,16 +19,15 @@ class ArgumentParser {
 public:
   explicit ArgumentParser(std::string purpose) : purpose_(std::move(purpose)) {}
 
-  // An option is listed in the help as `--name VALUE` if it has a name for its value; one without a text is
-  // not listed.
+  // The help lists an option as `--name VALUE` if its value has a name, and omits an option without a text.
   void flag(std::string_view name, bool& into, std::string_view text);
   void value(std::string_view name, std::string_view of, std::optional<std::string>& into,
              std::string_view text);
   void values(std::string_view name, std::string_view of, std::vector<std::string>& into,
               std::string_view text);
 
-  // False where help was asked for, with -h or --help. Throws UsageError for what it does not know, a value
-  // that is missing or that a flag does not take, and an option that is said twice.
+  // False if help was asked for, with -h or --help. Throws UsageError for an unknown option, a missing value,
+  // a value for a flag, and an option that is given twice.
   bool parse(int argc, char** argv) const;
   std::string help(std::string_view program) const;
 

@@ -65,10 +65,11 @@ bool has_rows(std::span<const Rung> rungs) {
 }
 
 void check_rows(const Options& options) {
-  if (*options.rows == 0) throw UsageError("--rows 0: a matrix needs a row");
-  if (!options.n) throw UsageError(fmt::format("--rows {}: say of how many elements, --n N", *options.rows));
+  if (*options.rows == 0) throw UsageError("--rows 0: a matrix needs at least one row");
+  if (!options.n)
+    throw UsageError(fmt::format("--rows {}: give the number of elements as well, --n N", *options.rows));
   if (*options.rows > *options.n) {
-    throw UsageError(fmt::format("--rows {}: more rows than the {} elements", *options.rows, *options.n));
+    throw UsageError(fmt::format("--rows {}: there are only {} elements", *options.rows, *options.n));
   }
 }
 
@@ -97,7 +98,7 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
   if (!exponent) throw fail("this is not a number");
   std::size_t value = 1;
   for (unsigned i = 0; i < *exponent; ++i) {
-    if (__builtin_mul_overflow(value, *base, &value)) throw fail("this is more than can be counted");
+    if (__builtin_mul_overflow(value, *base, &value)) throw fail("this number is too large");
     if (value <= 1) break;
   }
   return value;
@@ -108,26 +109,26 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   Options options;
   std::optional<std::string> n, rows, block, device, seed, time_limit, host, answer, source, device_code;
   std::vector<std::string> more;
-  ArgumentParser parser(
-      fmt::format("Lab {}: checks its rungs, and says what is wrong where something is.", lab));
+  ArgumentParser parser(fmt::format("Lab {}: checks its rungs and says what is wrong.", lab));
   parser.flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
   parser.values("--rung", "R", options.rungs, "Only this rung (may be repeated)");
   parser.value("--n", "N", n, "Number of elements: 1000, 2^20");
   if (has_rows(rungs))
-    parser.value("--rows", "R", rows, "Rows of the matrix of N elements (about as many as columns)");
-  parser.value("--block", "B", block, "Threads per block: 32, 64, ... 1024 (256)");
-  parser.value("--device", "D", device, "auto, gpu or emulator (auto)");
-  parser.value("--seed", "S", seed, "Other inputs of the same kind (1)");
-  parser.value("--time-limit", "S", time_limit, "Seconds after which a run is taken for endless (10)");
+    parser.value("--rows", "R", rows, "Rows of the matrix of N elements (default: about as many as columns)");
+  parser.value("--block", "B", block, "Threads per block: 32, 64, ... 1024 (default: 256)");
+  parser.value("--device", "D", device, "auto, gpu or emulator (default: auto)");
+  parser.value("--seed", "S", seed,
+               "Seed of the inputs: another one gives other inputs of the same kind (default: 1)");
+  parser.value("--time-limit", "S", time_limit, "Seconds after which a run counts as endless (default: 10)");
   parser.flag("--time", options.time, "Time the rungs (GPU only)");
   parser.flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
   parser.flag("--once", options.once,
               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
-  parser.flag("--json", options.json, "Print JSON, for programs");
+  parser.flag("--json", options.json, "Print JSON, for other programs");
   parser.flag("--tap", options.tap, "Print TAP, for meson test");
-  parser.flag("--solutions", options.solutions, "A TODO is a failure");
+  parser.flag("--solutions", options.solutions, "Count a TODO as a failure");
   parser.values("--more", "N[:B]", more,
-                "Check N elements too, with B threads per block: 5000, 5000:64 (may be repeated)");
+                "Also check N elements, with B threads per block: 5000, 5000:64 (may be repeated)");
   // What a class's grader says; no student has a use for it.
   parser.value("--host", "", host, "");
   parser.value("--answer", "", answer, "");
@@ -156,7 +157,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   options.device = choice->second;
   if (seed) {
     const auto value = whole_number<std::uint64_t>(*seed);
-    if (!value) throw UsageError(fmt::format("--seed {}: give a whole number from 0 up", *seed));
+    if (!value) throw UsageError(fmt::format("--seed {}: give a whole number, 0 or more", *seed));
     options.seed = *value;
   }
   if (time_limit) {
@@ -164,7 +165,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     const auto [end, error] =
         std::from_chars(time_limit->data(), time_limit->data() + time_limit->size(), seconds);
     if (error != std::errc() || end != time_limit->data() + time_limit->size() || !(seconds > 0))
-      throw UsageError(fmt::format("--time-limit {}: give seconds, more than 0", *time_limit));
+      throw UsageError(fmt::format("--time-limit {}: give a number of seconds greater than 0", *time_limit));
     options.time_limit = seconds;
   }
   for (const std::string& text : more) {
@@ -174,7 +175,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     if (colon != text.npos) size.block = parse_block(text.substr(colon + 1));
   }
   if (options.host && (!options.answer || options.source.empty() || options.device_code.empty()))
-    throw UsageError("--host, --answer, --source and --device-code are said together");
+    throw UsageError("--host, --answer, --source and --device-code must be given together");
   if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");
   if (options.rows) check_rows(options);
   check_against_rungs(options, lab, rungs);

@@ -1,4 +1,4 @@
-// What the command line asks for.
+// The options of a lab's command line.
 #pragma once
 
 #include "argument_parser.hpp"
@@ -13,7 +13,7 @@
 
 namespace lab {
 
-// A size of input, and threads per block, that a rung is tried on beside the usual ones.
+// A size of the input, and of a block, on which a rung is tried in addition to the usual ones.
 struct MoreSize {
   std::size_t n = 0;
   std::optional<unsigned> block;
@@ -21,32 +21,32 @@ struct MoreSize {
 
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
-  bool once = false;                  // one run on small numbers, and no check
+  bool once = false;                  // one run on small numbers without a check
   std::vector<std::string> rungs;     // empty: all
-  std::optional<std::size_t> n, rows; // rows: of the matrix, where a rung sums each row
+  std::optional<std::size_t> n, rows; // rows: of the matrix, if a rung sums each row
   std::optional<unsigned> block;
   std::optional<double> time_limit; // seconds that a run of a rung may take
   Choice device = Choice::automatic;
   std::uint64_t seed = 1;
   std::vector<MoreSize> more;
 
-  // For a class's grader (grading/host_process.hpp), all or none.
-  std::optional<int> host, answer; // descriptors: of the student's process, and of what is told at the end
-  std::string source, device_code; // paths: the student's file, the PTX of its kernels
+  // For a class's grader (grading/host_process.hpp); given all together or not at all.
+  std::optional<int> host, answer; // descriptors: of the student's process, and for the answer at the end
+  std::string source, device_code; // paths: the student's file, and the PTX of its kernels
   bool grading() const { return host.has_value(); }
 };
 
-// Nothing where only the help was asked for (it has been printed). Throws UsageError.
+// Nothing if only the help was asked for (which has then been printed). Throws UsageError.
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs);
 
-// Threads per block: as asked for, or 256, or the nearest to it that the rung takes.
+// Threads per block: as asked for, or 256, or the nearest to 256 that the rung accepts.
 unsigned block_for(const Rung& rung, const Options& options);
 
-// Seconds that a run may take: as asked for, or 10, or more where a large n is asked for.
+// Seconds that a run may take: as asked for, or 10, or more if a large n is asked for.
 double time_limit_for(const Options& options);
 
-// "1000", "2^20"; "1e6" is refused, in the name of the option. Throws UsageError.
+// Accepts "1000" and "2^20" but not "1e6"; the error names the option. Throws UsageError.
 std::size_t parse_count(std::string_view option, std::string_view text);
 
 } // namespace lab

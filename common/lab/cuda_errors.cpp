@@ -10,11 +10,12 @@ struct Advice {
   const char* text;
 };
 constexpr Advice advices[] = {
-    {cudaErrorMemoryAllocation, "nvidia-smi shows who holds the rest; fewer elements (--n) need less"},
+    {cudaErrorMemoryAllocation,
+     "nvidia-smi shows which programs use the memory; fewer elements (--n) need less"},
     {cudaErrorECCUncorrectable,
      "the GPU's memory is at fault, not the kernel: nvidia-smi -q -d ECC shows it, "
      "and an administrator has to reset or replace the card"},
-    {cudaErrorDevicesUnavailable, "another program has the GPU for itself: nvidia-smi shows which"},
+    {cudaErrorDevicesUnavailable, "another program has exclusive use of the GPU: nvidia-smi shows which"},
     {cudaErrorLaunchTimeout, "a GPU that drives a display ends kernels that take seconds: use fewer elements "
                              "(--n), or a GPU without a display"},
     {cudaErrorSystemNotReady, "the services that connect the GPUs are not running: an administrator starts "

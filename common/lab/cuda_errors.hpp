@@ -1,4 +1,4 @@
-// CUDA's errors in words that say what to do about them.
+// CUDA's errors in sentences that say what to do about them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lab {
 
-// The runtime's own text, and a sentence more where the error is the machine's and not the program's.
+// The runtime's own text, and one more sentence if the machine, not the program, is at fault.
 std::string explain(cudaError_t error);
 
 } // namespace lab

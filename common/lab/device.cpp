@@ -41,10 +41,9 @@ std::string why_no_gpu() {
   const std::string directory = emulator_directory();
   const std::string library = fmt::format("{}/libcudart.so.{}", directory, CUDART_VERSION / 1000);
   if (!std::filesystem::exists(library)) {
-    throw NoEmulator(
-        fmt::format("the emulator is not where it should be: {} does not exist. Build it (ninja in the build "
-                    "folder), or set WARPFOLD_EMULATOR_DIR to its folder",
-                    library));
+    throw NoEmulator(fmt::format("the emulator is missing: {} does not exist. Build it (ninja in the build "
+                                 "folder), or set WARPFOLD_EMULATOR_DIR to its folder",
+                                 library));
   }
   if (const char* mark = std::getenv("WARPFOLD_ON_EMULATOR"); mark && std::string_view(mark) == directory) {
     throw NoEmulator(fmt::format(
@@ -105,7 +104,7 @@ double peak_bandwidth() {
 void describe(Device& device) {
   cudaDeviceProp properties{};
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, 0); error != cudaSuccess) {
-    throw NoDevice(fmt::format("the device does not describe itself: {}", explain(error)));
+    throw NoDevice(fmt::format("the device's attributes cannot be read: {}", explain(error)));
   }
   device.name = properties.name;
   device.compute_capability = properties.major * 10 + properties.minor;

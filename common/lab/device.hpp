@@ -19,18 +19,18 @@ struct Device {
   double peak_bandwidth = 0;      // bytes per second by the device's attributes; 0: the driver does not say
 };
 
-// The device that was asked for is not there: a reason to skip, with what to do.
+// The requested device is not available: a reason to skip, with advice.
 struct NoDevice : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The emulator cannot be started: a fault of the set-up, never a reason to skip.
+// The emulator cannot be started: an error in the set-up, never a reason to skip.
 struct NoEmulator : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Finds the device. Where the emulator is wanted (or no GPU is usable and the choice is automatic) and this
-// process runs on NVIDIA's runtime, executes the program again on the emulator and does not return.
+// Finds the device. If the emulator is wanted (or no GPU is usable and the choice is automatic) but this
+// process runs on NVIDIA's runtime, it executes the program again on the emulator and does not return.
 Device open_device(Choice choice, char** argv);
 
 // The device that open_device() found.

@@ -1,4 +1,4 @@
-// All that a lab sees of the lab library.
+// Everything that a lab sees of the lab library.
 //
 // A lab is one .cu file: its kernels, a host function for each rung, and a main() that names the rungs:
 //
@@ -6,10 +6,10 @@
 //     return lab::main(argc, argv, {{"naive_atomic", naive_atomic}});
 //   }
 //
-// What its rungs promise stands in promises/, one file for each lab, which labs/ and solutions/ share.
+// The promises of its rungs are in promises/, one file per lab, which labs/ and solutions/ share.
 //
-// nvcc compiles this header again at each edit of a lab, so it includes next to nothing; what it declares is
-// a library that the host compiler builds once.
+// nvcc compiles this header again after each edit of a lab, so it includes almost nothing; what it declares
+// is in a library that the host compiler builds once.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace lab {
 // -----------------------------------------------------------------------------------------------------------
 // For kernels and host functions.
 
-// Blocks (or tiles, or rows) of `size` that it takes to cover n elements: n / size, rounded up.
+// The number of blocks (or tiles, or rows) of `size` elements that cover n elements: n / size, rounded up.
 #ifdef __CUDACC__
 __host__ __device__
 #endif
@@ -33,14 +33,15 @@ __host__ __device__
 // The mask of a shuffle or vote in which all 32 lanes of a warp take part.
 constexpr unsigned all_lanes = 0xffffffff;
 
-// Multiprocessors of the device in use.
+// The number of multiprocessors of the device in use.
 unsigned multiprocessors();
 
-// Blocks of `block` threads that the whole device can hold at the same time, going by threads alone.
+// The number of blocks of `block` threads that the whole device can hold at the same time, if only threads
+// limit it.
 unsigned resident_blocks(unsigned block);
 
 // Device memory for a rung's own partial results: `bytes` bytes, aligned to 256, with arbitrary contents.
-// Each call within one run of a rung returns another buffer; all of them are taken back when the rung
+// Each call within one run of a rung returns a different buffer; all of them are released when the rung
 // returns.
 void* scratch_bytes(std::size_t bytes);
 template <class T>
@@ -74,7 +75,7 @@ struct TypeOf<unsigned> {
   static constexpr Type value = Type::uint32;
 };
 
-// What a host function is called with, whatever its signature.
+// The arguments of a host function, whatever its signature.
 struct Arguments {
   void* input = nullptr;  // on the device; n elements
   void* result = nullptr; // on the device; one element per row
@@ -83,8 +84,8 @@ struct Arguments {
 };
 
 // A rung's host function for one element type. It reduces n elements at `input` to one at `result` (both on
-// the device), launches its kernels on the default stream with `block` threads per block, and need neither
-// check for errors nor wait.
+// the device), launches its kernels on the default stream with `block` threads per block, and needs neither
+// to check for errors nor to wait.
 struct Variant {
   using Function = void (*)();
 
@@ -104,7 +105,7 @@ struct Variant {
           reinterpret_cast<void (*)(T*, T*, std::size_t, unsigned)>(called)(
               static_cast<T*>(a.input), static_cast<T*>(a.result), a.n, a.block);
         }) {}
-  // One result for each row of a matrix, stored row after row.
+  // One result per row of a matrix that is stored row after row.
   template <class T>
   Variant(void (*reduce)(const T* matrix, T* results, std::size_t rows, std::size_t columns, unsigned block))
       : type(TypeOf<T>::value), by_rows(true), function(reinterpret_cast<Function>(reduce)),
@@ -114,8 +115,8 @@ struct Variant {
               a.block);
         }) {}
 
-  // Reduces by another operator than its rung does: a kernel that is to leave the operator to its caller is
-  // tried with that one too.
+  // Reduces with a different operator than its rung does: a kernel that should take the operator from its
+  // caller is tried with this one too.
   Variant& tried_with(Operator other) { return has_own_operator = true, own_operator = other, *this; }
 
   Type type{};
@@ -126,8 +127,8 @@ struct Variant {
   void (*invoke)(Function, const Arguments&) = nullptr;
 };
 
-// A rung by its name, with its host function, or one for each of up to four element types, and one that
-// tries its kernel with another operator.
+// A rung's name with its host function, or with one host function for each of up to four element types, and
+// one that tries its kernel with another operator.
 struct Implementation {
   static constexpr int max_variants = 5;
 
@@ -135,17 +136,17 @@ struct Implementation {
                  Variant fourth = {}, Variant fifth = {})
       : rung(rung_name), variants{first, second, third, fourth, fifth} {}
 
-  // For a rung whose promise depends on a number that is the reader's to choose.
+  // For a rung whose promise depends on a number that the student may choose.
   Implementation& elements_per_thread(unsigned count) { return per_thread = count, *this; }
 
   const char* rung;
-  Variant variants[max_variants]; // those without a function are not there
+  Variant variants[max_variants]; // those without a function do not count
   unsigned per_thread = 0;
 };
 
 // Checks, profiles or times the rungs, as the command line says (--help), and returns the process's exit
-// code. `source` is the lab's own file: its folder bears the lab's name, and it is read at run time to see
-// which regions are still to be filled.
+// code. `source` is the lab's own file: its folder has the lab's name, and the program reads it to see which
+// regions are still to be filled in.
 int main(int argc, char** argv, std::initializer_list<Implementation> rungs,
          const char* source = __builtin_FILE());
 

@@ -101,8 +101,9 @@ private:
     Options how = options_;
     open_device(device_wanted(), argv_);
     if (on_emulator() && how.time) {
-      fmt::print(stderr, "Times are taken on a GPU only: the emulator's say nothing about one. The rungs are "
-                         "checked.\n");
+      fmt::print(stderr,
+                 "Times are taken only on a GPU: the emulator's times say nothing about one. The rungs "
+                 "are checked instead.\n");
       how.n.reset(), how.rows.reset(); // of the timing; a check of so many elements would take long
     }
     if (on_emulator()) {
@@ -120,8 +121,7 @@ private:
   Choice device_wanted() const {
     if (!(options_.profile || options_.once) || options_.device == Choice::emulator) return options_.device;
     if (options_.device == Choice::automatic) return Choice::emulator;
-    throw UsageError(
-        "--profile and --once look at what the rungs do, which the emulator can: leave out --device=gpu");
+    throw UsageError("--profile and --once need the emulator: leave out --device=gpu");
   }
 
   const Region* todo_of(const Rung& rung) const { return next_todo(regions_, rungs_, rung); }
@@ -131,8 +131,8 @@ private:
     for (const Rung* rung : chosen_) {
       const std::size_t width = size_of(rung->variants[0].type);
       if (*how.n / 2 < device().memory / width / 2) continue;
-      throw UsageError(fmt::format("--n {}: {} elements of {} bytes do not fit into the {} bytes of {}",
-                                   *how.n, *how.n, width, device().memory, device().name));
+      throw UsageError(fmt::format("--n {}: {} elements of {} bytes do not fit in the {} bytes of {}", *how.n,
+                                   *how.n, width, device().memory, device().name));
     }
   }
 

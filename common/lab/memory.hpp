@@ -1,5 +1,5 @@
-// Device memory for a check: fitting exactly on the emulator, whose own guard zones see every access beyond
-// it, and between canaries on a GPU.
+// Device memory for a check. On the emulator it has exactly the right size, and the emulator's guard zones
+// catch every access beyond it; on a GPU it lies between canaries.
 #pragma once
 
 #include "checking/sequence.hpp"
@@ -17,7 +17,7 @@ struct CudaError : std::runtime_error {
 
 class DeviceBuffer {
 public:
-  // `bytes` bytes that start `offset` bytes after an address aligned to 256; `name` is what is said of them.
+  // `bytes` bytes that start `offset` bytes after an address aligned to 256; messages call them `name`.
   // Throws CudaError.
   DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset = 0);
   ~DeviceBuffer();
@@ -26,8 +26,8 @@ public:
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // "" while what surrounds the buffer is as it was, else where it was written: "4 bytes past the end of
-  // input".
+  // "" as long as the memory around the buffer is unchanged; otherwise says where it was written: "4 bytes
+  // past the end of input".
   std::string damage() const;
 
 private:
@@ -43,17 +43,17 @@ void upload(const Sequence& input, void* destination);
 // The index of the first of the sequence's elements that differs in device memory, or n.
 std::size_t first_change(const Sequence& input, const void* device_memory);
 
-// `count` elements of the poison at device memory.
+// Fills `count` elements of device memory with the poison.
 void fill_poison(Type type, Kind kind, std::size_t count, void* device_memory);
 
-// Buffers that a rung asked for with lab::scratch. A new run gets them in the same order; on the emulator
-// they are freed after each run, so that it can tell what the run itself has not written.
+// The buffers that a rung asked for with lab::scratch. A new run gets them in the same order; on the emulator
+// they are freed after each run, so that the emulator can tell what the run itself has not written.
 class ScratchRun {
 public:
   explicit ScratchRun(
       bool keep = false); // keep: for timing, where allocating would be part of what is measured
   ~ScratchRun();
-  // As DeviceBuffer::damage(), over all buffers of this run.
+  // Like DeviceBuffer::damage(), for all buffers of this run.
   std::string damage() const;
 
 private:

@@ -1,4 +1,4 @@
-// This program, run again: a kernel that faults takes the process's device context with it.
+// Runs this program again, because a kernel that faults destroys the process's device context.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@ namespace lab {
 
 struct ChildOutput {
   int exit_code = 0;
-  std::string output; // of stdout, where it was asked for
+  std::string output; // of stdout, if it was asked for
 };
 
-// Runs the program with the same arguments but for these rungs. `as_json`: with --json in place of --tap, and
-// stdout is handed back; else the child prints for itself.
-// A signal that asks this process to end asks the child to end (forward_to_child, from a signal's handler),
-// which still hands back what it has found; and it ends with this process, however that ends.
+// Runs the program with the same arguments, but only for these rungs. With `as_json`, it runs with --json
+// instead of --tap and returns stdout; otherwise the child prints its own output.
+// A signal that asks this process to end is passed on to the child (forward_to_child, from a signal handler),
+// which still returns what it has found. The child ends with this process, however this process ends.
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json);
 
 // For a child that was started elsewhere; 0: it has ended.
@@ -23,11 +23,11 @@ void note_child(int process);
 bool child_is_running();
 void forward_to_child(int signal);
 
-// The arguments that it is given (tests look at them).
+// The arguments that the child gets (tests look at them).
 std::vector<std::string> arguments_for(char** argv, std::span<const std::string> rungs, bool as_json);
 
-// While it lives, or until end(), what is written to stdout goes to stderr; where not `wanted`, nothing
-// happens. Not across an exec.
+// While this object lives, or until end(), output to stdout goes to stderr; if not `wanted`, it does nothing.
+// It does not survive an exec.
 class StdoutAside {
 public:
   explicit StdoutAside(bool wanted);

@@ -1,4 +1,4 @@
-// What came out of a rung: its checks, its counters, its times, and the state that they amount to.
+// The result of a rung: its checks, its counters, its times, and the state that follows from them.
 #pragma once
 
 #include "checking/sequence.hpp"
@@ -31,9 +31,9 @@ constexpr std::string_view name_of(State state) {
 
 // What a wrong result looks like, with the evidence.
 struct Diagnosis {
-  std::string kind; // "lost-tail": see diagnosis/. "": nothing fits
+  std::string kind; // "lost-tail": see diagnosis/. "": no diagnosis
   std::string text;
-  bool specific = false; // tells one mistake from others, as "the result is 0" does not
+  bool specific = false; // singles out one mistake, which "the result is 0" does not
 };
 
 // One run of a rung on one input, or one property that it must have.
@@ -41,10 +41,10 @@ struct Check {
   std::string name; // "n = 257, exact"
   bool ok = true;
   bool skipped = false; // message says why
-  std::string message;  // what was expected and what came, where it is not ok
+  std::string message;  // if not ok: what was expected and what came
   Diagnosis diagnosis;
   std::size_t n = 0;
-  bool decides = false; // its diagnosis is the rung's
+  bool decides = false; // its diagnosis becomes the rung's
   bool usual = false;   // an exact input, aligned, with the usual number of threads per block
 };
 
@@ -53,7 +53,7 @@ struct Hazard {
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
   int line = 0, other_line = 0;
-  int call_line = 0; // where `line` is of a function that was called: the line, in the same file, of the call
+  int call_line = 0; // if `line` is in a called function: the line of the call, in the same file
 };
 
 // What the emulator counted while a rung ran once.
@@ -61,13 +61,13 @@ struct Profile {
   std::size_t n = 0, rows = 1;
   unsigned block = 0;
   std::size_t launches = 0;
-  std::vector<std::pair<std::string, double>> totals; // by the report's keys, all launches together
+  std::vector<std::pair<std::string, double>> totals; // by the report's keys, for all launches together
   std::string report;                                 // the report itself, JSON text
 
   double total(std::string_view key) const;
 };
 
-// Microseconds of one run of a rung; what the figures mean stands in timing.hpp.
+// Microseconds of one run of a rung; timing.hpp explains the figures.
 struct Timing {
   std::size_t n = 0, rows = 1, repetitions = 0;
   unsigned block = 0;
@@ -85,10 +85,10 @@ struct Result {
   std::string reason; // one line
   std::string file;   // where to look: the next TODO, or a hazard
   int line = 0;
-  std::string
-      repair_file; // set: the rung is as it was handed out, broken, and the TODO that says so stands here
+  std::string repair_file; // if set, the rung is still as it was handed out, broken, and this file has the
+                           // TODO that says so
   int repair_line = 0;
-  Diagnosis diagnosis; // the one of its checks that says most
+  Diagnosis diagnosis; // the most specific of its checks'
   std::vector<Check> checks;
   std::vector<Hazard> hazards;
   std::optional<Profile> profile;

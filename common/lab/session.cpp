@@ -19,8 +19,8 @@ std::string crash_text(int signal) {
   const bool by_address = signal == SIGSEGV || signal == SIGBUS;
   return fmt::format("the rung ended the program ({}){}", strsignal(signal),
                      by_address
-                         ? ": code on the host reads or writes where it may not. What `input` and `result` "
-                           "point to is the device's memory: only kernels and cudaMemcpy reach it"
+                         ? ": code on the host reads or writes memory that it must not. `input` and `result` "
+                           "point to device memory, which only kernels and cudaMemcpy can access"
                      : signal == SIGFPE ? ": code on the host divides an integer by zero"
                                         : "");
 }

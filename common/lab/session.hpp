@@ -1,5 +1,5 @@
-// What a lab program has found of its rungs so far, and how it comes to its end: after the last rung, after a
-// rung that no other can follow in the same process, or at a signal.
+// What a lab program has found about its rungs so far, and how it ends: after the last rung, after a rung
+// that no other rung can follow in the same process, or at a signal.
 #pragma once
 
 #include "checking/progress.hpp"
@@ -15,27 +15,29 @@
 namespace lab {
 
 constexpr int exit_failed = 1, exit_usage = 2,
-              exit_skipped = 77; // 77: what Meson and Automake take for "skipped"
+              exit_skipped = 77; // 77: what Meson and Automake treat as "skipped"
 
 class Session {
 public:
-  // `aside` is ended before anything is printed for programs.
+  // `aside` is ended before any output for other programs is printed.
   Session(const Options& options, const Heading& heading, std::vector<std::string> rungs, char** argv,
           StdoutAside& aside)
       : options_(options), heading_(heading), rungs_(std::move(rungs)), argv_(argv), aside_(aside) {}
 
-  // From now on a run that does not end, a crash and a signal end the program, with what is known by then.
+  // From now on, a run that does not end, a crash or a signal ends the program, which reports what is known
+  // by then.
   void watch();
 
   // What is said of a run that does not end, in place of what the emulator knows of it.
   void says_of_endless(std::string text) { of_endless_ = std::move(text); }
 
-  // The next rung is going to be checked.
+  // The check of the next rung begins.
   Progress& begin();
-  // It has been: as text, it is printed now, without its first line where another process has printed that.
+  // The check has ended; if the output is text, the result is printed now, without its first line where
+  // another process has printed that.
   void add(const Result& result, bool first_line_is_out = false);
-  // Runs the rungs that are left, if any, in a process of their own, prints what has not been printed, and
-  // returns the program's exit code.
+  // Runs the remaining rungs, if any, in a new process, prints what has not been printed yet, and returns the
+  // program's exit code.
   int finish();
 
 private:

@@ -1,12 +1,12 @@
 // Lab 03: without the loop.
 //
 // The tree of lab 02 spends much of its time on things other than adding: counting strides, asking which
-// threads still work, and waiting at barriers for a block of which only one warp is left. A warp's 32 lanes
-// need no barrier of the whole block to see each other's values; and where the block size is known when the
+// threads still work, and waiting at barriers when only one warp of the block is left. A warp's 32 lanes
+// need no block-wide barrier to see each other's values; and if the block size is known when the
 // kernel is compiled, no loop is needed at all. Blocks have 64, 128, 256, 512 or 1024 threads here.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; what lies beyond the end counts as 0.
+// The sum of this thread's two elements; an element beyond the end counts as 0.
 __device__ float two_elements(const float* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
@@ -17,16 +17,16 @@ __device__ float two_elements(const float* input, std::size_t n) {
 // Once 64 partial sums are left, the first warp adds them up, step by step without a loop. The other warps do
 // not get here, so a barrier of the whole block would wait for ever.
 //
-// Lanes of one warp may run apart from each other since Volta, so a warp needs a barrier of its own,
-// __syncwarp(), wherever one lane reads what another has written or writes what another is still to read. In
+// Since Volta, the lanes of a warp may drift apart. So a warp needs its own barrier, __syncwarp(), wherever
+// one lane reads what another has written, or writes what another has yet to read. In
 // each step every lane first reads, then all wait, then every lane writes, then all wait again. Lanes that
-// no longer have a partner add up leftovers that nobody uses: cheaper than asking who is left.
+// no longer have a partner add up leftovers that nobody uses: that is cheaper than asking who is left.
 __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
-  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum a stride further on to a running
-  // sum of this lane, wait for the warp, store the running sum into the lane's own element, wait for the
-  // warp. The running sum starts as partial[t]. Write the six steps out one after another. (about 25 short
-  // lines)
+  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum one stride further on to this
+  // lane's running sum, wait for the warp, store the running sum into the lane's own element, and wait for
+  // the warp. The running sum starts as partial[t]. Write the six steps out one after another. (about 25
+  // short lines)
   // END unroll_last_warp
 }
 
@@ -49,9 +49,9 @@ void unroll_last_warp(const float* input, float* result, std::size_t n, unsigned
   unroll_last_warp_kernel<<<blocks, block, block * sizeof(float)>>>(input, result, n);
 }
 
-// The block size as a template parameter: the compiler knows every stride and leaves out the steps that a
-// block of this size does not have. What is left of the tree is a straight line: no stride to halve, no
-// question whether to go on.
+// The block size is a template parameter, so the compiler knows every stride and omits the steps that a
+// block of this size does not have. What is left of the tree is straight-line code: it neither halves a
+// stride nor asks whether to continue.
 template <unsigned B>
 __global__ void unroll_all_kernel(const float* input, float* result, std::size_t n) {
   __shared__ float partial[B];
@@ -59,15 +59,15 @@ __global__ void unroll_all_kernel(const float* input, float* result, std::size_t
   partial[t] = two_elements(input, n);
   __syncthreads();
   // BEGIN unroll_all
-  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64. A step of stride s needs a
-  // block of at least 2 * s threads: `if constexpr (B >= 1024)` for 512, and so on. Each step has its
+  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64. A step with stride s needs a
+  // block of at least 2 * s threads: `if constexpr (B >= 1024)` for 512, and so on. Each step has its own
   // barrier. (about 16 lines)
   // END unroll_all
   if (t < 32) sum_last_warp(partial, t);
   if (t == 0) atomicAdd(result, partial[0]);
 }
 
-// A template's block size is fixed when the kernel is compiled, so there is one kernel for each size that a
+// A template's block size is fixed when the kernel is compiled, so there is one kernel per size that a
 // launch may ask for.
 void unroll_all(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

@@ -1,11 +1,11 @@
 // Lab 04: values that change hands.
 //
-// The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane with neither
-// shared memory nor a barrier of the block. So a warp's sum takes five shuffles, and shared memory is needed
-// only once, for one partial sum per warp.
+// The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane without
+// shared memory and without a block-wide barrier. So a warp's sum takes five shuffles, and shared memory is
+// needed only once, for one partial sum per warp.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; what lies beyond the end counts as 0.
+// The sum of this thread's two elements; an element beyond the end counts as 0.
 template <class T>
 __device__ T two_elements(const T* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
@@ -19,8 +19,8 @@ __device__ T two_elements(const T* input, std::size_t n) {
 template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
-  // TODO: For the distances 16, 8, 4, 2, 1: add to `value` the value of the lane that far above this one,
-  // with
+  // TODO: For the distances 16, 8, 4, 2, 1: add the value of the lane that is this distance above this one
+  // to `value`. Use
   // __shfl_down_sync and the mask lab::all_lanes. (3 lines)
   // END warp_shuffle
   return value;
@@ -29,9 +29,9 @@ __device__ T shuffle_sum(T value) {
 __global__ void warp_shuffle_kernel(const float* input, float* result, std::size_t n) {
   float sum = two_elements(input, n);
   // BEGIN warp_shuffle
-  // TODO: Declare room for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
+  // TODO: Declare an array for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
   // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
-  // let lane k of the first warp read the sum of warp k (0 where the block has no warp k) and add those up by
+  // let lane k of the first warp read the sum of warp k (0 if the block has no warp k), and add those up with
   // shuffles too. (9 lines)
   // END warp_shuffle
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -44,8 +44,8 @@ void warp_shuffle(const float* input, float* result, std::size_t n, unsigned blo
 }
 
 // From compute capability 8.0 on the hardware adds up a warp's integers in one instruction,
-// __reduce_add_sync. Older GPUs, and numbers that are not integers, go through shuffles; which of the two a
-// GPU runs is settled when the kernel is compiled for it. (The emulator runs the code for 8.0.)
+// __reduce_add_sync. Older GPUs, and numbers that are not integers, need shuffles; which of the two a GPU
+// runs is decided when the kernel is compiled for it. (The emulator runs the code for 8.0.)
 __device__ int warp_sum(int value) {
 #if __CUDA_ARCH__ >= 800
   // BEGIN warp_reduce
@@ -60,7 +60,7 @@ __device__ int warp_sum(int value) {
 __global__ void warp_reduce_kernel(const int* input, int* result, std::size_t n) {
   int sum = two_elements(input, n);
   // BEGIN warp_reduce
-  // TODO: The same as in warp_shuffle_kernel, for int, with warp_sum in place of shuffle_sum. (9 lines)
+  // TODO: Write the same as in warp_shuffle_kernel, for int, with warp_sum instead of shuffle_sum. (9 lines)
   // END warp_reduce
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }

@@ -1,10 +1,10 @@
 // Lab 05: a grid that fits the GPU.
 //
-// So far the grid grew with n: at 2^29 elements, a million blocks that each load a little, wait a lot and
-// leave. Here the number of threads does not depend on n. Each thread walks over the array with
-// a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
-// combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
-// work, the tree, now happens only once, after each thread's walk.
+// So far the grid grew with n: at 2^29 elements there are a million blocks that each load a little, wait a
+// lot and end. Here the number of threads does not depend on n. Each thread walks over the array with
+// a stride of the whole grid and adds up its elements in a register; only then do the threads of a block
+// combine their sums. Neighbouring threads read neighbouring elements at each step, and the tree, which used
+// to be all of the work, now happens only once, after the walk.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
@@ -12,8 +12,8 @@
 
 __global__ void thread_sums_kernel(const float* input, float* thread_sums, std::size_t n) {
   // BEGIN thread_sums
-  // TODO: Let thread t add up the elements t, t + blockDim.x, t + 2 * blockDim.x, ... below n in a register,
-  // and store the sum into thread_sums[t]. (5 lines)
+  // TODO: Let thread t add up elements t, t + blockDim.x, t + 2 * blockDim.x, ... below n in a register,
+  // and store the sum in thread_sums[t]. (5 lines)
   // END thread_sums
 }
 
@@ -31,17 +31,17 @@ void thread_sums(const float* input, float* result, std::size_t n, unsigned bloc
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// 256 blocks; in each, one thread adds up what the others have left in shared memory while those others stand
+// 256 blocks; in each, one thread adds up what the others have left in shared memory while the others are
 // idle.
 
-// The sum of the elements that this thread meets when it walks over the array with a stride of the whole
+// The sum of the elements that this thread visits when it walks over the array with a stride of the whole
 // grid.
 __device__ float walk(const float* input, std::size_t n) {
   float sum = 0;
   // BEGIN one_thread_folds
-  // TODO: Add up in `sum` the elements i, i + s, i + 2 * s, ... below n, where i is this thread's number in
-  // the whole grid and s the number of threads in the whole grid (gridDim.x * blockDim.x; other rungs use
-  // this walk with other grids). Work both out in 64 bits: std::size_t{...} * ... (4 lines)
+  // TODO: Add up elements i, i + s, i + 2 * s, ... below n in `sum`, where i is this thread's number in the
+  // whole grid and s is the number of threads in the whole grid (gridDim.x * blockDim.x; other rungs use
+  // this walk with other grids). Compute both in 64 bits: std::size_t{...} * ... (4 lines)
   // END one_thread_folds
   return sum;
 }
@@ -73,7 +73,7 @@ __device__ float tree_sum(float value, float* partial) {
   partial[t] = value;
   __syncthreads();
   // BEGIN grid_stride_tree
-  // TODO: Add up partial[] by a tree with halving strides, as in lab 02. (4 lines)
+  // TODO: Add up partial[] with a tree of halving strides, as in lab 02. (4 lines)
   // END grid_stride_tree
   return partial[0];
 }
@@ -89,7 +89,7 @@ unsigned fitting_blocks(unsigned block) {
   unsigned blocks = 1;
   // BEGIN grid_stride_tree
   // TODO: Make `blocks` the number of blocks that the device can hold at once: lab::resident_blocks(block)
-  // knows it. (1 line)
+  // returns it. (1 line)
   // END grid_stride_tree
   return blocks;
 }
@@ -99,13 +99,13 @@ void grid_stride_tree(const float* input, float* result, std::size_t n, unsigned
   grid_stride_tree_kernel<<<fitting_blocks(block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// The same without atomics: each block leaves its sum in memory, and a second launch of one block adds those
-// up. Every addition has its fixed place, so the same input gives the same bits on every run.
+// The same without atomics: each block leaves its sum in memory, and a second launch with one block adds
+// those up. Every addition has a fixed place, so the same input gives the same bits on every run.
 __global__ void block_sums_kernel(const float* input, float* block_sums, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(walk(input, n), partial);
   // BEGIN grid_stride_two_kernels
-  // TODO: Let thread 0 store the block's sum into block_sums, one element per block. (1 line)
+  // TODO: Let thread 0 store the block's sum in block_sums, one element per block. (1 line)
   // END grid_stride_two_kernels
 }
 
@@ -114,13 +114,13 @@ void grid_stride_two_kernels(const float* input, float* result, std::size_t n, u
   float* block_sums = lab::scratch<float>(blocks);
   block_sums_kernel<<<blocks, block, shared_bytes>>>(input, block_sums, n);
   // BEGIN grid_stride_two_kernels
-  // TODO: Launch the same kernel once more, with one block and as much shared memory, from block_sums (of
-  // which there are `blocks`) to result. (1 line)
+  // TODO: Launch the same kernel once more, with one block and as much shared memory. Its input is block_sums
+  // (there are `blocks` of them) and its output is result. (1 line)
   // END grid_stride_two_kernels
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// Shuffles in place of the tree, as in lab 04.
+// Shuffles instead of the tree, as in lab 04.
 
 // The block's sum of its threads' values, in thread 0.
 __device__ float shuffle_sum(float value) {
@@ -152,8 +152,8 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
-// them for each thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by
+// Another way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening per
+// thread, and the grid grows with n again, but more slowly. Within the tile, a thread steps by
 // the block size, so a warp's loads stay contiguous; several of them are in flight at the same time.
 
 constexpr unsigned coarsening = 2; // try 4 and 8 once it works
@@ -161,8 +161,8 @@ constexpr unsigned coarsening = 2; // try 4 and 8 once it works
 __global__ void coarsened_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
   // BEGIN coarsened
-  // TODO: Find the first element of this block's tile of 2 * coarsening * blockDim.x elements. Add up in
-  // `sum` this thread's 2 * coarsening elements of it: the one that has its number within the tile, and then
+  // TODO: Find the first element of this block's tile of 2 * coarsening * blockDim.x elements. Add up this
+  // thread's 2 * coarsening elements of the tile in `sum`: the one with its number in the tile, and then
   // every blockDim.x-th after that to the end of the tile, as long as the index is below n. (5 lines)
   // END coarsened
   sum = shuffle_sum(sum);

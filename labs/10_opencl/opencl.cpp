@@ -1,8 +1,8 @@
-// Lab 10: the same ladder in OpenCL, the host's side. The kernels, and all that is yours to write, are in
+// Lab 10: the same ladder in OpenCL, the host's side. The kernels, and everything that you write, are in
 // opencl.cl beside this file.
 //
 // OpenCL says work-item for a thread, work-group for a block, and local memory for shared memory. A kernel is
-// text that the driver compiles when the program runs, so the same program finds a GPU of any maker, or a
+// text that the driver compiles when the program runs, so the same program can use any vendor's GPU, or a
 // CPU.
 #include "opencl/opencl.hpp"
 
@@ -22,14 +22,14 @@ void halving_items(Run& run) {
   run.launch("halving_items", 1, {run.input, run.result, run.n});
 }
 
-// As halving_items, but with as many work-groups as n takes.
+// Like halving_items, but with as many work-groups as n needs.
 void across_groups(Run& run) {
   const std::size_t groups = lab::ceil_div(run.n, 2 * run.group);
   run.launch("across_groups", groups > 0 ? groups : 1, {run.input, run.result, run.n});
 }
 
-// The first launch leaves one sum per work-group; the second, of one work-group, adds those up. Between two
-// launches all memory is settled: that is the barrier across groups.
+// The first launch leaves one sum per work-group; the second, with one work-group, adds those up. The second
+// launch sees everything that the first has written: it is the barrier across groups.
 void two_stage(Run& run) {
   constexpr std::size_t most_groups = 64;
   std::size_t groups = lab::ceil_div(run.n, 2 * run.group);

@@ -1,10 +1,10 @@
 // Lab 11: many sums at once.
 //
-// A matrix, stored row after row; each row has a sum of its own. Now there are two sources of parallel work:
-// the rows, and the elements of a row. How many threads a row should get depends on the matrix. A thread for
-// each row needs no cooperation at all, but neighbouring threads read addresses a whole row apart. A warp for
-// each row reads contiguous memory and needs shuffles only. A block for each row costs a barrier, which pays
-// off for long rows only.
+// A matrix is stored row after row, and each row has its own sum. Now there are two sources of parallel work:
+// the rows, and the elements of a row. How many threads a row should get depends on the matrix. One thread
+// per row needs no cooperation at all, but neighbouring threads read addresses that are a whole row apart.
+// One warp per row reads contiguous memory and needs only shuffles. One block per row costs a barrier, which
+// pays off only for long rows.
 #include "lab.hpp"
 
 // The sum of a warp's 32 values, in lane 0: lab 04.
@@ -29,7 +29,7 @@ void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::siz
   thread_per_row_kernel<<<lab::ceil_div(rows, block), block>>>(matrix, sums, rows, columns);
 }
 
-// One warp per row: in each step its lanes read 32 neighbouring elements, 128 bytes, which lie in four or
+// One warp per row: in each step its lanes read 32 neighbouring elements, which are 128 bytes in four or
 // five sectors of 32 bytes.
 __global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
   // BEGIN warp_per_row
@@ -44,12 +44,12 @@ void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_
   warp_per_row_kernel<<<lab::ceil_div(rows, block / 32), block>>>(matrix, sums, rows, columns);
 }
 
-// One block per row: for rows so long, or so few, that a warp for each leaves the GPU idle.
+// One block per row: for rows so long, or so few, that one warp per row would leave the GPU idle.
 __global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
   // BEGIN block_per_row
   // TODO: The block's row is blockIdx.x. Let the threads walk over it side by side. Then add up the block as
-  // in lab 04: each warp's sum to shared memory, wait, and the first warp adds those up (lane k takes the sum
-  // of warp k, or 0 where the block has no warp k). Thread 0 stores the row's sum. (11 lines)
+  // in lab 04: store each warp's sum in shared memory, wait, and let the first warp add those up (lane k
+  // takes the sum of warp k, or 0 if the block has no warp k). Thread 0 stores the row's sum. (11 lines)
   // END block_per_row
 }
 

@@ -1,7 +1,7 @@
 // Lab 01: the naive sum.
 //
-// n floats are to become one. The GPU starts a thread for each of them, and each thread adds its own element
-// to the one result. Two threads that read, add and write the same number at the same time would lose
+// The task is to add up n floats. The GPU starts one thread per float, and each thread adds its own element
+// to the single result. Two threads that read, add and write the same number at the same time would lose
 // additions, so each adds with an atomic: the hardware does read, add and write as one step, one thread after
 // another. That is right for every n, and as slow as a GPU can be: all threads queue for one address.
 #include "lab.hpp"
@@ -16,7 +16,7 @@ __global__ void naive_atomic_kernel(const float* input, float* result, std::size
 
 void naive_atomic(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float)); // *result may hold anything at first; all bits 0 is 0.0f
-  if (n == 0) return;                   // a launch needs one block at least
+  if (n == 0) return;                   // a launch needs at least one block
   naive_atomic_kernel<<<lab::ceil_div(n, block), block>>>(input, result, n);
 }
 

@@ -1,19 +1,19 @@
 // Lab 02: the sum as a tree.
 //
-// Instead of queueing for one address, threads add in pairs: n values become n/2 partial sums, those n/4, and
-// after log2(n) steps one is left. All additions of a step are independent, so they run at the same time;
-// between two steps every thread of the block must have finished, which is what __syncthreads() waits for.
+// Instead of queueing for one address, threads add in pairs: n values become n/2 partial sums, then n/4, and
+// after log2(n) steps one is left. All additions of a step are independent, so they run at the same time.
+// Before the next step, every thread of the block must have finished: __syncthreads() waits for that.
 // The rungs differ in which thread adds what, and that decides how much of each warp, each memory request and
-// each bank is put to use. The block size is always a power of two. A rung may have several regions to fill.
+// each bank is used. The block size is always a power of two. A rung may have several regions to fill in.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
 // One block, up to two elements per thread, in place in global memory.
 
-// Thread t owns element 2t. In the step of a stride s, the threads whose number is a multiple of s add to
-// their own element the one s further on: s = 1, 2, 4, ... up to the block size. The working threads stay
-// spread over all warps, so every warp stays busy with ever fewer of its lanes, and their elements lie ever
-// further apart: a memory request of a warp touches as many sectors as it has working lanes.
+// Thread t owns element 2t. In the step with stride s, the threads whose number is a multiple of s add the
+// element s further on to their own: s = 1, 2, 4, ... up to the block size. The working threads stay
+// spread over all warps, so every warp stays busy with ever fewer of its lanes. Their elements lie ever
+// further apart: in the end, a warp's memory request touches as many sectors as it has working lanes.
 __global__ void in_place_interleaved_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_interleaved
   const unsigned i = 2 * threadIdx.x;
@@ -30,7 +30,7 @@ void in_place_interleaved(float* data, float* result, std::size_t n, unsigned bl
 }
 
 // The same additions in another order: the stride starts at the block size and halves. The working threads
-// are always the first ones, so whole warps fall idle together, and they read neighbouring elements.
+// are always the first ones, so whole warps become idle together, and they read neighbouring elements.
 __global__ void in_place_sequential_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_sequential
   const unsigned t = threadIdx.x;
@@ -46,8 +46,8 @@ void in_place_sequential(float* data, float* result, std::size_t n, unsigned blo
   in_place_sequential_kernel<<<1, block>>>(data, result, n);
 }
 
-// Global memory is read once: every thread loads its two elements, adds them, and leaves the sum in shared
-// memory, which is on the chip. From there on it is the tree of the rung before. The input stays as it was.
+// Global memory is read only once: every thread loads its two elements, adds them, and stores the sum in
+// shared memory, which is on the chip. The rest is the tree of the previous rung. The input is not changed.
 __global__ void one_block_shared_kernel(const float* input, float* result, unsigned n) {
   extern __shared__ float partial[]; // one per thread; the launch says how many
   // BEGIN one_block_shared
@@ -70,7 +70,7 @@ void one_block_shared(const float* input, float* result, std::size_t n, unsigned
 
 // -----------------------------------------------------------------------------------------------------------
 // Many blocks, for any n: each block adds up its own part in shared memory, and its first thread adds the
-// block's sum to the result. That is one atomic for a whole block of elements.
+// block's sum to the result. That is one atomic per block.
 
 // This thread's element, or 0 beyond the end.
 __device__ float own_element(const float* input, std::size_t n) {
@@ -95,9 +95,9 @@ __global__ void interleaved_kernel(const float* input, float* result, std::size_
 }
 
 // The same pairs are added, but by the first threads of the block: thread t takes the pair at 2 * stride * t.
-// Whole warps fall idle, which is better; but lanes now access elements a power of two apart, and those lie
-// in the same few of the 32 banks of shared memory. A warp's request then takes several passes: bank
-// conflicts.
+// Whole warps become idle, which is better. But lanes now access elements that are a power of two apart, and
+// those share a few of the 32 banks of shared memory. A warp's request then takes several passes: there are
+// bank conflicts.
 __global__ void strided_index_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
@@ -112,8 +112,8 @@ __global__ void strided_index_kernel(const float* input, float* result, std::siz
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// The stride halves, and thread t adds the element a stride beyond its own: the first threads, neighbouring
-// elements, no two lanes of a warp in one bank.
+// The stride halves, and thread t adds the element one stride beyond its own: the first threads work on
+// neighbouring elements, and no two lanes of a warp use the same bank.
 __global__ void sequential_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   partial[threadIdx.x] = own_element(input, n);
@@ -129,7 +129,7 @@ __global__ void sequential_kernel(const float* input, float* result, std::size_t
 }
 
 // In the rung above, half of the threads do nothing but load. Here every thread adds two elements as it loads
-// them, a block size apart so that each warp still reads neighbours: half the blocks do the same work.
+// them, a block size apart so that each warp still reads neighbours: half as many blocks do the same work.
 __global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   // BEGIN first_add
@@ -171,8 +171,8 @@ void first_add(const float* input, float* result, std::size_t n, unsigned block)
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// No atomics. Blocks cannot wait for each other within a launch, but a launch waits for the one before it:
-// each block leaves its sum in memory, and the same kernel runs again on those sums until one is left.
+// No atomics: blocks cannot wait for each other within a launch, but a launch waits for the one before it.
+// Each block leaves its sum in memory, and the same kernel runs again on those sums until one is left.
 
 __global__ void many_pass_kernel(const float* input, float* block_sums, std::size_t n) {
   extern __shared__ float partial[];
@@ -191,7 +191,7 @@ __global__ void many_pass_kernel(const float* input, float* block_sums, std::siz
   // END many_pass
 }
 
-// One pass: from n elements to one sum for each block.
+// One pass: from n elements to one sum per block.
 void run_pass(const float* input, float* block_sums, std::size_t n, unsigned block) {
   const std::size_t blocks = n == 0 ? 1 : lab::ceil_div(n, 2 * std::size_t{block});
   many_pass_kernel<<<blocks, block, block * sizeof(float)>>>(input, block_sums, n);

@@ -1,11 +1,11 @@
 // Lab 04: values that change hands.
 //
-// The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane with neither
-// shared memory nor a barrier of the block. So a warp's sum takes five shuffles, and shared memory is needed
-// only once, for one partial sum per warp.
+// The lanes of a warp can read each other's registers: a shuffle hands a value from lane to lane without
+// shared memory and without a block-wide barrier. So a warp's sum takes five shuffles, and shared memory is
+// needed only once, for one partial sum per warp.
 #include "lab.hpp"
 
-// The sum of this thread's two elements; what lies beyond the end counts as 0.
+// The sum of this thread's two elements; an element beyond the end counts as 0.
 template <class T>
 __device__ T two_elements(const T* input, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
@@ -49,8 +49,8 @@ void warp_shuffle(const float* input, float* result, std::size_t n, unsigned blo
 }
 
 // From compute capability 8.0 on the hardware adds up a warp's integers in one instruction,
-// __reduce_add_sync. Older GPUs, and numbers that are not integers, go through shuffles; which of the two a
-// GPU runs is settled when the kernel is compiled for it. (The emulator runs the code for 8.0.)
+// __reduce_add_sync. Older GPUs, and numbers that are not integers, need shuffles; which of the two a GPU
+// runs is decided when the kernel is compiled for it. (The emulator runs the code for 8.0.)
 __device__ int warp_sum(int value) {
 #if __CUDA_ARCH__ >= 800
   // BEGIN warp_reduce

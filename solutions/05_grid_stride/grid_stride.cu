@@ -1,10 +1,10 @@
 // Lab 05: a grid that fits the GPU.
 //
-// So far the grid grew with n: at 2^29 elements, a million blocks that each load a little, wait a lot and
-// leave. Here the number of threads does not depend on n. Each thread walks over the array with
-// a stride of the whole grid, adding up in a register what it meets; only then do the threads of a block
-// combine their sums. Neighbouring threads read neighbouring elements at each step, and what used to be the
-// work, the tree, now happens only once, after each thread's walk.
+// So far the grid grew with n: at 2^29 elements there are a million blocks that each load a little, wait a
+// lot and end. Here the number of threads does not depend on n. Each thread walks over the array with
+// a stride of the whole grid and adds up its elements in a register; only then do the threads of a block
+// combine their sums. Neighbouring threads read neighbouring elements at each step, and the tree, which used
+// to be all of the work, now happens only once, after the walk.
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
@@ -34,10 +34,10 @@ void thread_sums(const float* input, float* result, std::size_t n, unsigned bloc
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// 256 blocks; in each, one thread adds up what the others have left in shared memory while those others stand
+// 256 blocks; in each, one thread adds up what the others have left in shared memory while the others are
 // idle.
 
-// The sum of the elements that this thread meets when it walks over the array with a stride of the whole
+// The sum of the elements that this thread visits when it walks over the array with a stride of the whole
 // grid.
 __device__ float walk(const float* input, std::size_t n) {
   float sum = 0;
@@ -108,8 +108,8 @@ void grid_stride_tree(const float* input, float* result, std::size_t n, unsigned
   grid_stride_tree_kernel<<<fitting_blocks(block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// The same without atomics: each block leaves its sum in memory, and a second launch of one block adds those
-// up. Every addition has its fixed place, so the same input gives the same bits on every run.
+// The same without atomics: each block leaves its sum in memory, and a second launch with one block adds
+// those up. Every addition has a fixed place, so the same input gives the same bits on every run.
 __global__ void block_sums_kernel(const float* input, float* block_sums, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(walk(input, n), partial);
@@ -128,7 +128,7 @@ void grid_stride_two_kernels(const float* input, float* result, std::size_t n, u
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// Shuffles in place of the tree, as in lab 04.
+// Shuffles instead of the tree, as in lab 04.
 
 // The block's sum of its threads' values, in thread 0.
 __device__ float shuffle_sum(float value) {
@@ -160,8 +160,8 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// The other way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening of
-// them for each thread, and the grid grows with n again, but more slowly. Within the tile a thread steps by
+// Another way to give a thread more work: a block takes a tile of neighbouring elements, 2 * coarsening per
+// thread, and the grid grows with n again, but more slowly. Within the tile, a thread steps by
 // the block size, so a warp's loads stay contiguous; several of them are in flight at the same time.
 
 constexpr unsigned coarsening = 2; // try 4 and 8 once it works

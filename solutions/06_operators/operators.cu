@@ -1,8 +1,8 @@
 // Lab 06: any operator, any type.
 //
-// Nothing in a tree depends on the fact that it adds. It needs an operator that is associative, so that where
-// the parentheses stand does not matter, and an identity: a value that changes nothing. A thread with no
-// element brings the identity along, and the reduction of no elements at all is the identity. So one kernel
+// Nothing in a tree depends on the fact that it adds. It needs an associative operator, so that it does not
+// matter where the parentheses are, and an identity: a value that changes nothing. A thread without an
+// element contributes the identity, and the reduction of no elements at all is the identity. So one kernel
 // template serves sum, minimum, maximum and product, for int, unsigned, float and double.
 //
 // There are no atomics for most of these operators. Each block leaves its own result in memory, and the same
@@ -11,9 +11,9 @@
 
 #include <limits>
 
-// The ends of a type's range: infinities where the type has them. A kernel cannot call the functions of
+// The ends of a type's range: infinities if the type has them. A kernel cannot call the functions of
 // numeric_limits, which are compiled for the CPU; it can use these constants. (And
-// numeric_limits<float>::min() is not the least float but the smallest one above 0.)
+// numeric_limits<float>::min() is not the least float but the smallest normal one above 0.)
 template <class T>
 struct Range {
   using Limits = std::numeric_limits<T>;
@@ -22,7 +22,7 @@ struct Range {
 };
 
 // -----------------------------------------------------------------------------------------------------------
-// The operators: an identity, and what becomes of two values.
+// The operators: each has an identity and combines two values.
 
 struct Add {
   template <class T>
@@ -96,8 +96,8 @@ struct Product {
   }
 };
 
-// Nothing to fill in: with this one too the kernel is tried, to see that it takes both from the operator it
-// is given.
+// There is nothing to fill in here. The kernel is also tried with this operator, to see that it takes both
+// the identity and the combination from the operator that it is given.
 struct BitwiseAnd {
   template <class T>
   static __device__ T identity() {
@@ -111,9 +111,9 @@ struct BitwiseAnd {
 
 // -----------------------------------------------------------------------------------------------------------
 // The one kernel, for all four operators. Op::combine(a, b) is the operator, Op::template identity<T>() its
-// identity: a + or a 0 written here would be right for `add` and wrong for the others.
+// identity: a + or a 0 written here would be right for `add` but wrong for the others.
 
-// What the 32 lanes of a warp hold, combined, in lane 0.
+// The values of a warp's 32 lanes, combined, in lane 0.
 template <class Op, class T>
 __device__ T reduce_warp(T value) {
   // BEGIN add

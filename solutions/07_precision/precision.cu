@@ -6,14 +6,14 @@
 //
 //     d * u * (|x1| + |x2| + ... + |xn|).
 //
-// That d is what an algorithm can change. Each rung below is checked against the bound of its own d, on
-// numbers of many magnitudes and on one input made for trouble: 2^24 and then ones. From 2^24 on floats lie 2
-// apart, and 2^24 + 1 rounds back to 2^24: one float that adds up ones stops there, however many are to come.
+// An algorithm can change d. Each rung below is checked against the bound for its own d, on numbers of many
+// magnitudes and on one input made to cause trouble: 2^24 and then ones. From 2^24 on, floats are 2 apart,
+// and 2^24 + 1 rounds back to 2^24: a float that adds up ones stops there, however many ones follow.
 // (That is within its bound, too. A bound promises no more than it says.)
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
-// One float, one addition after another, as a loop on a CPU does it. d = n - 1.
+// One float, one addition after another, as in a loop on a CPU. d = n - 1.
 
 __global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
@@ -29,8 +29,8 @@ void sequential_float(const float* input, float* result, std::size_t n, unsigned
 
 // -----------------------------------------------------------------------------------------------------------
 // A tree all the way up: no element goes through more additions than the tree has levels, log2(block) in each
-// pass; d is their sum over the passes. Partial sums of about the same size meet, so ones add up without any
-// loss.
+// pass; d is the total over the passes. The partial sums that are added have about the same size, so ones add
+// up without any loss.
 
 __global__ void tree_float_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
@@ -47,7 +47,7 @@ __global__ void tree_float_kernel(const float* input, float* results, std::size_
   if (t == 0) results[blockIdx.x] = partial[0];
 }
 
-// As many_pass of lab 02: the blocks' sums are the next pass's input until one is left.
+// Like many_pass of lab 02: the blocks' sums are the next pass's input until one is left.
 void tree_float(const float* input, float* result, std::size_t n, unsigned block) {
   while (n > block) {
     const std::size_t blocks = lab::ceil_div(n, block);
@@ -59,11 +59,11 @@ void tree_float(const float* input, float* result, std::size_t n, unsigned block
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// Two rungs that keep more than 24 digits while they add up. They differ in the accumulator only.
+// Two rungs that keep more than 24 digits while they add up. They differ only in the accumulator.
 
-// Kahan's summation: beside the sum it keeps the excess, by which the last rounding made the sum too large.
+// Kahan summation: besides the sum, it keeps the excess by which the last rounding made the sum too large.
 // The next element is reduced by the excess before it is added. Each element is then off by at most 2 u,
-// whatever n is; terms with u * u come on top.
+// whatever n is, plus terms with u * u.
 struct Kahan {
   float sum, excess; // the true sum is about sum - excess
 
@@ -71,11 +71,11 @@ struct Kahan {
     // BEGIN kahan
     const float wanted = x - excess;
     const float rounded = sum + wanted;
-    excess = (rounded - sum) - wanted; // rounded - sum is what was added in fact
+    excess = (rounded - sum) - wanted; // rounded - sum is what was really added
     sum = rounded;
     // END kahan
   }
-  // Knuth's two-sum: what the addition of two numbers of any size loses, exactly.
+  // Knuth's two-sum: exactly what the addition of two numbers of any size loses.
   __device__ void add(const Kahan& other) {
     const float rounded = sum + other.sum, second = rounded - sum, first = rounded - second;
     const float lost = (sum - first) + (other.sum - second);
@@ -102,7 +102,7 @@ struct InDouble {
   __device__ float rounded() const { return static_cast<float>(sum); }
 };
 
-// The block's accumulators added up, in thread 0. `partial` has one element per thread.
+// Adds up the block's accumulators, in thread 0. `partial` has one element per thread.
 template <class Accumulator>
 __device__ Accumulator add_up(Accumulator own, Accumulator* partial) {
   const unsigned t = threadIdx.x;
@@ -147,10 +147,10 @@ void accumulate(const float* input, float* result, std::size_t n, unsigned block
 // -----------------------------------------------------------------------------------------------------------
 // The same bits on every run, on every GPU, with any number of threads per block.
 //
-// Float addition is not associative: another order, another last digit. So the order must come from the
-// algorithm, not from the launch. Here element i always belongs to chain i % chains; a chain is added up in
-// order, 32 neighbouring chains by a warp's shuffles, and the warps' sums by a tree that has the same shape
-// whoever works at it.
+// Float addition is not associative: another order may change the last digit. So the algorithm must fix the
+// order, not the launch. Here element i always belongs to chain i % chains. A chain is added up in order, 32
+// neighbouring chains are added by a warp's shuffles, and the warps' sums by a tree that has the same shape
+// whichever threads work on it.
 
 constexpr unsigned chains = 1 << 16, chain_sums = chains / 32;
 
@@ -167,7 +167,7 @@ __global__ void chains_kernel(const float* input, float* sums, std::size_t n) {
   if (threadIdx.x % 32 == 0) sums[chain / 32] = sum;
 }
 
-// One block; it may have fewer threads than a level of the tree has additions.
+// One block, which may have fewer threads than a level of the tree has additions.
 __global__ void fixed_tree_kernel(const float* sums, float* result) {
   __shared__ float partial[chain_sums];
   const unsigned t = threadIdx.x;

@@ -1,18 +1,18 @@
 // Lab 08: twelve kernels, twelve bugs.
 //
-// There is nothing to write here; there is something to find. Each has one mistake of a kind that
-// has been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that
-// launches it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits
-// for another GPU, another compiler, a busier day. Run the rung, read the verdict and the line that it names,
-// and repair it. A repair takes one to five lines, and the kernel must stay as fast as it was meant to be:
-// one atomic per thread, or one thread that adds up alone, is no repair. Blocks have 64 threads or more.
+// In this lab you write nothing new; you find bugs. Each rung has one mistake of a kind that has
+// been seen in real code, between its BEGIN and END lines: in the kernel, or in the function that launches
+// it. Some give a wrong sum. Others give the right one, today, on this machine: the mistake waits for another
+// GPU, another compiler, or a busier day. Run the rung, read the verdict and the line that it names, and
+// repair it. A repair takes one to five lines, and the kernel must stay as fast as it was meant to be: one
+// atomic per thread, or one thread that adds up everything, is not a repair. Blocks have at least 64 threads.
 #include "lab.hpp"
 
 #include <limits>
 
-// Common to several kernels, and right as they stand.
+// Common to several kernels; these functions contain no mistake.
 
-// What this thread finds on its walk over the input, one element per pass of the grid.
+// The sum of the elements on this thread's walk over the input, one element per pass of the grid.
 __device__ float walk(const float* input, std::size_t n) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   float sum = 0;
@@ -88,7 +88,7 @@ __global__ void unwritten_shared_kernel(const float* input, float* result, std::
 // -----------------------------------------------------------------------------------------------------------
 // Inside a warp.
 
-// The last warp without barriers of the block. Kernels like this one were published by the dozen before 2017,
+// The last warp without block-wide barriers. Kernels like this one were published by the dozen before 2017,
 // when the lanes of a warp still ran in lockstep.
 __global__ void volatile_tail_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
@@ -171,7 +171,7 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
   // END across_blocks
 }
 
-// The last block adds up what all have left: who draws the last ticket knows that every other has drawn one.
+// The last block adds up all sums: the one that draws the last ticket knows that every other has drawn one.
 __global__ void narrow_fence_kernel(const float* input, float* block_sums, unsigned* tickets, float* result,
                                     std::size_t n) {
   __shared__ bool last;
@@ -221,7 +221,7 @@ void open_lock(const float* input, float* result, std::size_t n, unsigned block)
 }
 
 // -----------------------------------------------------------------------------------------------------------
-// Numbers: of blocks, to start from, of bytes.
+// Numbers: a number of blocks, a starting value, and a number of bytes.
 
 // One thread per element.
 __global__ void lost_tail_kernel(const float* input, float* result, std::size_t n) {
@@ -235,7 +235,7 @@ void lost_tail(const float* input, float* result, std::size_t n, unsigned block)
   // BEGIN lost_tail
   const std::size_t blocks = lab::ceil_div(n, block);
   // END lost_tail
-  if (blocks == 0) return; // a launch needs one block at least
+  if (blocks == 0) return; // a launch needs at least one block
   lost_tail_kernel<<<blocks, block>>>(input, result, n);
 }
 
@@ -279,8 +279,8 @@ __global__ void index_overflow_kernel(const char* matrix, float* result, int row
 
 constexpr int matrix_pitch = 4 << 20; // bytes
 
-// Lays the n elements out as the first column of a matrix. (On the emulator, memory that nobody touches takes
-// no memory.)
+// Lays the n elements out as the first column of a matrix. (On the emulator, memory that nobody accesses
+// occupies no memory.)
 void index_overflow(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   if (n == 0) return;

@@ -1,18 +1,18 @@
 // Lab 09: the speed of light.
 //
-// A sum reads each element once, so it cannot take less time than reading them does: n elements over the
-// bandwidth of the memory, and before that the time to start a kernel at all. Four rungs go to that limit.
-// Little's law says how: bandwidth times latency is what has to be in flight at any moment, some 4 MB on a
-// large GPU, and no thread can ask for more at a time than its loads are wide and its code asks for before it
-// waits.
+// A sum reads each element once, so it cannot take less time than the reading does: the bytes divided by the
+// bandwidth of the memory, plus the time to start a kernel at all. Four rungs approach that limit. Little's
+// law says how: the bytes in flight at any moment must be the bandwidth times the latency, some 4 MB on a
+// large GPU. What a thread has in flight is limited by the width of its loads, and by the number of loads
+// that it starts before it waits.
 //
 //   vectorised   16 bytes per load
-//   one_wave     several loads in flight in each thread, and no more blocks than the GPU holds at once
-//   last_block   one launch, no addition by atomics: the block that finishes last adds up the others' sums
-//   champion     the same, sooner after the last load, on a grid chosen for n: to be measured against CUB
+//   one_wave     several loads in flight per thread, and no more blocks than the GPU holds at once
+//   last_block   one launch, no addition with atomics: the block that finishes last adds up the others' sums
+//   champion     the same, but done sooner after the last load, on a grid chosen for n; compare it with CUB
 //
-// A sum in a fixed order has the same bits each time. The order here depends on n, on the number of
-// multiprocessors and on the input's alignment, not on which block was faster, for the last two rungs.
+// A sum in a fixed order has the same bits each time. In the last two rungs, the order depends on n, on the
+// number of multiprocessors and on the input's alignment, but not on which block was faster.
 #include "lab.hpp"
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Add {
   }
 };
 
-// All lanes of the warp get the combination of all.
+// Combines the values of the warp's lanes; all lanes get the result.
 template <class T, class Operator>
 __device__ T warp_reduce(T value, Operator combine) {
   for (int distance = 16; distance > 0; distance /= 2) {
@@ -39,8 +39,8 @@ __device__ T warp_reduce(T value, Operator combine) {
   return value;
 }
 
-// All lanes of warp 0 get the combination of the block's values; what the other warps get is not to be used.
-// One barrier. `partial` has room for 32 values and is used by one call only.
+// Combines the values of the block; all lanes of warp 0 get the result. Do not use what the other warps get.
+// It passes one barrier. `partial` must hold 32 values, and no other call may use it.
 template <class T, class Operator>
 __device__ T block_reduce(T value, T* partial, Operator combine) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -54,15 +54,15 @@ __device__ T block_reduce(T value, T* partial, Operator combine) {
   return value;
 }
 
-// 16 bytes: the most that one load instruction reads for a thread.
+// 16 bytes: the most that one load instruction reads per thread.
 template <class T>
 struct alignas(16) Vector {
   static constexpr unsigned size = 16 / sizeof(T);
   T element[size];
 };
 
-// One 16-byte load, past L1, which keeps nothing of a stream that is read once, and first to be evicted from
-// L2.
+// One 16-byte load that bypasses L1, since the stream is read only once, and that L2 may evict first of
+// all.
 template <class T>
 __device__ Vector<T> load(const Vector<T>* from) {
   union {
@@ -73,9 +73,9 @@ __device__ Vector<T> load(const Vector<T>* from) {
   return vector;
 }
 
-// A load of 16 bytes needs an address that is a multiple of 16. An array of T may start anywhere in between:
-// then up to size - 1 elements (the head) come before the first such address, and up to size - 1 (the tail)
-// after the last whole vector.
+// A load of 16 bytes needs an address that is a multiple of 16. An array of T may start in between: then up
+// to size - 1 elements (the head) come before the first such address, and up to size - 1 elements (the tail)
+// come after the last whole vector.
 template <class T>
 struct Pieces {
   const T* head;
@@ -94,8 +94,8 @@ struct Pieces {
     tail_size = (n - head_size) % Vector<T>::size;
   }
 
-  // What this thread has of head and tail, if a block takes them thread by thread. Two values, so that
-  // nothing waits for them until they are used.
+  // This thread's elements of the head and the tail, if a block takes them thread by thread. They are two
+  // values, so that nothing waits for them until they are used.
   __device__ T of_head(T identity) const { return threadIdx.x < head_size ? head[threadIdx.x] : identity; }
   __device__ T of_tail(T identity) const { return threadIdx.x < tail_size ? tail[threadIdx.x] : identity; }
 };
@@ -133,9 +133,9 @@ void vectorised(const float* input, float* result, std::size_t n, unsigned block
 
 // ---- one_wave --------------------------------------------------------------------------------------------
 
-// What this thread takes of the vectors. A thread that waits for each load before it asks for the next has 16
-// bytes in flight; one that asks for four, then adds, has 64. The grid's threads lie side by side at every
-// step, so that the loads of a warp stay contiguous.
+// The sum of this thread's vectors. A thread that waits for each load before it starts the next has 16
+// bytes in flight; one that starts four loads before it adds has 64. The grid's threads read side by side at
+// every step, so that the loads of a warp stay contiguous.
 __device__ float strided_sum(const Pieces<float>& pieces) {
   float value = 0.0f;
   // BEGIN one_wave
@@ -178,12 +178,12 @@ void one_wave(const float* input, float* result, std::size_t n, unsigned block) 
 
 // ---- last_block ------------------------------------------------------------------------------------------
 
-// Blocks of the running launch that have left their sum. atomicInc() takes it back to 0 at the last one, so
-// that every launch finds 0 and needs no memset before it. Two launches at the same time, in two streams,
-// would need two of them.
+// The number of blocks of this launch that have left their sum. atomicInc() sets it back to 0 at the last
+// one, so that every launch finds 0 and needs no memset before it. Two launches at the same time, in two
+// streams, would need two such counters.
 __device__ unsigned blocks_done;
 
-// Builds on one_wave: strided_sum() and wave_for() are yours from there.
+// Builds on one_wave: strided_sum() and wave_for() are your own from there.
 __global__ void last_block_kernel(const float* input, float* result, std::size_t n, float* sums) {
   __shared__ float partial[32];
   const Pieces<float> pieces(input, n);
@@ -214,15 +214,15 @@ void last_block(const float* input, float* result, std::size_t n, unsigned block
 
 // ---- champion --------------------------------------------------------------------------------------------
 
-// After the last load a block of last_block waits for three trips to L2, one after the other: the fence, the
-// atomic, and the reading of the sums. Here it waits for one. A block takes its ticket when it starts, while
-// its loads are under way: whoever gets the last ticket will finish. And a sum travels in one 8-byte word
-// with a mark that it is there, so that no fence has to keep two writes in order: the finisher looks at the
-// words until each is marked. It waits only for blocks that have started, so it cannot wait for ever. It
-// leaves all words 0 for the next launch.
+// After the last load, a block of last_block waits for three trips to L2, one after the other: the fence, the
+// atomic, and the reading of the sums. Here it waits for only one. A block takes its ticket when it starts,
+// while its loads are in flight; the block with the last ticket will finish. And a sum travels in one 8-byte
+// word together with a mark that it is there, so that no fence has to keep two writes in order: the finisher
+// polls the words until each is marked. It waits only for blocks that have started, so it cannot wait for
+// ever. It leaves all words 0 for the next launch.
 //
-// One launch at a time meets in a workspace. Launches in several streams may run at the same time, so each
-// stream needs one of its own.
+// Only one launch at a time may use a workspace. Launches in several streams may run at the same time, so
+// each stream needs its own.
 constexpr unsigned most_blocks = 16384, most_streams = 4;
 enum : unsigned long long { present = 1ull << 32 }; // the mark
 struct Workspace {
@@ -231,8 +231,8 @@ struct Workspace {
 };
 __device__ Workspace workspaces[most_streams]; // all 0
 
-// Words that a thread of the finisher has under way. At one trip to L2 a word, thousands of them would take
-// longer than the rest of the finish; more than a few take registers that the loads before need.
+// The number of words that a thread of the finisher has in flight. With one trip to L2 per word, thousands of
+// them would take longer than everything else; more than a few would take registers that the loads need.
 template <class T>
 constexpr unsigned words_under_way = sizeof(T) == 4 ? 5 : 2;
 
@@ -252,7 +252,7 @@ __device__ void leave(T value, unsigned long long* words) {
   // END champion
 }
 
-// What all blocks left, combined by `collectors` threads, always in the same order.
+// The values that all blocks left, combined by `collectors` threads, always in the same order.
 template <class T, class Operator>
 __device__ T collect(unsigned collectors, Operator combine, unsigned long long* words) {
   T total = Operator::template identity<T>();
@@ -282,9 +282,9 @@ __device__ T collect(unsigned collectors, Operator combine, unsigned long long* 
   return total;
 }
 
-// What this thread takes: tile after tile of threads x loads vectors, all of a tile's loads under way before
-// the first value is used. In the last, ragged tile each load is guarded by itself, so that these are under
-// way together too.
+// This thread's vectors: tile after tile of threads x loads vectors, with all of a tile's loads in flight
+// before the first value is used. In the last, ragged tile, each load has its own condition, so that these
+// loads are in flight together too.
 template <unsigned threads, unsigned loads, class T, class Operator>
 __device__ T tiles_sum(const Pieces<T>& pieces, Operator combine) {
   const T identity = Operator::template identity<T>();
@@ -330,7 +330,7 @@ __global__ void __launch_bounds__(threads)
   value = block_reduce(value, partial, combine);
   if (gridDim.x > 1) {
     if (threadIdx.x == 0) leave(value, workspaces[workspace].words);
-    // A few words are collected soonest by one warp, which needs no barrier for that.
+    // A single warp collects a few words fastest, because it needs no barrier.
     const bool few = gridDim.x <= 32 * words_under_way<T>;
     if (few) {
       if (threadIdx.x >= 32) return;
@@ -351,9 +351,9 @@ template <unsigned threads, unsigned loads, class T, class Operator>
 void launch_champion(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace,
                      cudaStream_t stream) {
   const std::size_t tiles = lab::ceil_div(n / Vector<T>::size, threads * loads);
-  // More blocks than fit at once, where there is the work: a multiprocessor that is done sooner than the
-  // others takes another block, which evens out what a fixed share for each cannot. But every block costs the
-  // finisher a word.
+  // More blocks than fit at once, if there is enough work: a multiprocessor that is done sooner than the
+  // others takes another block, which balances the load better than a fixed share each. But every block costs
+  // the finisher a word.
   std::size_t blocks = 64 * 4 / sizeof(T) * lab::multiprocessors();
   if (blocks > most_blocks) blocks = most_blocks;
   if (blocks > tiles) blocks = tiles;
@@ -361,9 +361,9 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine,
   champion_kernel<threads, loads><<<blocks, threads, 0, stream>>>(input, result, n, combine, workspace);
 }
 
-// Few elements: small blocks, or most multiprocessors would have nothing to do. Many: large ones, fewer words
-// to collect; but values of 8 bytes take more registers, and of 1024 threads with so many only one block
-// would fit a multiprocessor, with nobody to read while it adds up.
+// For few elements, small blocks: otherwise most multiprocessors would have nothing to do. For many, large
+// blocks: there are fewer words to collect. But values of 8 bytes take more registers, so only one block of
+// 1024 threads would fit on a multiprocessor, and nobody would read while it adds up.
 template <class T, class Operator>
 void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace = 0,
             cudaStream_t stream = nullptr) {
@@ -374,7 +374,7 @@ void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned
   }
 }
 
-// Chooses its number of threads per block itself, whatever it is asked for.
+// Chooses its number of threads per block itself, whatever `block` is.
 template <class T>
 void champion(const T* input, T* result, std::size_t n, unsigned) {
   reduce(input, result, n, Add());

@@ -1,12 +1,12 @@
 // Lab 10: the same ladder in OpenCL C, the kernels.
 //
-// get_local_id(0) is a work-item's number in its work-group, get_local_size(0) the items a group has,
+// get_local_id(0) is a work-item's number in its work-group, get_local_size(0) the number of items per group,
 // get_group_id(0) the group's number, get_global_id(0) the item's number in the whole launch and
-// get_global_size(0) how many items that has. barrier(CLK_GLOBAL_MEM_FENCE) lets the items of one work-group
+// get_global_size(0) the number of items in it. barrier(CLK_GLOBAL_MEM_FENCE) makes the items of one work-group
 // wait for each other and see what they wrote to global memory; CLK_LOCAL_MEM_FENCE is for local memory.
 
-// The first three: one work-group; n is at most twice its size. The stride doubles: item i owns element 2 * i, and
-// those work whose element is a multiple of 2 * stride.
+// The first three kernels run in one work-group, and n is at most twice its size. Here the stride doubles: item i
+// owns element 2 * i, and the items whose element is a multiple of 2 * stride work.
 kernel void modulo_in_place(global float* data, global float* result, ulong n) {
   const ulong at = 2 * get_local_id(0);
   for (ulong stride = 1; stride < n; stride *= 2) {
@@ -19,7 +19,7 @@ kernel void modulo_in_place(global float* data, global float* result, ulong n) {
 }
 
 // The same additions by other items: the first ones, without gaps, so that whole groups of neighbours work and
-// the others rest.
+// the others are idle.
 kernel void dense_items(global float* data, global float* result, ulong n) {
   const ulong item = get_local_id(0);
   for (ulong stride = 1; stride < n; stride *= 2) {
@@ -44,9 +44,9 @@ kernel void halving_items(global float* data, global float* result, ulong n) {
   if (item == 0) *result = n > 0 ? data[0] : 0;
 }
 
-// Wrong, on purpose: halving_items with all items of the launch in place of those of one group. The barrier
+// This is wrong on purpose: halving_items with all items of the launch instead of those of one group. The barrier
 // does not wait for the other groups, so a group may read what another has not added up yet. You write it to
-// see that happen; there is no way to make it right but another launch.
+// see that happen; only another launch can make it right.
 kernel void across_groups(global float* data, global float* result, ulong n) {
   const ulong item = get_global_id(0);
   ulong stride = 1;
@@ -60,8 +60,8 @@ kernel void across_groups(global float* data, global float* result, ulong n) {
   if (item == 0) *result = n > 0 ? data[0] : 0;
 }
 
-// One sum per work-group, for any n: each item walks over the input, then the group adds up in local memory, of
-// which `partial` holds one element for each item. Launched twice, see opencl.cpp.
+// One sum per work-group, for any n: each item walks over the input, then the group adds up in local memory,
+// where `partial` holds one element per item. This kernel is launched twice, see opencl.cpp.
 kernel void group_sums(global const float* input, global float* sums, ulong n, local float* partial) {
   const ulong item = get_local_id(0);
   float sum = 0;

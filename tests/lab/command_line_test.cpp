@@ -92,8 +92,8 @@ TEST(CommandLine, MoreElementsThanARungTakes) {
 TEST(CommandLine, OnlyALabOfRowsTakesRows) {
   const Rung by_rows[] = {Rung("rows").on(+[](const float*, float*, std::size_t, std::size_t, unsigned) {})};
   EXPECT_EQ(parse({"--n", "2^20", "--rows", "2^4"}, by_rows).rows, 16u);
-  EXPECT_NE(refusal({"--n", "10", "--rows", "0"}, by_rows).find("needs a row"), std::string::npos);
-  EXPECT_NE(refusal({"--n", "10", "--rows", "11"}, by_rows).find("more rows"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "0"}, by_rows).find("needs at least one row"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "10", "--rows", "11"}, by_rows).find("only 10 elements"), std::string::npos);
   EXPECT_NE(refusal({"--rows", "4"}, by_rows).find("--n"), std::string::npos);
   EXPECT_NE(refusal({"--n", "10", "--rows", "x"}, by_rows).find("--rows x"), std::string::npos);
   EXPECT_NE(refusal({"--n", "10", "--rows", "2"}).find("--rows"), std::string::npos);

@@ -9,7 +9,7 @@
 namespace warpfold::fatbin {
 
 // Undoes the compression of a payload whose decompressed size the container states.
-// Throws FormatError where the data are damaged or the size is not theirs.
+// Throws FormatError if the data are damaged or the size does not match.
 std::string decompress(Compression compression, std::span<const std::byte> data, std::size_t size);
 
 } // namespace warpfold::fatbin

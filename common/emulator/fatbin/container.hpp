@@ -1,6 +1,6 @@
 // The container that nvcc embeds in a program: several images of the same device code, as PTX or machine
-// code. Its layout is not published; it was read off the output of nvcc 12 and 13 and is checked at every
-// step.
+// code. Its layout is not published; it was derived from the output of nvcc 12 and 13, and every step is
+// checked.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ enum class Compression : std::uint8_t { none, lz4, zstd };
 struct Image {
   Kind kind = Kind::ptx;
   int architecture = 0;    // 75 for compute_75 and sm_75
-  char suffix = '\0';      // 'a' or 'f' where code is for one architecture or family only (sm_90a)
+  char suffix = '\0';      // 'a' or 'f' if the code is only for one architecture or family (sm_90a)
   std::uint64_t flags = 0; // as stored
   Compression compression{};
-  std::string source;         // the source file's name, where -lineinfo or -G kept it
+  std::string source;         // the source file's name, if -lineinfo or -G kept it
   std::string ptx;            // the text of a PTX image, decompressed; empty for the other kinds
   std::string target() const; // "compute_90a", "sm_75", "lto_80"
 };
@@ -33,16 +33,16 @@ struct FormatError : std::runtime_error {
 };
 
 // The images of one fat binary, in its order: those of size 0 and those of unknown kind included.
-// Throws FormatError where the bytes are not a fat binary or do not hold together.
+// Throws FormatError if the bytes are not a fat binary or are inconsistent.
 std::vector<Image> read(std::span<const std::byte> fat_binary);
 
 // What a program hands to __cudaRegisterFatBinary. One list of images for a program compiled as a whole; with
 // -rdc=true one for each separately compiled object, which are still to be linked. The sizes are the
-// container's own, so memory that is no wrapper is refused by its magic number and cannot be told otherwise.
+// container's own, so memory that is not a wrapper can only be recognised, and refused, by its magic number.
 std::vector<std::vector<Image>> read_wrapper(const void* wrapper);
 
 // The PTX for the emulator: of the highest architecture up to 12.1, the plain one before its 'f' and 'a'
-// variants. Throws FormatError where there is none, saying what is there and how to compile so that there is.
+// variants. Throws FormatError if there is none; the message says what is there and how to compile instead.
 const Image& choose(std::span<const Image> images);
 
 } // namespace warpfold::fatbin

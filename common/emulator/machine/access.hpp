@@ -20,8 +20,9 @@ struct Request {
 // Operation::e is the width of the access, in bytes per lane.
 void read_addresses(Warp& warp, const Operation* op, Request& request);
 
-// A bad access stops the launch, unless a watcher is there to hear of it: then the launch goes on, reads give
-// 0 and writes go nowhere (Worker::nowhere), so that one mistake does not hide the next.
+// A bad access stops the launch, unless there is a watcher to report it to. In that case the launch
+// continues, reads give 0 and writes go nowhere (Worker::nowhere), so that one mistake does not hide the
+// next.
 
 // Whether [first, first + bytes) lies in one allocation and is aligned to `width`.
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
@@ -30,7 +31,7 @@ inline bool in_known_range(const Warp& warp, const Operation* op, std::uint64_t 
   const KnownRange& range = warp.worker->ranges[op->index];
   return first >= range.begin && first + bytes <= range.end;
 }
-// Where a lane's bytes of global memory lie.
+// The host address of a lane's bytes of global memory.
 std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes,
                      unsigned width, AccessKind kind, unsigned lane);
 // The same for shared memory.
@@ -40,7 +41,7 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
 std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width,
                     AccessKind kind);
 
-// Where a lane's generic address lies on the host, checked for `bytes` bytes.
+// The host address of a lane's generic address, checked for `bytes` bytes.
 std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
                       std::uint64_t bytes, unsigned width, AccessKind kind);
 
@@ -69,7 +70,7 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
                      .value_stride = value_stride});
 }
 
-// Tells it that a strong access has read.
+// Tells the watcher that a strong access has read.
 inline void tell_read(Warp& warp) {
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->has_read(warp);
 }
@@ -78,7 +79,7 @@ inline void tell_read(Warp& warp) {
 // shared and local memory become offsets.
 ptx::Space resolve_generic(const Warp& warp, Request& request);
 
-// Spinning on memory uses up a time slice sooner than computing does, and soonest on memory that other blocks
+// Spinning on memory uses up a time slice faster than computing does, and fastest on memory that other blocks
 // write: they may not have run yet.
 constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
 inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {

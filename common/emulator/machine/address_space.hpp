@@ -1,7 +1,7 @@
-// Device memory. It is host memory in one reserved range, so that copies and kernels reach all of it alike,
-// and an address alone shows whether it belongs to the device. What is the device's alone grows from the
-// lower end, what the host may touch as well (and variables) from the upper one, so that the first can be
-// closed to the host as a whole.
+// Device memory. It is host memory in one reserved range, so that copies and kernels can access all of it in
+// the same way, and the address alone shows whether it belongs to the device. Memory for the device alone
+// grows from the lower end; variables, and memory that the host may access too, grow from the upper end. So
+// the first part can be closed to the host as a whole.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,13 @@ enum class MemoryKind : std::uint8_t { device, managed, pinned, registered, vari
 
 struct Allocation {
   std::uint64_t begin = 0; // device address of the first byte
-  std::uint64_t size = 0;  // bytes the program asked for; what lies between allocations is a guard zone
+  std::uint64_t size = 0;  // bytes that the program asked for; between allocations there are guard zones
   MemoryKind kind{};
-  bool live = true;         // false once freed; kept, so that a use after free can be named
-  std::string label;        // a variable's name, or "allocation 3 (1024 bytes)"
-  std::uint64_t died = 0;   // changes() when it was freed
-  std::uint64_t origin = 0; // where its elements are counted from: `begin` plus what the program left free
+  bool live = true;       // false once freed; kept, so that a use after free can be named
+  std::string label;      // a variable's name, or "allocation 3 (1024 bytes)"
+  std::uint64_t died = 0; // changes() when it was freed
+  std::uint64_t origin =
+      0; // where its elements are counted from: `begin` plus the bytes that the program skipped
   std::uint64_t end() const { return begin + size; }
 };
 
@@ -36,27 +37,27 @@ public:
   static constexpr std::uint64_t alignment = 256; // as cudaMalloc promises
   static constexpr std::uint64_t guard_bytes = 256;
 
-  // `capacity` is what the device says it has; allocating more throws std::bad_alloc.
+  // `capacity` is the size that the device reports; allocating more throws std::bad_alloc.
   explicit AddressSpace(std::uint64_t capacity);
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
   void* allocate(std::uint64_t size, MemoryKind kind, std::string label);
-  // Makes the host's own memory reachable from kernels (cudaHostRegister). False where it overlaps something
+  // Makes the host's own memory reachable from kernels (cudaHostRegister). False if it overlaps something
   // known.
   bool add_registered(void* begin, std::uint64_t size);
-  // Frees what `allocate` or `add_registered` gave. False where `begin` is not the start of a live
+  // Frees what `allocate` or `add_registered` returned. False if `begin` is not the start of a live
   // allocation.
   bool release(void* begin);
-  // Calls the live allocation that holds `begin` by this name, and counts its elements from there.
+  // Gives this name to the live allocation that contains `begin`, and counts its elements from there.
   void name(const void* begin, const std::string& name);
 
   std::optional<Allocation> find(std::uint64_t address) const; // the live allocation that holds the address
-  // The gap between live allocations that an address in none of them lies in, as [begin, end). It stays one
-  // until changes() differs.
+  // For an address in no live allocation: the gap around it, as [begin, end). It remains a gap until
+  // changes() differs.
   std::pair<std::uint64_t, std::uint64_t> hole_around(std::uint64_t address) const;
-  // Whether memory was allocated since changes() was this.
+  // Whether memory has been allocated since changes() had this value.
   bool allocated_since(std::uint64_t moment) const {
     return last_allocation_.load(std::memory_order_relaxed) > moment;
   }
@@ -65,11 +66,11 @@ public:
   nearest(std::uint64_t address) const; // live or freed, the closest one, for reports
   // True for every address that the device could ever hand out, live or not; never for the host's own memory.
   bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
-  // Closes what is the device's alone to every thread of this process, or opens it again.
+  // Closes the device's own memory to every thread of this process, or opens it again.
   void guard(bool guarded);
-  // Whether the address lies where such memory is handed out. Takes no lock: a signal's handler may ask.
+  // Whether the address is in the range of such memory. Takes no lock, so a signal handler may call it.
   bool is_of_device_alone(std::uint64_t address) const;
-  // Live allocations that the host may touch as well, variables apart.
+  // The live allocations that the host may access too, except variables.
   std::uint64_t of_host() const { return of_host_.load(std::memory_order_relaxed); }
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t base() const { return base_; }         // the reserved range, registered memory apart
@@ -91,7 +92,7 @@ private:
   std::multimap<std::uint64_t, std::uint64_t> free_by_size_, free_of_host_by_size_;
   std::map<std::uint64_t, std::uint64_t> quarantine_; // order of freeing -> address
   std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0, quarantined_ = 0;
-  // The end of what is the device's alone, and the beginning of the rest.
+  // The end of the device's own memory, and the beginning of the remainder.
   std::atomic<std::uint64_t> top_ = 0;
   std::uint64_t bottom_ = 0;
   bool is_guarded_ = false;

@@ -27,7 +27,7 @@ inline constexpr std::uint64_t shared_window = 1ull << 56, local_window = 2ull <
                                parameter_window = 3ull << 56, function_window = 4ull << 56,
                                window_mask = 0xffull << 56;
 
-// What all workers of a launch share.
+// The state that all workers of a launch share.
 struct Grid {
   const Code& code;
   const LaunchShape& shape;
@@ -42,7 +42,7 @@ struct Grid {
   Schedule schedule = {};
   std::uint64_t id = 0; // %gridid
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
-  // Turns in a row, of any block, that did nothing but look again at what others may write.
+  // Successive turns, of any block, that did nothing but poll memory that others may write.
   std::atomic<std::uint64_t> turns_spun = 0;
   mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
   std::atomic<bool> stop = false;
@@ -57,15 +57,16 @@ struct Grid {
 struct Barrier {
   std::uint32_t arrived = 0; // threads, of which `waiting` wait (the others used bar.arrive)
   std::uint32_t waiting = 0;
-  std::uint32_t expected = 0;                              // threads; 0: all of the block that have not left
-  const Operation* first = nullptr;                        // who came first, for the report
-  std::uint32_t population = 0;                            // bar.red.popc: predicates that were true...
+  std::uint32_t expected = 0;       // threads; 0: all threads of the block that have not exited
+  const Operation* first = nullptr; // the first to arrive, for the report
+  std::uint32_t population = 0;     // bar.red.popc: predicates that were true...
   std::uint32_t result_population = 0, result_threads = 0; // ...of the last completed round
 };
 
 struct Block {
   static constexpr unsigned barrier_count = 16;
-  static constexpr std::uint32_t shared_slack = warp_lanes * 16; // bytes that may be touched, never used
+  static constexpr std::uint32_t shared_slack =
+      warp_lanes * 16; // padding bytes that may be accessed but are never used
   enum class Progress : std::uint8_t { done, running, stuck };
 
   Worker& worker;
@@ -79,7 +80,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
-  mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block leaves it alone
+  mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block does not use it
 
   explicit Block(Worker& worker);
   void start(std::uint64_t linear_id);
@@ -90,7 +91,7 @@ struct Block {
   void left(std::uint32_t threads_leaving); // these will never reach a barrier
   [[noreturn]] void stop_stuck() const;
   [[noreturn]] void stop_endless() const; // by the limit of steps
-  // By a limit of time, or from outside: `why` completes "block (0, 0, 0) ".
+  // By a time limit, or from outside: `why` completes "block (0, 0, 0) ".
   [[noreturn]] void stop_early(Fault::Kind kind, const std::string& why) const;
   Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
@@ -99,21 +100,20 @@ private:
   void check(unsigned barrier);
 };
 
-// Where the allocation lies that an operation accessed last: most accesses need no look-up.
+// The allocation that an operation accessed last, so that most accesses need no look-up.
 struct KnownRange {
   std::uint64_t begin = 1, end = 0;
   std::uint64_t last = 0; // address that it loaded from
 };
 
-// Where no allocation was when an operation last accessed memory out of bounds. A loop that runs away would
-// look this up again and again, and every worker would wait for the same lock.
+// The gap in which an operation last accessed memory out of bounds. Otherwise a runaway loop would look it up
+// again and again, and every worker would wait for the same lock.
 struct KnownHole {
   std::uint64_t begin = 1, end = 0;
   std::uint64_t changes = 0; // AddressSpace::changes() at that time
 };
 
-// Requests with evenly spaced addresses come again and again in the same pattern; what each pattern costs is
-// remembered.
+// Requests with evenly spaced addresses often repeat the same pattern, so the cost of each pattern is cached.
 struct Pattern {
   std::uint64_t stride = 0;
   std::uint32_t mask = 0, first = 0, width = 0; // first: of the address, modulo a row of banks
@@ -128,12 +128,12 @@ struct Worker {
   std::vector<KnownRange> ranges;          // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
-  std::uint32_t refused_lanes = 0;     // of the request under way: nobody is told of their accesses
+  std::uint32_t refused_lanes = 0;     // of the current request: their accesses are not reported
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
-  // Where accesses go that must not happen: zeros, as long as the widest access.
+  // The target of accesses that must not happen: zeros, as long as the widest access.
   std::byte* nowhere(std::uint32_t lanes) {
     refused_lanes |= lanes;
     return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_));
@@ -159,7 +159,7 @@ private:
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                        std::uint32_t lanes = 0);
-// The same, but a watcher, where there is one, is told instead, and the launch goes on.
+// The same, but if there is a watcher, it is told instead and the launch continues.
 void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                    std::uint32_t lanes, Fault::Region region = {});
 

@@ -21,7 +21,7 @@ inline unsigned contiguous_sectors(std::uint64_t first, unsigned bytes) {
 }
 
 struct Wavefronts {
-  unsigned count = 0; // passes that the shared memory needs
+  unsigned count = 0; // passes that shared memory needs
   unsigned ideal = 0; // passes that it would need if no two lanes needed the same bank
 };
 

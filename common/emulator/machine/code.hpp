@@ -1,5 +1,5 @@
-// A decoded kernel: one flat array of operations, each with a handler and the places of its operands. Nothing
-// is looked up by name while it runs.
+// A decoded kernel: one flat array of operations, each with a handler and the locations of its operands. It
+// runs without any look-up by name.
 //
 // A register is a *row*: one value for each of the 32 lanes, side by side (a predicate is one bit per lane).
 // Constants and special registers are rows too, filled before the block starts, so that a handler never asks
@@ -18,18 +18,18 @@ namespace warpfold::machine {
 struct Warp;
 struct Operation;
 
-// Executes one operation for the active lanes. Returns the operation that comes next, or null where the warp
-// must stop for now (it waits, it is done, or its time slice is over).
+// Executes one operation for the active lanes. Returns the next operation, or null if the warp must stop for
+// now (because it waits, it is done, or its time slice is over).
 using Handler = const Operation* (*)(Warp&, const Operation*);
 
 struct alignas(64) Operation {
   Handler run = nullptr;
-  Handler guarded = nullptr;                // set: `run` is the guard, and this is what it protects
-  const Operation* target = nullptr;        // branches: where to
-  const Operation* reconvergence = nullptr; // and where lanes that it made diverge come together again
+  Handler guarded = nullptr;                // if set, `run` is the guard, and this is the guarded handler
+  const Operation* target = nullptr;        // branches: the target
+  const Operation* reconvergence = nullptr; // and the reconvergence point of lanes that it made diverge
   std::uint32_t d = 0, a = 0, b = 0, c = 0; // rows: destination and sources
-  std::int64_t immediate = 0;               // address offset, or what the handler says
-  std::uint32_t index = 0;                  // its own place in Code::operations, and of its counters
+  std::int64_t immediate = 0;               // address offset, or whatever the handler defines
+  std::uint32_t index = 0;                  // its own index in Code::operations, and that of its counters
   std::uint32_t location = 0;               // index into ptx::Module::locations
   std::uint32_t guard = 0;                  // row of the guarding predicate
   bool guard_negated = false;
@@ -65,7 +65,7 @@ struct SpecialRow {
   std::uint8_t component = 0;
 };
 
-// What a call of the function needs: a frame of rows, and where things stand in it.
+// What a call of the function needs: a frame of rows, and the layout of the frame.
 struct Frame {
   const Operation* entry = nullptr;
   std::uint32_t bytes = 0;
@@ -83,15 +83,16 @@ struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<Operation> operations;
-  // For each operation, the leader of its basic block, which counts how often the block was entered; an
-  // operation that the PTX does not have (a leader) is its own. Operations of one block follow their leader.
+  // For each operation, the leader of its basic block, which counts how often the block was entered. An
+  // operation that is not in the PTX (a leader) is its own leader. The operations of a block follow its
+  // leader.
   std::vector<std::uint32_t> leader_of;
-  std::vector<std::uint8_t> is_instruction;      // 1 for what stands in the PTX, 0 for leaders and the like
+  std::vector<std::uint8_t> is_instruction;      // 1 for instructions of the PTX, 0 for leaders and the like
   std::vector<std::uint8_t> begins_wait;         // 1 for a load with which a wait begins: ptx/load_waits.hpp
   std::vector<ptx::Synchronising> synchronising; // by operation
-  std::vector<std::uint8_t> of_library;          // 1 for what comes from CUB and its kin: ptx::Instruction
-  std::vector<std::string> names;              // "ld.global.f32", by operation; "" for what is not in the PTX
-  std::vector<Frame> frames;                   // the kernel's own first
+  std::vector<std::uint8_t> of_library; // 1 for what comes from CUB and other libraries: ptx::Instruction
+  std::vector<std::string> names;       // "ld.global.f32", by operation; "" if it is not in the PTX
+  std::vector<Frame> frames;            // the kernel's own first
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel
   std::vector<std::uint32_t> lists;
   std::vector<std::string> messages; // of operations that stop the launch
@@ -109,7 +110,7 @@ struct Code {
 };
 
 // Decodes the kernel and every function that it can reach. Instructions that the machine does not have become
-// operations that stop the launch with their name; throws std::runtime_error only where the kernel cannot be
+// operations that stop the launch with their name; throws std::runtime_error only if the kernel cannot be
 // laid out.
 std::unique_ptr<Code> decode(const Program& program, std::uint32_t function);
 

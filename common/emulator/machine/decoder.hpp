@@ -1,8 +1,8 @@
-// From PTX instructions to operations: what a family of instructions needs to decode its own.
+// From PTX instructions to operations: what a family of instructions needs to decode its members.
 //
 // To add an instruction: write its handler in the file of its family (instructions/) and name it in that
 // file's table; then add a case to tests/emulator/machine/cases. The decoder finds it by the opcode;
-// everything else (guards, blocks, counting, source lines) comes by itself.
+// everything else (guards, blocks, counting, source lines) is automatic.
 #pragma once
 
 #include "block.hpp"
@@ -24,14 +24,13 @@ namespace warpfold::machine {
 
 class Decoder;
 
-// Emits the operations of one instruction. Throws NotSupported where the form is not one that the machine
-// has.
+// Emits the operations of one instruction. Throws NotSupported if the machine does not have this form of it.
 using Decode = void (*)(Decoder&, const ptx::Instruction&);
 
 // What a guard (`@%p`) does to an operation of the opcode.
 enum class Guarding : std::uint8_t {
   masks,   // switches lanes off for this operation
-  skips,   // the operation may wait or leave: lanes go around it, as by a branch
+  skips,   // the operation may wait or exit: inactive lanes go around it, as by a branch
   decodes, // the decode function looks at the guard itself (bra)
 };
 
@@ -94,7 +93,7 @@ public:
   const std::vector<ptx::Operand>& elements(const ptx::Operand& operand) const; // of a vector operand
 
   struct Address {
-    ptx::Space space = ptx::Space::generic; // known by the base where the instruction says `generic`
+    ptx::Space space = ptx::Space::generic; // derived from the base if the instruction says `generic`
     std::uint32_t row = 0;                  // base addresses
     unsigned width = 8;                     // bytes of a base address: 4 or 8
     std::int64_t offset = 0;
@@ -110,10 +109,10 @@ public:
   void emit_unsupported(const std::string& message);
   std::uint32_t list(std::span<const std::uint32_t> values); // into Code::lists
 
-  // Places are known by instruction; they become pointers when all is decoded.
+  // Targets are instructions at first; they become pointers when everything is decoded.
   void set_target(Operation& op, std::uint32_t instruction);
   void set_reconvergence(Operation& op);          // at the current block's post-dominator
-  void reconverge_after(std::uint32_t operation); // at what comes next
+  void reconverge_after(std::uint32_t operation); // at the next operation
   void set_jump_table(Operation& op, std::span<const std::uint32_t> instructions);
   Frame::Slot slot(const ptx::Operand& operand); // an argument or result of a call
 
@@ -149,7 +148,7 @@ private:
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
   std::vector<ptx::Synchronising> synchronising_;       // likewise
-  // Registers that may hold what nobody has put into them: the row that says in which lanes (unset.cpp).
+  // For registers that may be read before they are set: the row that says in which lanes (unset.cpp).
   std::unordered_map<std::uint32_t, std::uint32_t> unset_rows_;
   std::vector<Fix> local_fixes_;                                     // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
@@ -178,7 +177,7 @@ const Operation* skip_unless(Warp& warp, const Operation* op);    // control.cpp
 const Operation* leave_function(Warp& warp, const Operation* op); // control.cpp: ret, and falling off the end
 const Operation* stop_unsupported(Warp& warp, const Operation* op); // control.cpp
 
-// The type that the instruction's last type modifier names, or that before last for `from_last` 1.
+// The type of the instruction's last type modifier, or of the one before it for `from_last` 1.
 ptx::Type type_modifier(const ptx::Instruction& instruction, unsigned from_last = 0);
 [[noreturn]] void refuse(const ptx::Instruction& instruction, std::string_view why = "");
 

@@ -1,4 +1,4 @@
-// The machine, as the runtime sees it: load a PTX module, launch its kernels.
+// The machine as the runtime sees it: it loads PTX modules and launches their kernels.
 //
 //   ptx::Module --Program--> Kernel (decoded at first launch) --launch--> LaunchRecord (counters, or a fault)
 #pragma once
@@ -40,12 +40,12 @@ struct Limits {
 };
 
 struct SourceLine {
-  std::string file; // "" where the program was built without -lineinfo
+  std::string file; // "" if the program was built without -lineinfo
   std::uint32_t line = 0;
   std::uint32_t call_line = 0; // of an inlined function: the line, in the same file, that calls it
 };
 
-// Why a launch stopped, in words for the student.
+// Why a launch stopped, as a sentence for the student.
 struct Fault {
   enum class Kind {
     out_of_bounds,
@@ -64,7 +64,7 @@ struct Fault {
   Kind kind{};
   SourceLine where, other;
   std::string message;
-  bool was_told = false; // a watcher has heard of it, and the launch went on
+  bool was_told = false; // a watcher was told, and the launch continued
   enum class Region {
     global,
     shared,
@@ -75,7 +75,7 @@ struct Fault {
 
 struct Parameter {
   std::uint32_t offset = 0, size = 0;
-}; // place of a kernel parameter in the parameter buffer
+}; // location of a kernel parameter in the parameter buffer
 std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel);
 
 struct KernelAttributes {
@@ -116,8 +116,8 @@ struct PlacedVariable {
 // One PTX module in device memory.
 class Program {
 public:
-  // Places the module's variables in `memory` (initialised) and checks what can be checked before a launch.
-  // Throws ptx::ParseError or std::runtime_error with a message for the user.
+  // Places the module's variables in `memory` (initialised) and makes all checks that are possible before a
+  // launch. Throws ptx::ParseError or std::runtime_error with a message for the user.
   Program(ptx::Module module, AddressSpace& memory);
   ~Program();
 
@@ -147,11 +147,11 @@ struct LaunchShape {
 struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
-  std::chrono::milliseconds time_limit{0}; // of the launch, by the clock on the wall; 0: none
+  std::chrono::milliseconds time_limit{0}; // of the launch, as wall time; 0: none
   std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;              // null: count only
   Schedule schedule;
-  // Set from outside (a signal, a time limit of the program's own): the launch stops soon, as `interrupted`.
+  // Set from outside (by a signal, or the program's own time limit): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;
 };
 
@@ -165,8 +165,8 @@ struct OperationCounters {
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
 };
 
-// How much of the reading the busiest ones of a launch did, in bytes that plain loads read. Loads of what
-// others may write are left out: how often a thread looks again depends on who came first.
+// The bytes that the busiest thread, warp or block of a launch read with plain loads. Loads that poll what
+// others may write are left out: how often a thread polls depends on who came first.
 struct BusiestReaders {
   std::uint64_t thread = 0, warp = 0, block = 0; // of global memory
   std::uint64_t thread_in_shared = 0;            // a thread of shared memory
@@ -185,11 +185,12 @@ struct LaunchRecord {
   std::vector<OperationCounters> counters; // by decoded instruction: Code::operations
   BusiestReaders busiest;
   std::uint64_t blocks = 0;   // blocks that ran
-  std::optional<Fault> fault; // set: the launch stopped there, memory is as it was then
+  std::optional<Fault> fault; // if set, the launch stopped there, and memory is as it was then
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has
-// kernel.parameter_bytes(). The shape is taken as checked (runtime/launch.cpp refuses what breaks a limit).
+// kernel.parameter_bytes(). The shape must have been checked (runtime/launch.cpp refuses one that exceeds a
+// limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
 

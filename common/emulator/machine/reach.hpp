@@ -16,14 +16,14 @@ struct Reach {
   bool uses_reserved_shared = false; // reads %reserved_smem_offset_...
 };
 
-// Shared memory that the system keeps for itself since sm_80, in which cooperative groups of several warps
-// synchronise. A kernel that asks for it has it behind its own variables.
+// Shared memory that the system reserves since sm_80, in which cooperative groups of several warps
+// synchronise. A kernel that asks for it gets it after its own variables.
 inline constexpr std::uint32_t reserved_shared_bytes = 1024;
 
 Reach reach(const ptx::Module& module, std::uint32_t kernel);
 
 // Bytes of shared memory that the kernel has before the launch adds its own; `place(function, variable,
-// offset)` is told of each variable (function `module_scope` for the module's own).
+// offset)` is called for each variable (function `module_scope` for the module's own).
 inline constexpr std::uint32_t module_scope = ~0u;
 template <typename Place>
 std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Place place) {

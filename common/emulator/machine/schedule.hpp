@@ -1,5 +1,5 @@
-// In which order blocks, the warps of a block and the sides of a branch get their turn. The hardware promises
-// none; a program that is right comes out the same under each.
+// The order in which blocks, the warps of a block and the sides of a branch get their turn. The hardware
+// guarantees none; a correct program gives the same result under each.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct Schedule {
   Order order = Order::forwards;
   std::uint64_t seed = 0; // of a shuffled one
 
-  // Which of `count` has the turn `turn`. `salt`: what keeps one shuffle apart from the next.
+  // Which of `count` has turn number `turn`. `salt` makes one shuffle differ from the next.
   std::uint64_t at(std::uint64_t turn, std::uint64_t count, std::uint64_t salt = 0) const;
-  // Of a branch at which lanes diverge the side that is taken runs first.
+  // At a branch at which lanes diverge, the side that is taken runs first.
   bool takes_branches_first(std::uint64_t salt) const;
 };
 

@@ -21,7 +21,7 @@ private:
     if (exponent == 1024 && fraction) return sign | 0x7e00 | static_cast<std::uint16_t>(fraction >> 42);
     if (exponent > 15) return sign | 0x7c00;
     if (exponent < -25) return sign; // less than half of the smallest number
-    // The significand in units of the last place that is kept, and what is cut off below that.
+    // The significand in units of the last place that is kept, and the part that is cut off below it.
     const unsigned cut = exponent < -14 ? static_cast<unsigned>(28 - exponent) : 42;
     const std::uint64_t significand = fraction | 1ull << 52, half = 1ull << (cut - 1);
     const std::uint64_t kept = significand >> cut, lost = significand & (2 * half - 1);

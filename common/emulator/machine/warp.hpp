@@ -1,9 +1,9 @@
 // A warp: 32 lanes that execute operations together, and what happens when they diverge.
 //
-// Lanes that stand at the same place form a *divergent path*; a warp without divergence has one. A branch at
-// which a path's lanes diverge notes a *reconvergence point*: the place where they come together again (the
-// immediate post-dominator), and which lanes are expected there. A path that gets there waits; the last one
-// goes on with all of the lanes. Paths take turns: by default one runs until it waits (which is what a
+// Lanes that are at the same instruction form a *divergent path*; a warp without divergence has one. A branch
+// at which a path's lanes diverge records a *reconvergence point*: where they rejoin (the immediate
+// post-dominator), and which lanes are expected there. A path that gets there waits; the last one to arrive
+// continues with all of the lanes. Paths take turns: by default one runs until it waits (which is what a
 // reconvergence stack does), but a path that spins gives way, so that lanes that wait for each other make
 // progress (PTX ISA 9.7.13; "Independent Thread Scheduling").
 #pragma once
@@ -40,7 +40,8 @@ struct ReconvergencePoint {
   const Operation* at = nullptr; // null: free
   std::uint32_t expected = 0, arrived = 0;
   std::int32_t parent = -1;
-  std::byte* frame = nullptr; // where the lanes go on: of a call's reconvergence point, the caller's
+  std::byte* frame =
+      nullptr; // where the lanes continue; for the reconvergence point of a call, in the caller
   std::uint32_t local_base = 0, frame_index = 0;
   const Operation* call = nullptr; // set: lanes come here by `ret`
   std::uint32_t callee_index = 0;  // Code::frames
@@ -77,15 +78,15 @@ struct Warp {
   std::byte* frame = nullptr;
   std::uint32_t mask = 0;
   std::uint32_t slice = 0; // backward branches until others get their turn
-  bool spins = false;      // in this slice it has looked at memory that others may write
+  bool spins = false;      // in this slice, it has polled memory that others may write
   const Operation* reconvergence_at = nullptr;
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;
   std::int32_t rendezvous = -1; // its results wait to be collected
   OperationCounters* counters = nullptr;
   Worker* worker = nullptr;
-  bool watched = false;                            // there is a watcher
-  bool kept_apart = false;                         // a time slice's end, not the program, keeps lanes apart
+  bool watched = false;    // there is a watcher
+  bool kept_apart = false; // the end of a time slice, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {}; // `mask` spread out: -1 where the lane is active
 
   // Of the warp.
@@ -125,20 +126,20 @@ struct Warp {
 
   // Starts all `active` lanes at the kernel's entry.
   void start(std::uint32_t active, const Operation* entry);
-  // Runs until the warp can go no further for now. True if anything was executed.
+  // Runs until the warp can go no further for now. Returns true if it executed anything.
   bool run();
   bool has_ready_path() const;
 
-  // What the handlers of control flow use. Each returns the operation to go on with, or null.
+  // For the handlers of control flow. Each returns the operation to continue with, or null.
   const Operation* diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
                            const Operation* together_at);
   const Operation* arrive(); // the running path is at its reconvergence point
   const Operation* leave(std::uint32_t lanes_leaving, const Operation* next); // exit
   const Operation* call(const Operation* op,
-                        std::uint32_t callee_index); // goes on after `op` when all are back
+                        std::uint32_t callee_index); // continues after `op` when all have returned
   const Operation* return_from_call();
   void wait_at_barrier(unsigned barrier, const Operation* next); // Block::arrive wakes the path
-  const Operation* slice_over(const Operation* next);            // a path that has run long gives way
+  const Operation* slice_over(const Operation* next);            // a path that has run for long gives way
   // Lanes that wait at a reconvergence point of the path stop waiting. True if there were any.
   bool release_waiting(std::int32_t index);
   bool release_all_waiting();

@@ -1,6 +1,6 @@
-// How others look on while a grid runs. A watcher sees events warp by warp and never changes what the kernel
-// does. It is called by the worker that runs the block: by several threads at once, but never at once for the
-// same block.
+// How others observe a running grid. A watcher sees events warp by warp and never changes what the kernel
+// does. The worker that runs a block calls it: several threads may call it at the same time, but never for
+// the same block.
 #pragma once
 
 #include "code.hpp"
@@ -29,7 +29,7 @@ struct Access {
   const std::uint64_t* addresses;
   std::uint64_t first = 0;
   bool contiguous = false; // every active lane i's address is `first` + i * width
-  // What a store is about to write, `value_stride` bytes from lane to lane; null where that is not known.
+  // The values that a store is about to write, `value_stride` bytes apart; null if they are not known.
   const std::byte* values = nullptr;
   std::uint32_t value_stride = 0;
 };
@@ -47,15 +47,15 @@ struct RowAccess {
 
 // Something wrong that does not stop the launch.
 enum class Notice : std::uint8_t {
-  reads_inactive_lane,  // a shuffle asks a lane that takes no part: it gets 0
+  reads_inactive_lane,  // a shuffle reads from a lane that takes no part: it gets 0
   names_exited_lane,    // the member mask names lanes that have left
   not_in_member_mask,   // an active lane executes a .sync operation whose mask leaves it out
   divergent_barrier,    // a barrier that only some of the warp's lanes have reached
-  reads_unset_register, // one that nothing was put into
+  reads_unset_register, // a register that was never given a value
   barrier_mismatch,     // warps of one block wait at different barrier instructions
 };
 
-// What a watcher keeps with a block: a class of its own, derived from this one.
+// What a watcher keeps with a block: the watcher derives its own class from this one.
 struct BlockNotes {
   BlockNotes() = default;
   BlockNotes(const BlockNotes&) = delete;
@@ -71,10 +71,10 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
-  // A strong access that reads and that access() was told of has happened: what it found was there by now.
+  // A strong access that reads, and that access() was told of, has happened: its value has now been read.
   virtual void has_read(const Warp&) {}
-  // The short form of access() for the most common case. False: the watcher wants access() to be called after
-  // all.
+  // The short form of access() for the most common case. False: the watcher wants access() to be called
+  // instead.
   virtual bool row(const RowAccess&) { return false; }
   virtual void bad_access(const Warp&, const Operation&,
                           const Fault&) = 0; // the access itself does not happen
@@ -91,7 +91,7 @@ public:
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
   // The lanes in `members` have all reached __syncwarp, which orders their memory accesses.
   virtual void warp_barrier(const Warp&, const Operation&, std::uint32_t members) = 0;
-  // `lanes`: those concerned; `other`: a second place, or null.
+  // `lanes`: the lanes concerned; `other`: a second instruction, or null.
   virtual void notice(const Warp&, const Operation&, Notice, std::uint32_t lanes, const Operation* other) = 0;
 };
 

@@ -1,9 +1,9 @@
-// Copies that no other thread of the host can see half done, and the order that strong accesses keep.
+// Copies that no other host thread can see half done, and the order that strong accesses keep.
 //
-// The hardware moves a lane's vector of up to 16 bytes in one transaction, and programs count on it: CUB
+// The hardware moves a lane's vector of up to 16 bytes in one transaction, and programs rely on it: CUB
 // stores a tile's status beside its value and reads both at once. (PTX ISA, "Memory Consistency Model",
-// "Vector Data-types" promises less: one access for each element, in no order.) Warps of different blocks run
-// on different threads of the host, so each lane's bytes have to go by one access of the host.
+// "Vector Data-types" guarantees less: one access per element, in no order.) Warps of different blocks run on
+// different host threads, so the host must access each lane's bytes at once.
 #pragma once
 
 #include "code.hpp"
@@ -39,9 +39,9 @@ struct alignas(16) Bits128 {
 
 #if defined(__aarch64__)
 
-// Only a pair of general registers is moved as a whole, and that from Armv8.4 on; of a vector register no
-// processor promises more than its halves (Arm Architecture Reference Manual, B2.2.1, FEAT_LSE2). The kernel
-// says whether this processor is one of them.
+// Only a pair of general registers is moved as a whole, and only from Armv8.4 on; for a vector register, no
+// processor guarantees more than its halves (Arm Architecture Reference Manual, B2.2.1, FEAT_LSE2). The
+// kernel says whether this processor is one of them.
 inline constexpr unsigned long hwcap_uscat = 1ul << 25;
 inline const bool moves_pairs_whole = (getauxval(AT_HWCAP) & hwcap_uscat) != 0;
 
@@ -54,8 +54,8 @@ inline void store_pair(std::byte* to, Bits128 bits) {
   asm volatile("stp %0, %1, [%2]" : : "r"(bits.low), "r"(bits.high), "r"(to) : "memory");
 }
 
-// Older processors compare and exchange 16 bytes as a whole (CASP, or LDXP and STXP, whichever there is). To
-// load is to put back what was there: for that the memory must be writable, as all device memory is.
+// Older processors compare and exchange 16 bytes as a whole (CASP, or LDXP and STXP, whichever there is). A
+// load writes back what was there, so the memory must be writable, as all device memory is.
 typedef unsigned __int128 Whole128 __attribute__((may_alias));
 inline Bits128 load_exchanging(const std::byte* from) {
   auto* place = reinterpret_cast<Whole128*>(const_cast<std::byte*>(from));
@@ -65,7 +65,7 @@ inline Bits128 load_exchanging(const std::byte* from) {
 inline void store_exchanging(std::byte* to, Bits128 bits) {
   auto* place = reinterpret_cast<Whole128*>(to);
   const auto wanted = static_cast<unsigned __int128>(bits.high) << 64 | bits.low;
-  unsigned __int128 expected = *place; // a guess, of which a torn one does no harm
+  unsigned __int128 expected = *place; // a guess; a torn one does no harm
   for (unsigned __int128 seen; (seen = __sync_val_compare_and_swap(place, expected, wanted)) != expected;)
     expected = seen;
 }
@@ -79,7 +79,7 @@ inline void store_bits128(std::byte* to, Bits128 bits) {
 
 #else
 
-// Compilers move it with one instruction. x86-64 processors with AVX promise that an aligned one is atomic
+// Compilers move it with one instruction. x86-64 processors with AVX guarantee that an aligned one is atomic
 // (Intel 64 Software Developer's Manual, volume 3, 9.1.1).
 typedef std::uint64_t Vector128 __attribute__((vector_size(16), may_alias));
 inline Bits128 load_bits128(const std::byte* from) {
@@ -106,7 +106,7 @@ inline void store_bits(std::byte* to, Bits bits) {
     store_whole<Bits>(to, bits);
 }
 
-// Calls piece(Bits{}, offset) for each access that `bytes` at `memory` take. False where none would be whole.
+// Calls piece(Bits{}, offset) for each access that `bytes` at `memory` need. False if none would be whole.
 template <typename Piece>
 inline bool each_piece(const std::byte* memory, std::size_t bytes, Piece piece) {
   const std::size_t longest = bytes < 16 ? bytes : 16;
@@ -128,8 +128,8 @@ inline bool each_piece(const std::byte* memory, std::size_t bytes, Piece piece) 
 
 } // namespace detail
 
-// Copy 1, 2, 4, 8 or 16 bytes by one access of the memory that others may be using, 32 by two. What is not
-// aligned to its size, as only a block's own memory can be, is copied by however many.
+// Copies 1, 2, 4, 8 or 16 bytes with one access to memory that others may be using, and 32 bytes with two.
+// Unaligned data, which only a block's own memory can hold, may take more accesses.
 inline void load_whole(std::byte* own, const std::byte* from, std::size_t bytes) {
   const bool whole = detail::each_piece(from, bytes, [=]<typename Bits>(Bits, std::size_t at) {
     const Bits bits = detail::load_bits<Bits>(from + at);
@@ -146,8 +146,8 @@ inline void store_whole(std::byte* to, const std::byte* own, std::size_t bytes) 
   if (!whole) std::memcpy(to, own, bytes);
 }
 
-// What follows an acquiring load stays behind it, and what precedes a releasing store before it. x86 keeps
-// that order by itself, so there only the compiler is told.
+// What follows an acquiring load stays after it, and what precedes a releasing store stays before it. x86
+// keeps that order in hardware, so only the compiler must be told there.
 inline void order_after_load(MemoryOrder order) {
   if (order == MemoryOrder::acquire || order == MemoryOrder::acquire_release)
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -11,7 +11,7 @@ namespace warpfold::ptx {
 struct BasicBlock {
   std::uint32_t begin = 0, end = 0;      // instruction indices, [begin, end)
   std::vector<std::uint32_t> successors; // block indices
-  // Index of the immediate post-dominator block; `none` where lanes reconverge only at the function's end.
+  // Index of the immediate post-dominator block; `none` if lanes reconverge only at the function's end.
   // Lanes that leave on the way (an early `ret`, a failed assertion) are not waited for: post_dominators.hpp
   // gives the rule.
   std::uint32_t post_dominator = none;

@@ -1,5 +1,5 @@
-// PTX text into tokens (PTX ISA 4.1 to 4.5). Tokens are views into the text, which must end in a NUL that is
-// not part of it, as a std::string's does.
+// Splits PTX text into tokens (PTX ISA 4.1 to 4.5). Tokens are views into the text, which must end in a NUL
+// that is not part of it, as a std::string's does.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace warpfold::ptx {
 struct Token {
   enum class Kind : std::uint8_t {
     end,
-    word,        // a name, with what is attached by dots: "%r1", "$L__BB0_2", "ld.global.v4.f32", "%tid.x"
+    word,        // a name, with everything attached by dots: "%r1", "$L__BB0_2", "ld.global.v4.f32", "%tid.x"
     directive,   // ".reg", ".global": the text keeps its dot
     number,      // as written: "12", "0x1F", "0f3F800000", "1.5e-3", "7U"
     string,      // without its quotes
@@ -32,7 +32,7 @@ public:
   void advance();
   // Whether the current token is followed by a colon on its line: a label.
   bool colon_follows() const;
-  // The current token is `{`: passes over all up to and including the `}` that closes it.
+  // The current token is `{`: skips everything up to and including the `}` that closes it.
   void skip_braces();
 
 private:
@@ -47,7 +47,7 @@ private:
   Token token_;
 };
 
-// A token as an error message shows it: shortened, quoted, "the end of the text" where there is none.
+// A token as an error message shows it: shortened, quoted, "the end of the text" if there is none.
 std::string describe(const Token& token);
 
 } // namespace warpfold::ptx

@@ -1,4 +1,4 @@
-// Which loads a warp waits for separately, as far as the program's text tells.
+// Which loads a warp waits for separately, as far as the PTX shows.
 #pragma once
 
 #include "ptx/control_flow.hpp"
@@ -9,11 +9,11 @@
 
 namespace warpfold::ptx {
 
-// For each instruction of the body: 1 for a load of global memory with which a wait begins, 0 for one that is
-// under way together with a load before it, and for everything else.
+// For each instruction of the body: 1 for a load from global memory with which a wait begins, 0 for a load
+// that is in flight together with an earlier one, and for everything else.
 //
 // NVIDIA's assembler moves loads up within a basic block, so that they wait together, unless the address (or
-// the guard) of one comes out of the value of another, or something between them orders memory: a store, an
+// the guard) of one depends on the value of another, or something between them orders memory: a store, an
 // atomic, a barrier, a fence or a call. This is observed, not documented. It moves nothing across basic
 // blocks.
 std::vector<std::uint8_t> load_waits(const Function& function, std::span<const BasicBlock> blocks);

@@ -1,5 +1,5 @@
-// What a PTX file says, after parsing: types, variables, functions and their instructions, with every name
-// resolved. This is syntax only. Which opcodes exist and what they do is the machine's business, so an
+// A parsed PTX file: types, variables, functions and their instructions, with every name resolved. This is
+// only syntax. Which opcodes exist and what they do is the machine's business, so an
 // instruction is an opcode, a list of modifiers and operands, and nothing here has to change when one is
 // added.
 #pragma once
@@ -42,7 +42,7 @@ enum class Type : std::uint8_t {
 };
 // Bytes of one value of the type; 0 for `none` and `pred`.
 std::size_t size_of(Type type);
-// The type that a modifier or directive such as "u32" names (without the dot); `none` where it names no type.
+// The type that a modifier or directive such as "u32" names (without the dot); `none` if it names no type.
 Type type_from(std::string_view name);
 std::string_view name_of(Type type);
 
@@ -92,7 +92,7 @@ enum class Special : std::uint8_t {
   pm,
 };
 
-// What a name in an operand refers to.
+// The kinds of things that a name in an operand refers to.
 struct Symbol {
   enum class Scope : std::uint8_t {
     module_variable, // index into Module::variables
@@ -150,9 +150,9 @@ struct Guard {                 // `@%p1` or `@!%p1`
   bool negated = false;
 };
 
-// One instruction. Operand order is the text's. Three forms have an order of their own:
+// One instruction. The operands are in the order of the text, except in three forms:
 //   call       {VectorOperand results, callee (SymbolOperand or RegisterOperand), VectorOperand arguments
-//               [, SymbolOperand prototype]}; the lists are empty where the text leaves them out
+//               [, SymbolOperand prototype]}; the lists are empty if the text omits them
 //   brx.idx    {index, VectorOperand of LabelOperand}
 //   [a, {x, y}]  (tex, surf, cp.async.bulk.tensor) a VectorOperand of the AddressOperand and what follows it
 struct Instruction {
@@ -179,14 +179,14 @@ struct Register {
 struct Initialiser { // a constant or an address, `size` bytes wide, at `offset` of the variable
   std::uint64_t offset = 0;
   std::uint32_t size = 0;
-  std::uint64_t bits = 0; // the constant, or what is added to the symbol's address
+  std::uint64_t bits = 0; // the constant, or the offset from the symbol's address
   bool is_address = false;
   bool generic = false;   // written `generic(name)`: the address as a generic one
   std::uint8_t shift = 0; // `0xff00(name)` style masks: bits to shift the address right before storing
   Symbol symbol;
 };
 
-// Linking directives (PTX ISA 11.6). A symbol without one is seen by its own module only.
+// Linking directives (PTX ISA 11.6). Only its own module sees a symbol without one.
 enum class Linkage : std::uint8_t { local, visible, external, weak, common };
 
 struct Variable {
@@ -216,7 +216,8 @@ struct Function {
       parameter_registers;         // for functions declared with .reg, else empty
   std::vector<Variable> variables; // .local, .shared and .param declared inside the body
   std::vector<Prototype> prototypes;
-  // Never falls off its end: where the text would, a `ret` is added. An `.alias` has a copy of its target's.
+  // Always ends in a terminator: if the text does not, a `ret` is added. An `.alias` has a copy of its
+  // target's.
   std::vector<Instruction> body;
   std::uint32_t max_threads[3] = {0, 0, 0};      // .maxntid (0: not given)
   std::uint32_t required_threads[3] = {0, 0, 0}; // .reqntid
@@ -243,7 +244,7 @@ struct Module {
   std::vector<Location> locations{{}};
   std::vector<Variable> variables;
   std::vector<Function> functions;
-  std::shared_ptr<const void> text; // what opcodes and modifiers look into
+  std::shared_ptr<const void> text; // what opcodes and modifiers refer to
 };
 
 // Thrown by `parse`; `line` is in the PTX text, from 1.
@@ -252,8 +253,8 @@ struct ParseError : std::runtime_error {
   std::uint32_t line;
 };
 
-// Parses one PTX file. Debug sections (.section) and pragmas are passed over.
-// Throws ParseError for anything that is not well-formed PTX, and never anything else but std::bad_alloc.
+// Parses one PTX file. Debug sections (.section) and pragmas are skipped.
+// Throws ParseError for anything that is not well-formed PTX, and otherwise only std::bad_alloc.
 Module parse(std::string_view text);
 
 } // namespace warpfold::ptx

@@ -1,4 +1,4 @@
-// What the names of a PTX text stand for while it is parsed. Scopes nest (PTX ISA 5.1 and the braces of a
+// The meanings of the names of a PTX text while it is parsed. Scopes nest (PTX ISA 5.1 and the braces of a
 // body); an inner name hides an outer one until its scope ends.
 #pragma once
 
@@ -31,7 +31,7 @@ public:
     marks_.pop_back();
   }
 
-  // False where the innermost scope has the name already; it then keeps its meaning.
+  // False if the innermost scope already has the name; it then keeps its meaning.
   bool declare(std::string_view name, const Value& value) {
     const Entry entry{value, static_cast<std::uint32_t>(marks_.size())};
     const auto [place, fresh] = entries_.try_emplace(name, entry);

@@ -1,7 +1,7 @@
 // The parser behind `parse`: recursive descent, one class, its members spread over files by subject:
 //   parser.cpp        tokens and the directives of a module
 //   declarations.cpp  variables, registers
-//   initialisers.cpp  what variables hold at first
+//   initialisers.cpp  initial values of variables
 //   functions.cpp     headers, bodies, scopes, labels
 //   instructions.cpp  instructions and operands
 //   constants.cpp     numbers and constant expressions
@@ -21,7 +21,7 @@
 
 namespace warpfold::ptx {
 
-// The text and the instruction names cut out of it; lives as long as the module.
+// The text and the instruction names taken from it; lives as long as the module.
 struct Text {
   struct InstructionName {
     std::string_view opcode;
@@ -68,7 +68,7 @@ private:
   void finish();
 
   // Declarations.
-  struct Declarator { // all that stands before the name
+  struct Declarator { // everything before the name
     Space space = Space::global;
     Linkage linkage = Linkage::local;
     Type type = Type::none;
@@ -159,7 +159,7 @@ private:
   std::unordered_map<std::string_view, const Text::InstructionName*> instruction_names_;
   std::vector<std::pair<std::size_t, PendingSymbol>> pending_symbols_; // variable index, what it names
   std::vector<std::pair<std::string_view, std::string_view>> aliases_;
-  // In the whole module: what a few lines of text can multiply is bounded.
+  // In the whole module: limits on what a few lines of text could multiply.
   std::uint64_t register_count_ = 0;
   std::uint64_t listed_target_count_ = 0;
 

@@ -12,7 +12,8 @@
 
 namespace warpfold::ptx {
 
-// Those that the operand reads, or, where it is a destination, writes. The base of an address is one of them.
+// The registers that the operand reads or, if it is a destination, writes. They include the base of an
+// address.
 template <typename Visit>
 void each_register(const Operand& operand, Visit visit) {
   if (const auto* one = std::get_if<RegisterOperand>(&operand.value)) {

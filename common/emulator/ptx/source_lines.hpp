@@ -17,13 +17,13 @@ struct SourcePosition {
   std::uint32_t file = 0, line = 0, column = 0; // file: the number that `.file` gives it
 };
 
-// Inlined code is charged to the innermost position that lies in the file of the outermost one: a device
-// function of the program counts on its own lines, and what it calls of NVIDIA's headers on the line of the
+// Inlined code is charged to the innermost position that is in the file of the outermost one: a device
+// function of the program counts on its own lines, and code from NVIDIA's headers counts on the line of the
 // call.
 //
 // nvcc describes it by a chain: `.loc 1 7 3, function_name X, inlined_at 1 13 3` is written before any
-// `.loc 2 440 9, function_name Y, inlined_at 1 7 3`. So when a position arrives, what the one that it was
-// inlined at is charged to is known already, and following the chain is one look-up. The same position may
+// `.loc 2 440 9, function_name Y, inlined_at 1 7 3`. So when a position arrives, it is already known
+// where its call is charged, and following the chain takes one look-up. The same position may
 // be inlined twice (a device function called on two lines): the latest description holds.
 class SourceLines {
 public:
@@ -31,12 +31,12 @@ public:
   // Finds the files of libraries: the `.file` directives come last in the text.
   void find_libraries(std::string_view text);
   void begin_function(std::string_view name);
-  // A `.loc`; `inlined_at` is null where there is none. Gives the index into Module::locations.
+  // A `.loc`; `inlined_at` is null if there is none. Returns the index into Module::locations.
   std::uint32_t locate(const SourcePosition& position, const SourcePosition* inlined_at);
-  // Does the last position lie in a library, or in what a library calls? Where no position is known, the
-  // function's name tells.
+  // Does the last position lie in a library, or in what a library calls? If no position is known, the
+  // function's name decides.
   bool of_library() const { return of_library_; }
-  // A `.file`. Those that the text names twice keep the first name.
+  // A `.file`. If the text names a file twice, it keeps the first name.
   void file(std::uint32_t number, std::string name);
   // The `.file` directives come last, so only now are file numbers exchanged for indices.
   void finish(Module& module);

@@ -9,9 +9,9 @@
 namespace warpfold::ptx {
 
 // "%tid.x", "%laneid", "%envreg3" (component 3), "%tid" (component 0: the whole vector is not told apart).
-// Nothing where the name is not a special register.
+// Nothing if the name is not a special register.
 std::optional<SpecialOperand> special_from(std::string_view name);
-// The name of it in the text, without the component.
+// Its name in the text, without the component.
 std::string_view name_of(Special special);
 
 } // namespace warpfold::ptx

@@ -1,4 +1,4 @@
-// Where in the program's source a call of this library stands.
+// Finds where in the program's source this library was called.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -9,12 +9,12 @@
 
 namespace warpfold::runtime {
 
-// The return addresses of those who called this library, the nearest first, as far as they are outside of it.
+// The return addresses of this library's callers that are outside of it, the nearest first.
 std::vector<std::uint64_t> callers();
 
-// The line of the nearest of them that the program's authors wrote; none where it was built without -g.
-// `kernel`: the function that starts it, as the compiler made it, is passed over ("scale(float*, int)").
-// Takes long: asks addr2line.
+// The line of the nearest of them that the program's authors wrote; none if it was built without -g.
+// `kernel`: the function that the compiler made to start it is skipped ("scale(float*, int)").
+// This is slow, because it runs addr2line.
 machine::SourceLine line_of(const std::vector<std::uint64_t>& frames, const std::string& kernel);
 
 } // namespace warpfold::runtime

@@ -1,4 +1,4 @@
-// What the device says about itself: one table, from which properties and attributes are both answered.
+// What the device reports about itself: one table for both its properties and its attributes.
 #pragma once
 
 #include "cuda_api.hpp"
@@ -7,7 +7,7 @@
 
 namespace warpfold::runtime {
 
-// The value of an attribute; nothing where CUDA knows no such attribute.
+// The value of an attribute; nothing if CUDA has no such attribute.
 std::optional<int> device_attribute(int attribute);
 
 } // namespace warpfold::runtime

@@ -1,4 +1,5 @@
-// Errors as the runtime's interface knows them: the last one of a thread, and the sticky one of the process.
+// Errors in the sense of the runtime's interface: the last one of a thread, and the sticky one of the
+// process.
 #pragma once
 
 #include "cuda_api.hpp"
@@ -17,7 +18,7 @@ struct Refusal : std::runtime_error {
   cudaError_t code;
 };
 
-// One line on stderr, "warpfold: " before it.
+// Prints one line on stderr, with "warpfold: " before it.
 void say(const std::string& message);
 
 // The error that a fault in a kernel left behind. No call but cudaDeviceReset clears it (CUDA Runtime API,
@@ -27,20 +28,21 @@ cudaError_t sticky_error();
 void set_sticky_error(cudaError_t error);
 void clear_sticky_error();
 
-// A launch by <<<...>>> was refused, for the reason in `message`. The call itself returns nothing to the
+// A launch with <<<...>>> was refused, for the reason in `message`. The call itself returns nothing to the
 // program, which learns of it only if it asks for the last error.
 void note_refused_launch(std::string message);
-// The refused launches since the last call of this that no cudaGetLastError or cudaPeekAtLastError followed.
+// The refused launches, since the last call of this, that no cudaGetLastError or cudaPeekAtLastError
+// followed.
 std::vector<std::string> take_unasked_launches();
 
 // Makes `error` this thread's last error unless it is a success; returns it.
 cudaError_t remember(cudaError_t error);
 
-// Turns the exception that is being handled into an error code, after saying on stderr what went wrong.
+// Turns the exception that is being handled into an error code, after reporting it on stderr.
 cudaError_t error_from_exception(const char* function) noexcept;
 
-// The function that the program has called, on this thread: the outermost, where one is done by way of
-// another.
+// The function that the program has called on this thread; if one function is implemented by another, the
+// outermost.
 const char* current_call();
 
 class Call {
@@ -67,7 +69,7 @@ cudaError_t entry(const char* function, Body&& body) noexcept {
   }
 }
 
-// For what the emulator does not do: says so once per function, returns cudaErrorNotSupported.
+// For unsupported functions: says so once per function and returns cudaErrorNotSupported.
 cudaError_t not_supported(const char* function, const char* instead = "");
 
 } // namespace warpfold::runtime

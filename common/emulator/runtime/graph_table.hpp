@@ -1,4 +1,4 @@
-// The graphs of the process, and those made ready to run. Only graphs.cpp and graph_nodes.cpp need to see
+// The graphs of the process, and those that are ready to run. Only graphs.cpp and graph_nodes.cpp need to see
 // them.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace warpfold::runtime {
 
-// A graph made ready to run: its nodes' work in one legal order. What is changed by
-// cudaGraphExecKernelNodeSetParams is found by the node that it came from.
+// A graph made ready to run: its nodes' work in one legal order. cudaGraphExecKernelNodeSetParams
+// finds what it changes by the node that it came from.
 struct ExecutableGraph {
   struct Step {
     const GraphNode* node;
@@ -24,7 +24,7 @@ struct ExecutableGraph {
   std::vector<Step> steps;
 };
 
-// Graphs that captures and the program made, and those made ready. Lock `mutex` around every use.
+// Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.
 struct GraphTable {
   std::recursive_mutex mutex;
   std::map<const void*, std::unique_ptr<Graph>> graphs;

@@ -1,4 +1,4 @@
-// Graphs: work kept to be done later, and the capture of streams into them.
+// Graphs, which keep work to be done later, and the capture of streams into them.
 #pragma once
 
 #include "streams.hpp"
@@ -16,21 +16,21 @@ struct GraphNode {
 
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes; // in the order of their addition
-  // Throws Refusal where a dependency is not a node of this graph.
+  // Throws Refusal if a dependency is not a node of this graph.
   GraphNode* add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies);
   bool contains(const GraphNode* node) const;
 };
 
-// Hands a graph to the program, and takes one from it. The second throws Refusal for what is no live graph.
+// Hands a graph to the program, and takes one from it. The second throws Refusal if it is not a live graph.
 cudaGraph_t keep(std::unique_ptr<Graph> graph);
 Graph& graph_of(cudaGraph_t handle);
 
-// The nodes so ordered that each comes after what it depends on. Throws Refusal where they form a circle.
+// The nodes so ordered that each comes after what it depends on. Throws Refusal if they form a cycle.
 std::vector<const GraphNode*> in_order(const Graph& graph);
 
-// Nodes that a stream, or an event, stands behind within one capture.
+// The nodes that a stream, or an event, comes after within one capture.
 struct Capture {
-  std::unique_ptr<Graph> own; // empty where the program gave the graph
+  std::unique_ptr<Graph> own; // empty if the program provided the graph
   Graph* graph = nullptr;
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode{};

@@ -1,6 +1,6 @@
-// The host's own loads and stores, where they are not allowed: in memory of the device alone, and in pinned
-// or managed memory while work on it is not waited for. Such memory is closed by mprotect, and the fault is
-// noted.
+// The host's own loads and stores where they are not allowed: in device memory, and in pinned or managed
+// memory while the host has not waited for work on it. Such memory is closed with mprotect, and the fault is
+// recorded.
 #pragma once
 
 #include "machine/address_space.hpp"
@@ -14,8 +14,8 @@ namespace warpfold::runtime {
 // Bytes of the host's memory that work may still use, and the pages to close for it.
 struct BusyRange {
   std::uint64_t begin = 0, end = 0;            // what is in use
-  std::uint64_t first_page = 0, pages_end = 0; // what can be closed: no other memory lies there
-  bool written = false;                        // else read only, and the host may read as well
+  std::uint64_t first_page = 0, pages_end = 0; // the pages that can be closed: they hold no other memory
+  bool written = false;                        // otherwise work only reads, and the host may read too
 };
 
 // Closes these and opens what was closed before.
@@ -28,16 +28,16 @@ struct HostFault {
   bool of_device = false; // memory of the device alone
   std::uint64_t at = 0;   // the instruction
   void* frames[most_frames] =
-      {}; // return addresses: the handler's, then those of whoever holds the instruction
+      {}; // return addresses: the handler's, then those of the function with the instruction and its callers
   int frame_count = 0;
 };
 
-// Those since the last call. Cheap where there are none.
+// The faults since the last call. Cheap if there are none.
 std::vector<HostFault> take_host_faults();
 
-// Memory of the device alone is closed whenever nothing that DeviceMemoryInUse stands for is going on. A
-// fault there is noted and the memory opened where checks are on, so that one mistake does not hide the next;
-// else it is told, and the process ends as it would on a GPU.
+// Device memory is closed except while a DeviceMemoryInUse exists. With checks on, a fault there is recorded
+// and the memory is opened, so that one mistake does not hide the next; without checks, it is reported, and
+// the process ends as it would on a GPU.
 void guard_device_memory(machine::AddressSpace& memory, bool guarded);
 
 class DeviceMemoryInUse {

@@ -15,16 +15,17 @@ struct PreparedLaunch {
   std::vector<std::byte> parameters;
 };
 
-// The kernel's name as its source has it: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.
+// The kernel's name as in its source: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.
 std::string readable_name(const KernelEntry& entry);
 
-// Checks the shape against the limits and copies the arguments. Throws Refusal with the limit that is broken.
+// Checks the shape against the limits and copies the arguments. Throws Refusal with the limit that is
+// exceeded.
 PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments);
 
-// Runs it, records it, and makes a fault the process's sticky error.
+// Runs the launch, records it, and turns a fault into the process's sticky error.
 cudaError_t run(const PreparedLaunch& launch);
 
-// Blocks of the kernel that fit one multiprocessor at a time; 0 where not even one does.
+// How many blocks of the kernel fit on one multiprocessor at a time; 0 if not even one does.
 int resident_blocks(const KernelEntry& entry, int threads, std::size_t dynamic_shared);
 
 // Bytes of dynamic shared memory that a launch of the kernel may ask for.

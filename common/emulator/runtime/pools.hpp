@@ -7,7 +7,7 @@
 
 namespace warpfold::runtime {
 
-// cudaMallocAsync and its kin: memory.cpp.
+// cudaMallocAsync and its variants: memory.cpp.
 cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t size, cudaStream_t stream);
 
 } // namespace warpfold::runtime

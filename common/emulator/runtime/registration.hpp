@@ -19,7 +19,7 @@ namespace warpfold::runtime {
 
 class CodeModule;
 
-// A kernel by the name that the host knows. It is what a cudaKernel_t points at.
+// A kernel by the name that the host knows. A cudaKernel_t points to this.
 struct KernelEntry {
   CodeModule* module = nullptr;
   std::string name; // mangled
@@ -39,14 +39,14 @@ struct VariableEntry {
   bool constant = false;
 };
 
-// One registered fat binary, or PTX that the program brought along as text, and the program that it becomes.
+// One registered fat binary, or PTX that the program provided as text, and the Program made from it.
 class CodeModule {
 public:
   explicit CodeModule(const void* wrapper) : wrapper_(wrapper) {}
   explicit CodeModule(std::string ptx) : ptx_(std::move(ptx)) {}
   // Parses and places the module at the first call. Throws Refusal, with a message only the first time.
   machine::Program& program();
-  // Compute capability of the code that would be chosen, as 75 for 7.5; 0 where there is none.
+  // Compute capability of the code that would be chosen, as 75 for 7.5; 0 if there is none.
   int capability();
   // Forgets what is loaded, so that the next use starts from the initial values (cudaDeviceReset).
   void unload();
@@ -58,7 +58,7 @@ private:
     cudaError_t code;
   };
   const void* wrapper_ = nullptr;
-  std::optional<std::string> ptx_; // in place of a wrapper
+  std::optional<std::string> ptx_; // instead of a wrapper
   std::unique_ptr<machine::Program> program_;
   std::vector<std::unique_ptr<machine::Program>> unloaded_; // launch records may still point at their kernels
   std::optional<Failure> failure_;
@@ -75,13 +75,13 @@ public:
   void remove_module(CodeModule* module); // what it registered is no longer found; its programs stay
   void add_kernel(CodeModule* module, const void* host_function, const char* name);
   void add_variable(VariableEntry variable);
-  // A module of its own out of PTX, which is parsed when a kernel of it is first asked for.
+  // A separate module from PTX, which is parsed when one of its kernels is first requested.
   CodeModule* add_ptx(std::string text);
   // A kernel of such a module by its mangled name. Throws Refusal.
   KernelEntry& kernel_named(CodeModule* module, const std::string& name);
   void load_managed(CodeModule* module); // sets the host's pointers to the module's managed variables
 
-  // By host function or by cudaKernel_t; null where there is none.
+  // By host function or by cudaKernel_t; null if there is none.
   KernelEntry* find_kernel(const void* function);
   // The entry, looked up in its program. Throws Refusal.
   KernelEntry& kernel(const void* function);
@@ -89,8 +89,8 @@ public:
   machine::PlacedVariable variable(const void* symbol);
   bool is_managed_variable(std::uint64_t address);
   bool has_managed() const { return has_managed_; }
-  // The compute capability of the device: the highest that any registered module was compiled for, 7.5
-  // without one.
+  // The compute capability of the device: the highest that any registered module was compiled for, or
+  // 7.5 if there is none.
   int capability();
   void unload_all();
 

@@ -9,8 +9,8 @@ class ReportFile {
 public:
   void set_path(std::string path) { path_ = std::move(path); }
   bool wanted() const { return !path_.empty(); }
-  // Writes the whole text or nothing: a temporary file in the same folder, then a rename. Says on stderr what
-  // failed.
+  // Writes the whole text or nothing: it writes a temporary file in the same folder and renames it. Reports
+  // failures on stderr.
   void write(const std::string& text) const;
 
 private:

@@ -1,5 +1,5 @@
-// The one piece of global state: what a process has of the emulated device. It is made at the first use and
-// never destroyed, because programs call the runtime from static destructors and from atexit handlers.
+// The one piece of global state: the process's view of the emulated device. It is created at the first use
+// and never destroyed, because programs call the runtime from static destructors and from atexit handlers.
 #pragma once
 
 #include "machine/address_space.hpp"
@@ -20,8 +20,9 @@
 
 namespace warpfold::runtime {
 
-// What the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT,
-// WARPFOLD_SCHEDULE, WARPFOLD_PRINT_LIMIT, WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option set.
+// The settings from the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT,
+// WARPFOLD_TIME_LIMIT, WARPFOLD_SCHEDULE, WARPFOLD_PRINT_LIMIT, WARPFOLD_GUARD_DEVICE_MEMORY) and
+// warpfold_emulator_option.
 struct Options {
   std::atomic<unsigned> workers{0};          // 0: one per core
   std::atomic<std::uint64_t> step_limit{0};  // 0: the machine's default
@@ -29,7 +30,7 @@ struct Options {
   std::atomic<std::uint64_t> print_limit{0}; // lines of printf per launch; 0: all
   std::atomic<machine::Schedule::Order> schedule{machine::Schedule::Order::forwards};
   std::atomic<std::uint64_t> schedule_seed{0};
-  std::atomic<bool> interrupted{false}; // whatever runs is to stop, and nothing else to start
+  std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
   std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
 };
@@ -43,23 +44,22 @@ public:
   Registry registry;
   Options options;
   ReportFile report_file, trace_file;
-  std::atomic<bool> checks_go_on{
-      false};                         // the last fault was a bad access that the checks kept from happening
-  std::atomic<bool> recording{false}; // launches are kept for a report
-  std::mutex launch_mutex;            // one kernel at a time, whichever host thread it comes from
+  std::atomic<bool> checks_go_on{false}; // the last fault was a bad access that the checks prevented
+  std::atomic<bool> recording{false};    // launches are recorded for a report
+  std::mutex launch_mutex;               // one kernel at a time, whichever host thread it comes from
 
-  // Null while no check is on. Made when first asked for, since its shadow of the memory is long.
+  // Null while no check is on. Created when first needed, since its shadow memory is large.
   watch::Checker* checker();
   std::unique_ptr<watch::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
-  // What looks on while a kernel runs; null for nothing.
+  // The watcher of a running kernel; null if there is none.
   machine::Watcher* watcher();
 
-  // Stands before another watcher, and notes what a launch touches.
+  // Sits in front of another watcher and records what a launch accesses.
   machine::Watcher* notes_touches(machine::Watcher* next);
   std::vector<watch::TouchedRange> take_touches() { return touched_->take(); }
 
-  // The report, with what is known only when it is asked for: refused launches whose error the program never
-  // looked at and, at the end of the process, memory that was never freed.
+  // The report, including what is known only when it is requested: refused launches whose error the program
+  // never checked and, at the end of the process, memory that was never freed.
   std::string report(bool at_exit);
 
 private:
@@ -70,7 +70,7 @@ private:
   std::unique_ptr<watch::TouchedMemory> touched_;
 };
 
-// Sets an option by its name in warpfold_emulator.h. False where the name or the value is not known.
+// Sets an option by its name in warpfold_emulator.h. False if the name or the value is not known.
 bool set_option(Options& options, const std::string& name, const std::string& value);
 
 } // namespace warpfold::runtime

@@ -17,7 +17,7 @@ struct Stream {
   int priority = 0;
   unsigned long long id = 0;
   CapturePlace place;
-  unsigned order = 0; // its number in watch::HostOrder; 0: it has none yet
+  unsigned order = 0; // its number in watch::HostOrder; 0: none yet
 };
 
 struct Event {
@@ -28,7 +28,7 @@ struct Event {
 
   // For ordering.hpp.
   bool ever_recorded = false; // in a capture, too
-  watch::Clock over;          // what is over when it is
+  watch::Clock over;          // what is complete when the event is
   std::string waited_for;     // the call that waited for it before it was ever recorded
   std::vector<std::uint64_t> waiters;
 };

@@ -1,9 +1,9 @@
-// Streams, as far as other files need them.
+// The parts of streams that other files need.
 //
 // Work is done when it is issued, on the thread that issues it. That is a legal order of execution: CUDA
-// promises only that the work of one stream runs in the order of issue, and that nothing runs before what it
-// was told to wait for (events, the default stream's implicit barriers, synchronisation). All of these only
-// ever wait for work that was issued earlier, so the order of issue satisfies each of them.
+// guarantees only that the work of one stream runs in the order of issue, and that nothing runs before the
+// work that it was told to wait for (events, the default stream's implicit barriers, synchronisation). All of
+// these only wait for work that was issued earlier, so the order of issue satisfies each of them.
 #pragma once
 
 #include "cuda_api.hpp"
@@ -15,13 +15,14 @@ namespace warpfold::runtime {
 using Work = std::function<cudaError_t()>;
 
 // Does `work` now, or adds it to the graph that the stream is being captured into.
-// Throws Refusal (cudaErrorInvalidResourceHandle) where the stream is not one.
+// Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work);
 
-// Throws Refusal where `stream` is neither a default stream nor a live created one.
+// Throws Refusal if `stream` is neither a default stream nor a created stream that still exists.
 void check_stream(cudaStream_t stream);
 
-// Refuses what would wait for a stream while a graph is captured (cudaErrorStreamCaptureUnsupported).
+// Refuses a call that would wait for a stream while a graph is being captured
+// (cudaErrorStreamCaptureUnsupported).
 void refuse_while_capturing(const char* caller);
 
 } // namespace warpfold::runtime

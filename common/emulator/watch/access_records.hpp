@@ -1,8 +1,8 @@
-// Who accessed a word, and when: what the shadow of memory remembers.
+// Who accessed a word, and when: the contents of shadow memory.
 //
 // An access record stands for one operation of one warp between two synchronisations. Its moment says when,
-// by the block's own clock, which moves on with each synchronisation (BlockOrder), so that "before the last
-// barrier" is a comparison of moments. A cell of the shadow holds a record's number and a lane. Records of
+// by the block's own clock, which advances with each synchronisation (BlockOrder), so that "before the last
+// barrier" is a comparison of moments. A shadow cell holds a record's number and a lane. Records of
 // shared memory are forgotten at the block's next barrier; those of global memory are kept for the launch and
 // numbered through it.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace warpfold::watch {
 
-using Cell = std::uint32_t; // number, two flags that are the shadow's own, lane; 0: nobody
+using Cell = std::uint32_t; // number, two flags for the shadow memory's own use, lane; 0: nobody
 inline constexpr unsigned lane_bits = 5, flag_bits = 2, number_bits = 32 - lane_bits - flag_bits;
 inline constexpr Cell first_flag = 1u << lane_bits, second_flag = 2u << lane_bits,
                       both_flags = first_flag | second_flag;
@@ -31,7 +31,7 @@ inline unsigned lane_of(Cell cell) {
   return cell & 31;
 }
 
-// How much an access promises. A volatile one happens and is not torn, but says nothing of when others see
+// How much an access guarantees. A volatile access happens and is not torn, but nothing says when others see
 // it.
 enum class Strength : std::uint8_t { weak, volatile_only, strong };
 
@@ -46,13 +46,13 @@ struct AccessRecord {
   bool is_store : 1 = false;
   machine::MemoryScope scope : 4 = machine::MemoryScope::block; // of a strong access
   std::uint8_t width = 0;                                       // bytes per lane
-  // Of accesses narrower than a word: which of the word's bytes, where that is the same in every lane.
+  // For accesses narrower than a word: which of the word's bytes, if they are the same in every lane.
   static constexpr std::uint8_t many_places = 255;
   std::uint8_t place = 0;
 };
 static_assert(sizeof(AccessRecord) == 16); // a launch may make many millions of them
 
-// The records of one block since its last barrier; none before it matters in shared memory.
+// The records of one block since its last barrier; in shared memory, none before it matters.
 class BlockRecords {
 public:
   std::uint32_t next() const { return first_ + static_cast<std::uint32_t>(records_.size()); } // number
@@ -64,8 +64,8 @@ public:
     first_ = next();
     records_.clear();
   }
-  // True if the numbers had to start again because they were near their end: the shadow's cells then mean
-  // nothing.
+  // True if the numbers had to start again because they were nearly used up: the existing shadow cells are
+  // then meaningless.
   bool begin_block() {
     forget();
     bool anew = first_ >= 1u << (number_bits - 1);
@@ -78,21 +78,21 @@ private:
   std::vector<AccessRecord> records_;
 };
 
-// All records of a launch in global memory. Workers take numbers by the chunk and fill them without a lock.
+// All records of a launch in global memory. Workers take numbers in chunks and fill them without a lock.
 class GlobalRecords {
 public:
   static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (number_bits - 12);
   GlobalRecords() : chunks_(new std::unique_ptr<AccessRecord[]>[chunk_count]) {}
 
-  // Begins a launch: every number given before is older than first(), which is nobody's. True if the numbers
-  // had to start again, so that the shadow must be cleared.
+  // Begins a launch: every number given earlier is less than first(), which belongs to nobody. True if the
+  // numbers had to start again, so that the shadow must be cleared.
   bool begin_launch();
   std::uint32_t first() const { return first_; }
   const AccessRecord& operator[](std::uint32_t number) const {
     return chunks_[number / chunk_size][number % chunk_size];
   }
-  // Numbers for one who will fill them, up to the next multiple of chunk_size; 0 where all are used up (the
-  // launch is then checked no further).
+  // Numbers for a worker to fill, up to the next multiple of chunk_size; 0 if all are used up (the rest of
+  // the launch is then not checked).
   std::uint32_t take_chunk();
   AccessRecord& at(std::uint32_t number) { return chunks_[number / chunk_size][number % chunk_size]; }
 

@@ -1,5 +1,5 @@
-// The counters of a launch, made of the machine's counters: in total, and by the source line that caused
-// them.
+// The counters of a launch, computed from the machine's counters: in total, and by the source line that
+// caused them.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -9,7 +9,7 @@
 
 namespace warpfold::watch {
 
-// The catalogue's counters, each a member of its name; and its ratios, each a function.
+// The catalogue's counters, each a member with its name, and its ratios, each a function.
 struct Counters {
 #define COUNTED(key, ...) std::uint64_t key = 0;
 #define COUNTED_PER_LAUNCH(...)
@@ -34,7 +34,7 @@ private:
   }
 };
 
-// Of a launch, or of several: what only those have.
+// The counters that only a launch, or several launches, have.
 struct LaunchTotals {
   std::uint64_t blocks = 0;
   machine::BusiestReaders busiest;
@@ -49,12 +49,12 @@ struct LaunchTotals {
 struct LineCounters {
   machine::SourceLine line;
   Counters counters;
-  std::uint64_t executions = 0; // of the line by warps: those of its most executed instruction
+  std::uint64_t executions = 0; // executions of the line by warps: those of its most executed instruction
 };
 
 struct LaunchCounters {
   Counters total;
-  std::vector<LineCounters> lines; // by file, then line; lines that nothing was charged to are left out
+  std::vector<LineCounters> lines; // by file, then line; lines without any charge are left out
 };
 
 LaunchCounters count(const machine::LaunchRecord& record);

@@ -1,4 +1,4 @@
-// What the race check remembers of the device's memory.
+// What the race check remembers about device memory.
 #pragma once
 
 #include "access_records.hpp"
@@ -13,15 +13,15 @@
 
 namespace warpfold::watch {
 
-// The last access of each word of the device's memory, a write if there was one, and readers since that
-// write, where it was touched.
+// For each word of device memory that was accessed: the last access (a write, if there was one) and readers
+// since that write.
 //
 // Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
 // for all of its words, and a second for another reader: the record, and the lane of its first word (the
 // record's width gives the others'). Any other access first splits the row into a cell per word. A word has a
-// cell for the last write, or where there was none the first reader, and one for a reader more; what does not
-// fit there is in lists. So a byte of memory takes 1/16 byte of shadow, 1 byte more in rows that are split,
-// and another where words have readers besides.
+// cell for the last write (or, if there was none, the first reader), and one for another reader; anything
+// more is in lists. So a byte of memory takes 1/16 byte of shadow memory, 1 byte more in rows that are split,
+// and another if words have additional readers.
 class GlobalShadow {
 public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;

@@ -1,4 +1,4 @@
-// Hazards: their catalogue (hazards.def), and one as it was found.
+// Hazards: their catalogue (hazards.def), and a hazard that was found.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -40,10 +40,10 @@ struct Hazard {
   HazardCause cause{};
   std::string message = {};             // what happened: who, where, at which address
   machine::SourceLine where{}, other{}; // other.line 0: there is no second place
-  int reach = 0;                        // of two findings at one place the one that reaches farther is kept
+  int reach = 0;                        // of two findings at one place, the one that reaches farther is kept
 };
 
-// A stopped launch, or an access that would have stopped it had no watcher been there to hear of it.
+// A stopped launch, or an access that would have stopped it if there had been no watcher.
 Hazard hazard_from(const machine::Fault& fault);
 
 } // namespace warpfold::watch

@@ -1,9 +1,9 @@
-// What orders the work of streams and of the host, and which work touches the same bytes with nothing to
-// order it (CUDA Programming Guide, "Asynchronous Concurrent Execution").
+// What orders the work of streams and of the host, and which work accesses the same bytes although nothing
+// orders it (CUDA Programming Guide, "Asynchronous Concurrent Execution").
 //
 // Vector clocks: each stream counts its operations, and each stream and the host know how many of every other
-// stream's operations are over before whatever they do next. The host's threads count as one: how they wait
-// for each other (join, mutexes) is not seen here, and a guess would report races that are none.
+// stream's operations are complete before whatever they do next. The host's threads count as one: how they
+// wait for each other (join, mutexes) is not visible here, and a guess would report false races.
 //
 // Not safe to call from several threads at once.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace warpfold::watch {
 
-// What an operation does to a range of bytes. Strong accesses (volatile, atomics) race with plain ones only.
+// What an operation does to a range of bytes. Strong accesses (volatile, atomics) race only with plain ones.
 enum class Touch : std::uint8_t { read, write, strong_read, strong_write };
 
 struct TouchedRange {
@@ -28,7 +28,7 @@ struct TouchedRange {
   bool operator==(const TouchedRange&) const = default;
 };
 
-// By actor: how many of its operations are over.
+// By actor: how many of its operations are complete.
 using Clock = std::vector<std::uint32_t>;
 
 struct Operation {
@@ -38,7 +38,7 @@ struct Operation {
   bool is_kernel = false;
 
   std::uint32_t actor = 0, number = 0;
-  Clock view; // what is over before it begins, itself included
+  Clock view; // what is complete before it begins, itself included
   std::vector<TouchedRange> touched;
 };
 
@@ -49,23 +49,23 @@ public:
 
   HostOrder();
   Stream add_stream(bool blocking);
-  void remove_stream(Stream stream); // what was issued to it may still run
+  void remove_stream(Stream stream); // work issued to it may still be running
 
   // An operation that the host issues now.
   Operation issue(Stream stream);
-  // It is known what it touched. Calls report(earlier, range of it, operation, range of it) for each earlier
-  // one that touches the same bytes with nothing between the two; at most once for each pair of operations.
+  // What an operation accessed is now known. Calls report(earlier, its range, operation, its range) for each
+  // earlier operation that accesses the same bytes with nothing to order the two; at most once per pair.
   using Report =
       std::function<void(const Operation&, const TouchedRange&, const Operation&, const TouchedRange&)>;
   void finish(Operation operation, const Report& report);
 
   // A graph's node: what it waits for is in `before`, ends of nodes that it depends on, or of the launch as a
-  // whole. `chained`: it goes on where the first of them ended, which no other node has done.
+  // whole. `chained`: it continues where the first of them ended, and no other node has done so.
   Operation issue_node(Stream stream, const std::vector<const Operation*>& before, bool chained);
-  // The launch is over when all of its nodes are.
+  // The launch is complete when all of its nodes are.
   void join(Stream stream, const Operation& node);
 
-  // cudaEventRecord: what is over when the event is.
+  // cudaEventRecord: what is complete when the event is.
   Clock record(Stream stream);
   // cudaStreamWaitEvent.
   void stream_waits(Stream stream, const Clock& clock);
@@ -74,11 +74,11 @@ public:
   void host_waits(const Clock& clock);
   void host_waits_for_all();
 
-  // Memory that was handed out anew: what was done there before was done to something else.
+  // Memory that was allocated again: earlier accesses there were to something else.
   void forget(std::uint64_t begin, std::uint64_t end);
 
-  // Calls visit(operation, range) for each range of the host's that may still be in use, as the one that has
-  // `view` knows; the host's own if it is null.
+  // Calls visit(operation, range) for each range of host memory that may still be in use, as far as the owner
+  // of `view` knows; if it is null, as far as the host knows.
   template <typename Visit>
   void each_in_flight(const Clock* view, Visit visit) const {
     const Clock& seen = view ? *view : clocks_[host];
@@ -95,20 +95,21 @@ private:
     return operation.actor < view.size() && view[operation.actor] >= operation.number;
   }
   std::uint32_t add_actor();
-  void prepare(Stream stream); // what the host and the default streams' rules put before whatever comes next
+  void prepare(Stream stream); // what comes before everything that follows, by the host and the rules of the
+                               // default streams
   void forget_what_is_over();
 
   struct State {
     bool is_stream = false, blocking = false, live = false;
     std::vector<std::uint32_t> branches; // actors for nodes of graphs that run beside each other
-    std::size_t branches_used = 0;       // by the launch under way
+    std::size_t branches_used = 0;       // by the current launch
   };
   std::vector<Clock> clocks_;         // by actor
   std::vector<std::uint32_t> counts_; // by actor: operations so far
   std::vector<State> states_;
   std::deque<std::uint32_t> removed_;    // actors that may be used again
-  Clock removed_blocking_, removed_all_; // what was issued to streams that are gone
-  std::deque<Operation> pending_;        // not known by the host to be over, oldest first
+  Clock removed_blocking_, removed_all_; // work issued to streams that no longer exist
+  std::deque<Operation> pending_;        // not known by the host to be complete, oldest first
 };
 
 } // namespace warpfold::watch

@@ -8,7 +8,7 @@
 
 namespace warpfold::watch {
 
-// Bits that several threads may set and clear at once. They take memory only where one was set.
+// Bits that several threads may set and clear at the same time. They take memory only where a bit was set.
 class LazyBits {
 public:
   explicit LazyBits(std::uint64_t count) : words_(count / 64 + 1) {}
@@ -21,11 +21,11 @@ private:
   LazyArray<std::uint64_t> words_;
 };
 
-// Only cudaMalloc's memory is followed. Everything else (variables; managed and pinned memory, which the host
-// writes unseen) counts as written.
+// Only memory from cudaMalloc is tracked. Everything else (variables; managed and pinned memory, which the
+// host writes unseen) counts as written.
 //
-// Most memory is written in whole rows of 128 bytes. One bit per row says that it was allocated and has not
-// been written as a whole since; only in such rows a bit per byte says which bytes have been.
+// Most memory is written in whole rows of 128 bytes. One bit per row says that the row was allocated and has
+// not been written as a whole since; only in such rows, one bit per byte says which bytes have been written.
 class WrittenMemory {
 public:
   explicit WrittenMemory(const machine::AddressSpace& memory);

@@ -1,4 +1,4 @@
-// A very long array of zeros that takes memory only where it was touched.
+// A very long array of zeros that takes memory only where it was written.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Addresses and threads in the words of the program.
+// Names for addresses and threads, in the program's own terms.
 #pragma once
 
 #include "machine/block.hpp"
@@ -11,8 +11,8 @@ namespace warpfold::watch {
 std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigned width);
 // "element 37 of allocation 2 (4096 bytes)".
 std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width);
-// "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" where block or grid have more than one
-// dimension.
+// "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" if the block or the grid has more than
+// one dimension.
 std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane);
 
 } // namespace warpfold::watch

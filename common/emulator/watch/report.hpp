@@ -1,5 +1,5 @@
-// The report, as the process's end or a program that asks gets it: launches with their counters, in total and
-// by source line, and hazards. What its keys mean: docs/reference/report.md.
+// The report, which is written at the end of the process or when a program asks for it: launches with their
+// counters, in total and by source line, and hazards. docs/reference/report.md explains its keys.
 #pragma once
 
 #include "hazards.hpp"
@@ -8,7 +8,7 @@
 
 namespace warpfold::watch {
 
-// Gathers what a process did. Safe to call from several threads.
+// Records what a process did. Safe to call from several threads.
 class Recorder {
 public:
   void add(const machine::LaunchRecord& record);

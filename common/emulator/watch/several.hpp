@@ -1,4 +1,4 @@
-// Several watchers in the place of one.
+// Several watchers that act as one.
 #pragma once
 
 #include "machine/watcher.hpp"

@@ -1,4 +1,4 @@
-// What the race check remembers of a block's shared memory.
+// What the race check remembers about a block's shared memory.
 #pragma once
 
 #include "access_records.hpp"
@@ -10,9 +10,9 @@
 
 namespace warpfold::watch {
 
-// The last write and readers since, of each word of a block's shared memory. A word that nobody has written
-// is 0. Of the readers two are kept, of different warps where there are such, so that a write races with one
-// of them if it races with any; further ones only where threads synchronise one by one.
+// For each word of a block's shared memory: the last write, and readers since then. A word that nobody has
+// written has 0. Two readers are kept, of different warps if possible, so that a write that races with any
+// reader races with one of them. More are kept only if threads synchronise one by one.
 struct SharedShadow {
   std::vector<Cell> wrote, read, read_too;
   std::unordered_map<std::size_t, std::vector<Cell>> read_by_more; // of some words, since the last barrier
@@ -20,7 +20,7 @@ struct SharedShadow {
     constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
     wrote.assign(words + slack, 0);
     if (forget_readers) read.clear(), read_too.clear();
-    read.resize(words + slack); // what an earlier block has left there is older than any floor to come
+    read.resize(words + slack); // records that an earlier block left there are older than any later floor
     read_too.resize(words + slack);
     forget_more();
     count = words;

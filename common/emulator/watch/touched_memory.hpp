@@ -1,5 +1,5 @@
-// Which bytes of global memory a launch reads and writes. A watcher that stands before another one and hands
-// it all that happens.
+// Which bytes of global memory a launch reads and writes. A watcher that sits in front of another one and
+// passes on every event.
 #pragma once
 
 #include "host_order.hpp"
@@ -16,8 +16,8 @@ class TouchedMemory final : public machine::Watcher {
 public:
   explicit TouchedMemory(const machine::AddressSpace& memory);
   void stand_before(machine::Watcher* next) { next_ = next; }
-  // What was touched since the last call, in the order of the addresses; TouchedRange::of_host is left to
-  // others.
+  // What was accessed since the last call, in the order of the addresses; others fill in
+  // TouchedRange::of_host.
   std::vector<TouchedRange> take();
 
   void launch_begin(const machine::Grid& grid) override { next_->launch_begin(grid); }

@@ -12,10 +12,10 @@
 namespace warpfold::watch {
 
 // Records the block of that number in the first launches since the start or the last `reset`. Launches come
-// one after the other, and a block's events from one thread, so that only `reset` and `json` need the lock.
+// one after another, and a block's events come from one thread, so only `reset` and `json` need the lock.
 class Tracer final : public machine::Watcher {
 public:
-  // A picture of more would be of no use; the JSON says that something is left out ("truncated").
+  // A picture of more steps would be useless; the JSON says that something is left out ("truncated").
   static constexpr std::size_t most_launches = 16, most_requests = 20000;
 
   Tracer(const machine::AddressSpace& memory, std::uint64_t block) : memory_(memory), wanted_block_(block) {}

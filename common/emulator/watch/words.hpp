@@ -1,4 +1,4 @@
-// What happened, in words for the student. Why it is wrong and what to try stand in hazards.def.
+// What happened, in sentences for the student. hazards.def says why it is wrong and what to try.
 #pragma once
 
 #include "hazards.hpp"

@@ -16,13 +16,13 @@ public:
   };
 
   explicit DeviceCode(std::string ptx) : ptx_(std::move(ptx)) {}
-  // By its mangled name; null where there is none, or where the PTX cannot be read.
+  // By its mangled name; null if there is none, or if the PTX cannot be read.
   const Kernel* find(const std::string& name);
 
 private:
   std::string ptx_;
   void* module_ = nullptr;
-  std::map<std::string, Kernel> kernels_; // without a handle: there is none of that name
+  std::map<std::string, Kernel> kernels_; // without a handle: there is no kernel of that name
 };
 
 } // namespace lab::grading

@@ -1,12 +1,13 @@
-// What the two halves of a lab program say to each other when a class is graded.
+// The messages between the two halves of a lab program when a class is graded.
 //
 // The student's host code runs in a sandbox, linked to common/recorder in place of the lab library and of the
 // CUDA runtime: it is told which rung to run on what, and answers with what it would have done to a device.
-// The trusted half, the lab library in a process of its own, does that on the emulator (host_process.hpp) and
-// judges what comes of it. What the student's half sends is a request at most: it is checked here as input
-// from a stranger, and nothing of it is believed.
+// The trusted half, the lab library in its own process, does that on the emulator (host_process.hpp) and
+// judges the result. What the student's half sends is never more than a request: it is checked here like
+// input from a stranger, and none of it is believed.
 //
-// A message is one packet of a SOCK_SEQPACKET socket: a fixed head, then `bytes` bytes of what the kind says.
+// A message is one packet of a SOCK_SEQPACKET socket: a fixed header, then `bytes` bytes whose meaning
+// depends on the kind.
 #pragma once
 
 #include <cstddef>

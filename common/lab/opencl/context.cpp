@@ -27,7 +27,7 @@ constexpr const char* backwards =
     "#line 1\n";
 
 void require(cl_int status, const std::string& what) {
-  if (status != CL_SUCCESS) throw Error(fmt::format("{}: OpenCL's error {}", what, status));
+  if (status != CL_SUCCESS) throw Error(fmt::format("{}: OpenCL error {}", what, status));
 }
 
 std::string text_of(cl_device_id id, cl_device_info what) {
@@ -242,7 +242,8 @@ Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size
 }
 
 cl_mem Run::scratch(std::size_t floats) {
-  if (scratch_of_run.size() == most_scratch) throw Error("a run may ask for scratch memory four times");
+  if (scratch_of_run.size() == most_scratch)
+    throw Error("a run may ask for scratch memory at most four times");
   scratch_of_run.push_back(
       std::make_unique<Buffer>(fmt::format("scratch {}", scratch_of_run.size() + 1), floats, nullptr));
   return scratch_of_run.back()->memory;

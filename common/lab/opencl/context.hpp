@@ -1,4 +1,4 @@
-// The OpenCL device, and the program that was compiled for it.
+// The OpenCL device, and the program compiled for it.
 #pragma once
 
 #include "device.hpp"
@@ -36,15 +36,15 @@ struct Countable {
 // Compiles the kernels for the open device. Throws BuildError.
 Countable compile(const std::string& source);
 
-// Which of a work-group's items is the first: OpenCL leaves the order to the device between two barriers, and
-// a CPU takes them one after the other, always in the same order. Backwards, the items are numbered from the
-// last to the first, so that what is right by that order alone is not.
-// Counted: as it comes, and each item counts what it does (counted.hpp). Barriers: each item counts the
-// barriers that it comes to, and none waits.
+// The order of a work-group's items. Between two barriers, OpenCL leaves the order to the device, and a CPU
+// runs the items one after another, always in the same order. With `backwards`, the items are numbered from
+// the last to the first, so that a kernel that is right only because of that order becomes wrong. With
+// `counted`, the order is the device's, and each item counts what it does (counted.hpp). With `barriers`,
+// each item counts the barriers that it reaches, and none waits.
 enum class Order { as_it_comes, backwards, counted, barriers };
 
-// What a run gave, the work-groups of its first launch, where something was written beside an array ("" where
-// nothing was), whether items share local memory, and what the items counted.
+// The result of a run, the number of work-groups of its first launch, where something was written beside an
+// array ("" if nothing was), whether items share local memory, and what the items counted.
 struct Ran {
   float result = 0;
   std::size_t groups = 0;
@@ -53,7 +53,7 @@ struct Ran {
   std::vector<unsigned> uses = {};
 };
 
-// One run on these floats. What the rung left in the input comes back in `input`.
+// One run on these floats. `input` is updated with what the rung left in the input.
 Ran run(void (*reduce)(Run&), std::vector<float>& input, float before, std::size_t group, Order order);
 
 } // namespace lab::opencl

@@ -1,13 +1,13 @@
-// Which item does the work: a kernel's text, changed so that each item counts what it does.
+// Finds out which item does the work: changes a kernel's text so that each item counts what it does.
 #pragma once
 
 #include <string>
 
 namespace lab::opencl {
 
-// The same kernels, each with one more parameter in front, `global uint* lab_uses`: within the student's
-// regions, each time that an item names one of the kernel's arrays of floats it adds one to the element that
-// bears its global id.
+// The same kernels, each with one more parameter in front, `global uint* lab_uses`. Within the student's
+// regions, an item that uses one of the kernel's arrays of floats adds one to the element of lab_uses with
+// its global id.
 std::string with_counts(const std::string& source);
 
 // The same kernels with `global uint* lab_met` in front: in place of each barrier, an item counts that it has

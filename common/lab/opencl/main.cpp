@@ -183,8 +183,8 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
     const Tried tried = try_case(rung, given, input, Order::backwards);
     if (tried.right) continue;
     return fmt::format(
-        "{}: {}, where the items of a work-group come in the opposite order, the last one first. An item "
-        "reads what another one of its group writes, with no barrier between the two that all items pass (a "
+        "{}: {}, when the items of a work-group run in the opposite order, the last one first. An item "
+        "reads what another item of its group writes, with no barrier between them that all items pass (a "
         "race), or "
         "what nobody has written.",
         tried.check.name, tried.check.message);
@@ -275,7 +275,7 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   } else {
     check.skipped = true;
     check.message =
-        fmt::format("right in all {} runs: luck, which another device or a busier day takes away", tries);
+        fmt::format("right in all {} runs, by luck: another device or a busier day can make it wrong", tries);
   }
   progress.add(check);
 }

@@ -1,4 +1,4 @@
-// All that lab 10 sees of OpenCL's host side: one run of a rung, and the program around it.
+// Everything that lab 10 sees of OpenCL's host side: one run of a rung, and the program around it.
 //
 // The checks, inputs and verdicts are those of every lab. What differs is the device: any that OpenCL offers,
 // a CPU through PoCL among them, and the kernels come from the lab's .cl file, compiled when the program
@@ -17,7 +17,7 @@
 
 namespace lab::opencl {
 
-// Local memory for a work-group: so many floats.
+// Local memory for a work-group, as a number of floats.
 struct Local {
   std::size_t floats;
 };
@@ -47,13 +47,13 @@ private:
   bool shares_local_ = false;
 };
 
-// A rung by its name, with its host function.
+// A rung's name with its host function.
 struct Implementation {
   const char* rung;
   void (*reduce)(Run& run);
 };
 
-// As lab::main. `source` is the lab's .cpp; its .cl lies beside it.
+// Like lab::main. `source` is the lab's .cpp file; its .cl file is beside it.
 int main(int argc, char** argv, std::initializer_list<Implementation> rungs,
          const char* source = __builtin_FILE());
 

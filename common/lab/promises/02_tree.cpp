@@ -15,7 +15,7 @@ double depth_of_tree(const Size& s) {
 }
 
 Promise one_block() {
-  return equal(Counter::blocks, one, "one block does it all");
+  return equal(Counter::blocks, one, "one block does everything");
 }
 Promise no_shared_memory() {
   return none(Counter::shared_accesses, "this rung works in global memory, in place");
@@ -24,14 +24,14 @@ Promise no_shared_memory() {
 Promise tree_in_place_by_all_threads() {
   return at_most(
       Counter::elements_read_by_thread, [](const Size& s) { return 2 * log2(2 * s.block) + 2; },
-      "a thread of the tree adds one pair in each step; none is to add up alone");
+      "a thread of the tree adds one pair in each step; no thread may add up alone");
 }
 // What the first warp of a tree with halving strides reads: more than any other of either tree. A block of
 // one warp reads everything.
 Promise tree_in_place_by_all_warps() {
   return at_most(
       Counter::elements_read_by_warp, [](const Size& s) { return 64 * (log2(s.warps()) + 2) + 8; },
-      "all warps of the block are to work at the tree");
+      "all warps of the block must work on the tree");
 }
 Promise tree_in_place() {
   return at_most(
@@ -54,7 +54,7 @@ std::vector<Rung> tree() {
               .promise(no_shuffle())
               .promise(at_least(
                   Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
-                  "the working threads are to be the multiples of the stride, spread over all warps")),
+                  "the working threads must be the multiples of the stride, spread over all warps")),
           Rung("in_place_sequential")
               .up_to(two_per_thread)
               .depth(depth_in_one_block)
@@ -62,10 +62,10 @@ std::vector<Rung> tree() {
               .promise(no_shared_memory())
               .promise(at_most(
                   Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
-                  "working threads are to read neighbouring elements, which share sectors"))
+                  "working threads must read neighbouring elements, which share sectors"))
               .promise(at_most(
                   Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
-                  "the working threads are to be the first ones, so that a whole warp works or none of it"))
+                  "the working threads must be the first ones, so that a whole warp works or none of it"))
               .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
               .promise(tree_in_place_by_all_threads())
               .promise(tree_in_place_by_all_warps())
@@ -77,7 +77,7 @@ std::vector<Rung> tree() {
               .promise(one_block())
               .promise(equal(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "each element is to be read from global memory once; the tree is to work in shared memory"))
+                  "each element must be read from global memory once; the tree must work in shared memory"))
               .promise(each_thread_reads_at_most(two_elements))
               .promise(neighbours_read_neighbours())
               .promise(tree_of_halving_strides())
@@ -91,7 +91,7 @@ std::vector<Rung> tree() {
               .promise(a_barrier_for_each_step())
               .promise(at_least(
                   Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
-                  "the working threads are to be the multiples of 2 * stride, spread over all warps"))
+                  "the working threads must be the multiples of 2 * stride, spread over all warps"))
               .promise(one_atomic_per_block()),
           Rung("strided_index")
               .depth(depth_of_tree)
@@ -101,10 +101,10 @@ std::vector<Rung> tree() {
               .promise(a_barrier_for_each_step())
               .promise(at_most(
                   Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-                  "the working threads are to be the first ones of the block, so that whole warps fall idle"))
+                  "the working threads must be the first ones of the block, so that whole warps become idle"))
               .promise(at_least(
                   Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
-                  "thread t is to work on index 2 * stride * t, whose lanes meet in the same banks"))
+                  "thread t must work on index 2 * stride * t, so that lanes use the same banks"))
               .promise(one_atomic_per_block()),
           Rung("sequential")
               .depth(depth_of_tree)
@@ -125,7 +125,7 @@ std::vector<Rung> tree() {
               .promise(each_thread_reads_at_most(two_elements))
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "the first pass is to read every element"))
+                  "the first pass must read every element"))
               .promise(at_most(
                   Counter::blocks,
                   [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
@@ -134,7 +134,7 @@ std::vector<Rung> tree() {
               .promise(tree_by_all_threads())
               .promise(at_most(
                   Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
-                  "each pass is to leave one element per block"))};
+                  "each pass must leave one element per block"))};
 }
 
 } // namespace lab::promises

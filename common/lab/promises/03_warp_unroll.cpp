@@ -13,7 +13,7 @@ Promise few_barriers() {
 Promise steps_of_all_warps() {
   return at_least(
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 1; },
-      "as long as more than 64 sums are left, all warps that have a pair are to add it, with a barrier after "
+      "as long as more than 64 sums are left, all warps that have a pair must add it, with a barrier after "
       "each step");
 }
 
@@ -41,7 +41,7 @@ std::vector<Rung> warp_unroll() {
               .promise(at_most(
                   Counter::branches,
                   [](const Size& s) { return s.blocks * s.warps() * (log2(s.block / 64) + 5); },
-                  "a loop over strides is left in the tree: its steps are to be written out for this block "
+                  "a loop over strides is left in the tree: its steps must be written out for this block "
                   "size"))
               .promise(one_atomic_per_block())};
 }

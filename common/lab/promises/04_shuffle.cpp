@@ -10,16 +10,16 @@ std::vector<Rung> shuffle() {
           .promise(one_barrier_between_warps())
           .promise(at_least(
               Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
-              "five shuffles are to add up a warp, and more of them the warps' sums"))
+              "five shuffles must add up a warp, and more shuffles the warps' sums"))
           .promise(two_elements_per_thread())
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block()),
       Rung("warp_reduce")
           .promises_from(80)
-          .promise(none(Counter::shuffles, "integers are to be added by __reduce_add_sync"))
+          .promise(none(Counter::shuffles, "integers must be added by __reduce_add_sync"))
           .promise(at_least(
               Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
-              "each warp is to add up its integers in one instruction"))
+              "each warp must add up its integers in one instruction"))
           .promise(one_store_per_warp())
           .promise(one_barrier_between_warps())
           .promise(two_elements_per_thread())

@@ -41,10 +41,10 @@ std::vector<Rung> grid_stride() {
               [](const Size& s) { return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block)); }))
           .promise(neighbours_read_neighbours())
           .promise(equal(Counter::barriers_per_block, one,
-                         "the block is to wait once; then thread 0 alone adds up"))
+                         "the block must wait once; then thread 0 alone adds up"))
           .promise(at_least(
               Counter::shared_elements_read_by_thread, [](const Size& s) { return s.block - 1.0; },
-              "thread 0 is to add up what the others left in shared memory"))
+              "thread 0 must add up what the others left in shared memory"))
           .promise(no_shuffle()),
       Rung("grid_stride_tree")
           .builds_on("one_thread_folds")
@@ -64,7 +64,7 @@ std::vector<Rung> grid_stride() {
           .promise(both_walks_are_spread())
           .promise(at_most(
               Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
-              "each element is to be read once, and so is each block's sum"))
+              "each element must be read once, and so must each block's sum"))
           .promise(neighbours_read_neighbours())
           .promise(tree_of_halving_strides())
           .promise(equal(

@@ -11,21 +11,21 @@ Rung in_two_launches(const char* name, Operator operation) {
       .depth([](const Size& s) { // a thread's walk over the input, then over the blocks' results
         return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 20;
       })
-      .promise(none(Counter::atomic_operations, "block results are to go to memory, one element per block"))
+      .promise(none(Counter::atomic_operations, "block results must go to memory, one element per block"))
       .promise(both_walks_are_spread())
       .promise(equal(
           Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
-          "each element is to be read once, and so is each block's result"))
+          "each element must be read once, and so must each block's result"))
       .promise(neighbours_read_neighbours())
       .promise(one_read_per_warp_sum())
       .promise(equal(
           Counter::launches, [](const Size&) { return 2.0; }, "the same kernel runs twice"))
       .promise(equal(
           Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-          "each warp is to leave one value in shared memory, no more"))
+          "each warp must leave exactly one value in shared memory"))
       .promise(equal(
           Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
-          "a warp's 32 values are to be combined by five shuffles"));
+          "a warp's 32 values must be combined by five shuffles"));
 }
 
 } // namespace

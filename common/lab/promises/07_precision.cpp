@@ -25,7 +25,7 @@ Promise two_launches() {
       "one launch for the blocks, and one that adds up their sums");
 }
 Promise halving_stride() {
-  return none(Counter::bank_conflicts, "the stride is to halve: neighbours add neighbours");
+  return none(Counter::bank_conflicts, "the stride must halve: neighbours add neighbours");
 }
 
 } // namespace
@@ -37,9 +37,9 @@ std::vector<Rung> precision() {
               .up_to([](const Size&) { return 0x1p20; }) // one thread: more takes long
               .promise(equal(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "each element is to be read once, and added at once"))
+                  "each element must be read once, and added immediately"))
               .promise(in_float())
-              .promise(equal(Counter::launches, one, "one launch does it all"))
+              .promise(equal(Counter::launches, one, "one launch does everything"))
               .promise(none(Counter::atomic_operations, "one thread adds in a register"))
               .promise(none(Counter::shared_accesses, "one thread adds in a register"))
               .promise(at_most(
@@ -54,13 +54,13 @@ std::vector<Rung> precision() {
               .promise(each_thread_reads_at_most(one_element))
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "the first pass is to read every element"))
+                  "the first pass must read every element"))
               .promise(neighbours_read_neighbours())
               .promise(no_shuffle())
               .promise(tree_by_all_threads())
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
-                  "one barrier for each level of the tree, and one before it"))
+                  "one barrier per level of the tree, and one before it"))
               .promise(halving_stride()),
           Rung("kahan")
               .meets_stalling()
@@ -73,11 +73,11 @@ std::vector<Rung> precision() {
               })
               .promise(no_atomic())
               .promise(none(Counter::double_instructions,
-                            "Kahan's summation is to do without doubles: it keeps what a float loses"))
+                            "Kahan summation must not use doubles: it keeps what a float loses"))
               .promise(both_walks_are_spread<2>())
               .promise(at_least(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "every element is to be read"))
+                  "every element must be read"))
               .promise(neighbours_read_neighbours())
               .promise(two_launches()),
           Rung("double_accumulator")
@@ -88,14 +88,14 @@ std::vector<Rung> precision() {
               .promise(both_walks_are_spread<2>())
               .promise(at_least(
                   Counter::double_instructions, [](const Size& s) { return double(s.n) / 32; },
-                  "each element is to be added in double"))
+                  "each element must be added in double"))
               .promise(at_most(
                   Counter::double_instructions,
                   [](const Size& s) {
                     const double walks = resident_blocks(s.block) * (elements_of_walk(s) + 2 * log2(s.block));
                     return s.warps() * (walks + 32) * 1.5;
                   },
-                  "an addition in double is one instruction where Kahan's takes four"))
+                  "an addition in double is one instruction, where Kahan's takes four"))
               .promise(neighbours_read_neighbours())
               .promise(two_launches()),
           Rung("fixed_order")
@@ -109,13 +109,13 @@ std::vector<Rung> precision() {
               }))
               .promise(equal(
                   Counter::elements_read, [](const Size& s) { return double(s.n + chains / 32); },
-                  "each element is to be read once, and so is each warp's sum"))
+                  "each element must be read once, and so must each warp's sum"))
               .promise(neighbours_read_neighbours())
               .promise(two_launches())
               .promise(at_most(
                   Counter::shared_elements_read_by_thread,
                   [](const Size& s) { return 2.0 * (double(chains) / 32 / s.block + log2(s.block)) + 2; },
-                  "all threads of the last block are to work at the tree"))
+                  "all threads of the last block must work on the tree"))
               .promise(halving_stride())};
 }
 

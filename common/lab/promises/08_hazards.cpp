@@ -89,8 +89,8 @@ std::vector<Rung> hazards() {
           .promise(at_most(
               Counter::shuffles, [](const Size& s) { return 5 * warps_of_all_blocks(s); },
               "five shuffles add up a warp"))
-          .promise(at_least(Counter::atomic_operations, working_warps,
-                            "one atomic for each warp that has an element"))
+          .promise(
+              at_least(Counter::atomic_operations, working_warps, "one atomic per warp that has an element"))
           .promise(at_most(Counter::atomic_operations, warps_of_all_blocks,
                            "one atomic per warp adds the warp's value to the result"))
           .promise(one_element_per_thread()),
@@ -101,7 +101,7 @@ std::vector<Rung> hazards() {
           .promise(two_stages())
           .promise(one_atomic_per_block())
           .promise(equal(Counter::shared_load_requests, once_per_block,
-                         "the warps' sums are to be read from shared memory once")),
+                         "the warps' sums must be read from shared memory once")),
       Rung("across_blocks")
           .broken()
           .same_bits()
@@ -112,11 +112,11 @@ std::vector<Rung> hazards() {
           .promise(neighbours_read_neighbours())
           .promise(at_least(
               Counter::elements_read, [](const Size& s) { return double(s.n); },
-              "every element is to be read"))
+              "every element must be read"))
           .promise(no_float_atomics())
           .promise(at_most(
               Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)) + 1; },
-              "the grid is to fit the device, and one more block may finish"))
+              "the grid must fit the device, and one more block may finish"))
           .promise(one_read_per_warp_sum())
           .promise(at_least(
               Counter::shuffles,

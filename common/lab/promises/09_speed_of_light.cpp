@@ -46,38 +46,38 @@ std::vector<Rung> speed_of_light() {
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
-              "a thread is to ask for several vectors, into an array, before it waits for the first; not one "
+              "a thread must ask for several vectors, into an array, before it waits for the first; not one "
               "by one"))
           .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once"))
           .promise(each_thread_reads_at_most(vectors_of_wave))
           .promise(reads_each_element_once())
           .promise(neighbours_read_neighbours())
           .promise(one_read_per_warp_sum())
-          .promise(none(Counter::fences, "nothing is handed from block to block but by the atomic")),
+          .promise(none(Counter::fences, "only the atomic passes values from block to block")),
       Rung("last_block")
           .depth([](const Size& s) {
             const double blocks = blocks_of_wave(s);
             return 26 + double(s.n) / (blocks * s.block) + blocks / s.block;
           })
-          .promise(equal(Counter::launches, one, "the block that comes last does what a second launch would"))
+          .promise(equal(Counter::launches, one, "the last block does what a second launch would do"))
           .promise(equal(Counter::atomic_operations, once_per_block,
-                         "each block counts itself once, and that is all"))
+                         "each block counts itself once and makes no other atomic"))
           .promise(each_thread_reads_at_most([](const Size& s) {
             const double more = s.n % 4 == 0 ? 0 : 1; // what is no whole vector
             return vectors_of_wave(s) - 1 + more + double(ceil_div(std::size_t(s.blocks), s.block));
           }))
           .promise(at_least(
               Counter::elements_read, [](const Size& s) { return double(s.n); },
-              "every element is to be read"))
+              "every element must be read"))
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 1.5 : 0.0; },
-              "a thread is to ask for several vectors, into an array, before it waits for the first; not one "
+              "a thread must ask for several vectors, into an array, before it waits for the first; not one "
               "by one"))
           .promise(neighbours_read_neighbours())
           .promise(no_float_atomics())
           .promise(at_least(Counter::fences, once_per_block,
-                            "a block's sum is to be visible before the block counts itself"))
+                            "a block's sum must be visible before the block counts itself"))
           .same_bits(),
       Rung("champion")
           .depth([](const Size& s) {
@@ -86,10 +86,10 @@ std::vector<Rung> speed_of_light() {
           })
           .promise(equal(Counter::launches, one, "everything happens in one launch"))
           .promise(at_most(Counter::atomic_operations, once_per_block,
-                           "each block takes one ticket, and that is all"))
+                           "each block takes one ticket and makes no other atomic"))
           .promise(at_least(
               Counter::elements_read, [](const Size& s) { return double(s.n); },
-              "every element is to be read"))
+              "every element must be read"))
           .promise(each_thread_reads_at_most([](const Size& s) {
             constexpr std::size_t threads = 256, loads = 8; // for inputs as small as those counted
             const std::size_t tiles = ceil_div(s.n / 4, threads * loads);
@@ -100,10 +100,9 @@ std::vector<Rung> speed_of_light() {
           .promise(at_most(
               Counter::global_load_sectors, // some more where the last block asks again for a mark
               [](const Size& s) { return 1.5 * double(ceil_div(s.n, 8)) + 64 * s.blocks; },
-              "the lanes of a warp are to load neighbouring vectors: a thread's own vectors lie a whole "
+              "the lanes of a warp must load neighbouring vectors: a thread's own vectors lie a whole "
               "block apart"))
-          .promise(
-              none(Counter::fences, "a sum and the mark that it is there travel in one word, with no fence"))
+          .promise(none(Counter::fences, "a sum and its mark travel in one word, without a fence"))
           .same_bits()
           .reaches(0.85)};
 }

@@ -19,7 +19,7 @@ double depth_of_tree(const Size& s) {
 Promise by_all_items() {
   return at_most(
       Counter::uses_by_item, [](const Size& s) { return 4 * log_ceil(s.n, 2) + 4; },
-      "an item adds one pair in each step; none is to add up alone");
+      "an item adds one pair in each step; no item may add up alone");
 }
 // Those that the first 32 items have where they work as long as there are pairs for them: two in each step.
 double uses_of_dense_items(const Size& s) {
@@ -38,13 +38,13 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(by_all_items())
-              .promise(at_most(
-                  Counter::uses_by_first_items, uses_of_dense_items,
-                  "the items that work are to be those whose element is a multiple of 2 * stride, ever "
-                  "further apart"))
+              .promise(
+                  at_most(Counter::uses_by_first_items, uses_of_dense_items,
+                          "the items that work must be those whose element is a multiple of 2 * stride, ever "
+                          "further apart"))
               .promise(at_least(
                   Counter::changed_in_upper_half, an_eighth,
-                  "the stride is to double: each element that is a multiple of 2 * stride takes up its "
+                  "the stride must double: each element that is a multiple of 2 * stride takes up its "
                   "neighbour")),
           Rung("dense_items")
               .in_place()
@@ -52,19 +52,19 @@ std::vector<Rung> opencl() {
               .depth(depth_of_tree)
               .promise(by_all_items())
               .promise(at_least(Counter::uses_by_first_items, uses_of_dense_items,
-                                "the items that work are to be the first ones, without gaps"))
+                                "the items that work must be the first ones, without gaps"))
               .promise(at_least(
                   Counter::changed_in_upper_half, an_eighth,
-                  "the stride is to double: the additions are those of modulo_in_place, by other items")),
+                  "the stride must double: the additions are those of modulo_in_place, by other items")),
           Rung("halving_items")
               .in_place()
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(by_all_items())
               .promise(at_least(Counter::uses_by_first_items, uses_of_dense_items,
-                                "the items that work are to be the first ones, without gaps"))
+                                "the items that work must be the first ones, without gaps"))
               .promise(none(Counter::changed_in_upper_half,
-                            "the stride is to halve: the upper half is added to the lower one")),
+                            "the stride must halve: the upper half is added to the lower one")),
           Rung("across_groups")
               .in_place()
               .wrong_on_purpose()
@@ -75,7 +75,7 @@ std::vector<Rung> opencl() {
                   "the items are to be those of the whole launch, get_global_id(0): each group has a part of "
                   "its own in a step, and after the first one the last group rests"))
               .promise(none(Counter::changed_in_upper_half,
-                            "the stride is to halve: the upper half is added to the lower one")),
+                            "the stride must halve: the upper half is added to the lower one")),
           Rung("two_stage")
               .depth([](const Size& s) {
                 return double(ceil_div(s.n, 64 * std::size_t{s.block})) + 2 * log2(s.block) + 64;
@@ -85,7 +85,7 @@ std::vector<Rung> opencl() {
                   [](const Size& s) { // in both launches: its walk, and two or so in each step of the tree
                     return double(ceil_div(s.n, std::size_t(s.blocks) * s.block)) + 8 * log2(s.block) + 8;
                   },
-                  "the walk is to be shared by all items, and so is each step of the tree"))};
+                  "the walk must be shared by all items, and so must each step of the tree"))};
 }
 
 } // namespace lab::promises

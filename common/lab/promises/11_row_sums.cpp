@@ -10,12 +10,12 @@ std::size_t columns(const Size& s) {
 Promise reads_once() {
   return equal(
       Counter::elements_read, [](const Size& s) { return double(s.n); },
-      "each element of the matrix is to be read once");
+      "each element of the matrix must be read once");
 }
 Promise contiguous() {
   return equal(
       Counter::sectors_per_request, [](const Size&) { return 4.0; },
-      "the 32 lanes of a warp are to read 32 neighbouring elements, which fill four sectors");
+      "the 32 lanes of a warp must read 32 neighbouring elements, which fill four sectors");
 }
 
 } // namespace

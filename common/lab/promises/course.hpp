@@ -17,8 +17,8 @@ struct PromisesOfLab {
 // One for each lab in labs/meson.build, which makes this list.
 std::span<const PromisesOfLab> course();
 
-// The rungs that a lab's main() names, in its order, with what they promise. Throws std::invalid_argument
-// where the lab has no promises, and where a rung has no entry there or an entry no rung.
+// The rungs that a lab's main() names, in its order, with their promises. Throws std::invalid_argument if the
+// lab has no promises, if a rung has no entry there, or if an entry has no rung.
 std::vector<Rung> with_promises(std::string_view lab, std::span<const Implementation> named);
 
 } // namespace lab

@@ -1,6 +1,6 @@
 // What a rung promises to be and to do, and what a bound may depend on.
 //
-// The promises of a lab's rungs stand in one file beside this one, which labs/ and solutions/ share:
+// The promises of a lab's rungs are in one file beside this one, which labs/ and solutions/ share:
 //
 //   std::vector<Rung> naive_atomic() {
 //     return {Rung("naive_atomic")
@@ -17,16 +17,16 @@ namespace lab {
 
 // What a bound may depend on.
 struct Size {
-  std::size_t n = 0;                // elements that were reduced
-  unsigned block = 0;               // threads per block that the rung was asked for
-  double blocks = 0;                // blocks that ran, all launches together (0 where nothing has run yet)
+  std::size_t n = 0;                // elements to reduce
+  unsigned block = 0;               // threads per block, as requested
+  double blocks = 0;                // blocks that ran, in all launches together (0 if nothing has run yet)
   std::size_t rows = 1;             // results; n / rows elements go into each
   unsigned elements_per_thread = 0; // where the lab's main() gives it
   unsigned warps() const { return (block + 31) / 32; }
 };
 using Formula = double (*)(const Size&);
 
-// For bounds. log2 of a power of two; the least k with base^k >= n, but 1 at least.
+// For bounds: log2 of a power of two; the least k with base^k >= n, but at least 1.
 constexpr double log2(unsigned power_of_two) {
   double steps = 0;
   for (; power_of_two > 1; power_of_two /= 2) ++steps;
@@ -38,17 +38,17 @@ constexpr double log_ceil(std::size_t n, double base) {
   return k;
 }
 
-// What can be counted while a rung runs. promised_counters.def names each and says how it is read from the
-// emulator's report.
+// What can be counted while a rung runs. promised_counters.def names each counter and says how to read it
+// from the emulator's report.
 enum class Counter {
 #define WARPFOLD_COUNTER(name, ...) name,
 #include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
 };
 
-// What a rung promises to do: a counter held against a bound, which never depends on what another rung does:
-// that one may be the student's, and wrong. `lesson` says to the student what a broken promise means; it
-// completes the sentence "<measured>, <bound> expected: ".
+// What a rung promises to do: a counter is compared with a bound. The bound never depends on another rung,
+// which may be the student's, and wrong. `lesson` tells the student what a broken promise means; it completes
+// the sentence "<measured>, <bound> expected: ".
 struct Promise {
   enum class Relation { equal, at_most, at_least };
   Counter counter{};
@@ -74,7 +74,7 @@ inline Promise none(Counter counter, const char* lesson) {
 class Rung {
 public:
   explicit Rung(const char* rung_name) : name(rung_name) {
-    promise(none(Counter::elements_copied_to_host, "the GPU is to add up, not the CPU"));
+    promise(none(Counter::elements_copied_to_host, "the GPU must add up, not the CPU"));
   }
 
   Rung& on(const Variant& variant) {
@@ -82,11 +82,11 @@ public:
     return ++variant_count, *this; // one too many is reported by lab::main
   }
   Rung& with(Operator operation) { return op = operation, *this; }
-  // What a variant of it computes.
+  // What its variants compute.
   Operator operator_of(const Variant& variant) const {
     return variant.has_own_operator ? variant.own_operator : op;
   }
-  // Uses what this rung's regions hold: as long as those are to be filled, so is this one.
+  // Uses the regions of that rung: as long as they are still to be filled in, so is this rung.
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
@@ -94,7 +94,7 @@ public:
   }
   // The longest chain of additions that an element goes through; the rounding error is at most this many unit
   // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section
-  // 4.2). A product is off by one for each of its n - 1 roundings, whatever the order: this is for sums.
+  // 4.2). This is for sums: a product is off by one for each of its n - 1 roundings, whatever the order.
   Rung& depth(Formula additions) { return error_depth = additions, *this; }
   Rung& promise(const Promise& kept) {
     if (promise_count < max_promises) promises[promise_count] = kept;
@@ -104,33 +104,32 @@ public:
     for (const Promise& each : kept) promise(each);
     return *this;
   }
-  // The host's share: so many elements are copied to it, as the lab's own code does. None where this is not
-  // said.
+  // The number of elements that the lab's own code copies to the host. None unless this is given.
   Rung& on_the_host(Formula elements) { return promises[0].bound = elements, *this; }
-  // The same bits from the same input, however often it runs.
+  // The same input gives the same bits, however often it runs.
   Rung& same_bits() { return deterministic = true, *this; }
   // And with any number of threads per block.
   Rung& same_bits_for_any_block() { return deterministic = any_block = true, *this; }
-  // Checked on more inputs, made to trouble a sum with 2^24 and small terms: see sequence.hpp, stalling.
+  // Also checked on inputs that are hard for a sum, with 2^24 and small terms: see sequence.hpp, stalling.
   Rung& meets_stalling() { return stalling = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }
-  // Promises hold on devices of this compute capability (80 for 8.0) and above only.
+  // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
-  // The host function reads so many elements back and finishes with them. A class is graded without giving
-  // the host functions of other rungs anything of the device's memory.
+  // The host function reads so many elements back and finishes with them. When a class is graded, the host
+  // functions of other rungs see nothing of the device's memory.
   Rung& finishes_on_host(Formula elements) { return most_read_back = elements, *this; }
   // On a GPU: at least this share of the read bandwidth that the same run measures, for 2^28 elements.
   Rung& reaches(double share_of_bandwidth) { return least_bandwidth = share_of_bandwidth, *this; }
-  // In OpenCL, where the host function's signature does not tell: the input may be overwritten.
+  // For OpenCL, where the host function's signature does not say it: the input may be overwritten.
   Rung& in_place() { return overwrites_input = true, *this; }
-  // In OpenCL: not a rung to get right, since it cannot be. It is run until its result is wrong.
+  // For OpenCL: this rung cannot be right. It is run until its result is wrong.
   Rung& wrong_on_purpose() { return cannot_be_right = true, *this; }
 
   Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1) const {
     return {n, block, blocks, rows, elements_per_thread};
   }
-  // With so many threads per block.
+  // With this many threads per block.
   std::size_t most_elements(unsigned block) const {
     return max_n ? static_cast<std::size_t>(max_n(size(0, block))) : static_cast<std::size_t>(-1);
   }
@@ -154,14 +153,14 @@ public:
   double least_bandwidth = 0;
 };
 
-// What a rung of the course promises, without a host function, and its first promise on a counter, or the one
-// of a relation. For programs with variations of it, as the tests' mutants are. Throw std::invalid_argument
-// where there is none.
+// The promises of a rung of the course, without a host function; and its first promise on a counter, or the
+// one with a certain relation. These are for programs with variations of the rung, such as the tests'
+// mutants. They throw std::invalid_argument if there is none.
 Rung promised(const char* lab, const char* rung);
 Promise promised(const char* lab, const char* rung, Counter counter);
 Promise promised(const char* lab, const char* rung, Counter counter, Promise::Relation relation);
 
-// As lab::main of lab.hpp, for rungs that bring their own promises along.
+// Like lab::main of lab.hpp, for rungs that bring their own promises along.
 int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source = __builtin_FILE());
 
 } // namespace lab

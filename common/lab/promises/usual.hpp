@@ -19,12 +19,12 @@ inline Promise one_atomic_per_block() {
                "one atomic per block adds the block's sum to the result");
 }
 inline Promise no_atomic_for_block_sums() {
-  return none(Counter::atomic_operations, "block sums are to go to memory, one element per block");
+  return none(Counter::atomic_operations, "block sums must go to memory, one element per block");
 }
 inline Promise one_store_per_warp() {
   return equal(
       Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-      "each warp is to leave one partial sum in shared memory, no more");
+      "each warp must leave exactly one partial sum in shared memory");
 }
 inline Promise a_barrier_for_each_step() {
   return at_least(
@@ -34,27 +34,27 @@ inline Promise a_barrier_for_each_step() {
 inline Promise grid_fits_device() {
   return at_most(
       Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)); },
-      "the grid is to fit the device, whatever n is; each thread walks over the array");
+      "the grid must fit the device, whatever n is; each thread walks over the array");
 }
 inline Promise one_barrier_between_warps() {
   return equal(Counter::barriers_per_block, one,
-               "the block is to wait once, between the warps' sums and the first warp's last step");
+               "the block must wait once, between the warps' sums and the first warp's last step");
 }
 
 // How the work is spread: over the blocks, the warps and the lanes.
 inline Promise reads_each_element_once() {
   return equal(
-      Counter::elements_read, [](const Size& s) { return double(s.n); }, "each element is to be read once");
+      Counter::elements_read, [](const Size& s) { return double(s.n); }, "each element must be read once");
 }
 // The sectors of n elements of 4 bytes, one more for each block that starts within one, and a few of what
 // blocks leave for one another.
 inline Promise neighbours_read_neighbours() {
   return at_most(
       Counter::global_load_sectors, [](const Size& s) { return double(ceil_div(s.n, 8)) + s.blocks + 8; },
-      "the lanes of a warp are to read neighbouring elements, which share sectors");
+      "the lanes of a warp must read neighbouring elements, which share sectors");
 }
 inline Promise each_thread_reads_at_most(Formula elements) {
-  return at_most(Counter::elements_read_by_thread, elements, "the reading is to be spread over all threads");
+  return at_most(Counter::elements_read_by_thread, elements, "the reading must be spread over all threads");
 }
 inline Promise one_thread_per_element() {
   return equal(
@@ -72,22 +72,22 @@ inline double one_element(const Size&) {
 inline double two_elements(const Size&) {
   return 2;
 }
-// In each step of a tree in shared memory two elements, and one at the end.
+// Two elements in each step of a tree in shared memory, and one at the end.
 inline Promise tree_by_all_threads() {
   return at_most(
       Counter::shared_elements_read_by_thread, [](const Size& s) { return 2 * log2(s.block) + 2; },
-      "a thread of the tree adds one pair in each step; none is to add up the block alone");
+      "a thread of the tree adds one pair in each step; no thread may add up the block alone");
 }
 inline Promise no_shuffle() {
   return none(Counter::shuffles, "this rung adds up in shared memory; shuffles come later");
 }
 inline Promise no_bank_conflict() {
-  return none(Counter::bank_conflicts, "working threads are to use neighbouring elements of shared memory");
+  return none(Counter::bank_conflicts, "working threads must use neighbouring elements of shared memory");
 }
 inline Promise last_warp_alone_diverges() {
   return at_most(
       Counter::divergent_branches, [](const Size& s) { return 12.0 * s.blocks; },
-      "the stride is to halve, so that the first threads work and whole warps rest; some lanes of a warp "
+      "the stride must halve, so that the first threads work and whole warps are idle; some lanes of a warp "
       "without the "
       "others only in the last one");
 }
@@ -98,7 +98,7 @@ inline Promise no_float_atomics() {
 }
 inline Promise one_read_per_warp_sum() {
   return at_most(Counter::shared_elements_read_by_thread, one_element,
-                 "the lanes of the first warp are to read the warps' sums, one each");
+                 "the lanes of the first warp must read the warps' sums, one each");
 }
 
 // Ways of sharing the reading that several rungs have in common: which threads there are, and that each reads
@@ -117,21 +117,22 @@ inline std::vector<Promise> tree_of_halving_strides() {
   return {no_shuffle(), tree_by_all_threads(), no_bank_conflict(), last_warp_alone_diverges()};
 }
 
-// Two elements per thread as they are loaded, the steps of a tree, an atomic for each block.
+// Two elements per thread while they are loaded, the steps of a tree, and one atomic per block.
 inline double depth_of_first_add(const Size& s) {
   return 1 + log2(s.block) + ceil_div(s.n, 2 * std::size_t{s.block});
 }
-// The elements that each thread adds up, where a grid that fits the device walks over the input.
+// The number of elements that each thread adds up if a grid that fits the device walks over the input.
 inline double elements_of_walk(const Size& s) {
   return ceil_div(s.n, std::size_t{resident_blocks(s.block)} * s.block);
 }
 inline Promise walk_is_spread() {
   return at_most(
       Counter::elements_read_by_thread, elements_of_walk,
-      "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks)");
+      "the walk must be shared by all threads of as many blocks as the device holds (resident_blocks)");
 }
-// Two launches: the first one's grid walks over the input, the second one's block over the blocks' sums, of
-// so many words of 4 bytes each. On a large device with few elements the second walk is the longer one.
+// Two launches: the grid of the first walks over the input, and the block of the second walks over the
+// blocks' sums, each of so many 4-byte words. On a large device with few elements, the second walk is the
+// longer one.
 template <int words_per_sum = 1>
 Promise both_walks_are_spread() {
   return at_most(
@@ -140,13 +141,13 @@ Promise both_walks_are_spread() {
         const double sums = double(ceil_div(resident_blocks(s.block), s.block)) * words_per_sum;
         return std::max(elements_of_walk(s), sums);
       },
-      "the walk is to be shared by all threads of as many blocks as the device holds (resident_blocks), and "
+      "the walk must be shared by all threads of as many blocks as the device holds (resident_blocks), and "
       "the blocks' sums by all threads of the last one");
 }
 inline std::vector<Promise> grid_stride_walk() {
   return {grid_fits_device(), walk_is_spread(), neighbours_read_neighbours(), reads_each_element_once()};
 }
-// Such a walk, the steps of a tree, an atomic for each block.
+// Such a walk, the steps of a tree, and one atomic per block.
 inline double depth_of_walk(const Size& s) {
   return elements_of_walk(s) + log2(s.block) + resident_blocks(s.block);
 }

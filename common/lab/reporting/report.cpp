@@ -45,12 +45,12 @@ void print_timing(const Timing& timing) {
   const std::string peak = timing.peak_bandwidth > 0
                                ? fmt::format("{:.1f} % of the peak by the device's attributes",
                                              100 * timing.bytes_per_second / timing.peak_bandwidth)
-                               : "peak unknown to the driver";
-  fmt::print("    {:.1f} GB/s: {:.1f} % of what a reading kernel reaches ({:.0f} GB/s); {}\n",
+                               : "the driver does not know the peak";
+  fmt::print("    {:.1f} GB/s: {:.1f} % of the bandwidth of a kernel that only reads ({:.0f} GB/s); {}\n",
              1e-9 * timing.bytes_per_second, measured, 1e-9 * timing.measured_bandwidth, peak);
   fmt::print("    {:.1f} times a CPU loop ({:.1f} us)", timing.speed_up_over_cpu, timing.cpu_loop);
   if (timing.speed_up_over_rung_before > 0) {
-    fmt::print(", {:.2f} times the rung before", timing.speed_up_over_rung_before);
+    fmt::print(", {:.2f} times the previous rung", timing.speed_up_over_rung_before);
   }
   fmt::print("\n");
 }

@@ -10,16 +10,16 @@
 
 namespace lab {
 
-// What is the same for every result of a run.
+// What all results of a run have in common.
 struct Heading {
   std::string lab, source;
 };
 
-// The rungs and what is still to be filled.
+// The rungs, and what is still to be filled in.
 void print_list(const Heading& heading, std::span<const Rung> rungs, const std::vector<Region>& regions,
                 bool json);
 
-// The state, the reason for it, where to look, and what is known of the mistake.
+// The state, the reason for it, where to look, and what is known about the mistake.
 void print_text(const Result& result, const Options& options, bool first_line_is_out = false);
 // The first line of that: the state and the reason for it.
 void print_first_line(const Result& result);
@@ -36,7 +36,7 @@ void print_tap_skip(std::string_view reason);
 void print_json(std::FILE* out, const Heading& heading, std::span<const Result> results,
                 std::span<const std::string> more);
 
-// Rungs out of such a JSON text: name, state, reason, place, checks.
+// The rungs in such a JSON text: name, state, reason, place, checks.
 std::vector<Result> results_from_json(std::string_view text);
 
 bool is_failure(State state, bool todo_fails);

@@ -1,11 +1,11 @@
-// The marked regions of a lab's source: what a student fills.
+// The marked regions of a lab's source, which a student fills in.
 //
 //   // BEGIN warp_shuffle
 //   // TODO: Add up the warp's values by shuffles (3 lines).
 //   // END warp_shuffle
 //
-// A region that holds only comments and blank lines is still to be filled. A rung may have several regions,
-// all named for it.
+// A region that holds only comments and blank lines is still to be filled in. A rung may have several
+// regions, all with its name.
 #pragma once
 
 #include "promises/rung.hpp"
@@ -33,12 +33,12 @@ struct RegionError : std::runtime_error {
 // Throws RegionError (with file:line) for a marker without its partner, or one region inside another.
 std::vector<Region> find_regions(std::string_view source, std::string_view file);
 
-// The first region to be filled of the rung, or before that of the rung that it builds on; null where there
-// is none.
+// The rung's first region that is still to be filled in, or before that, one of the rung that it builds on;
+// null if there is none.
 const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung);
 
-// The rung's first region that still says "// TODO: ", be there code in it or not; null where there is none.
-// A rung that is handed out broken keeps that line until it is repaired.
+// The rung's first region that still says "// TODO: ", whether or not there is code in it; null if there is
+// none. A rung that is handed out broken keeps that line until it is repaired.
 const Region* next_repair(const std::vector<Region>& regions, const Rung& rung);
 
 } // namespace lab

@@ -3,16 +3,16 @@
 // A run is what the rung's host function does, between two CUDA events on the default stream: all launches,
 // memsets and copies. Inputs rotate through memory several times the size of L2, so that no run finds its
 // input there ("cold"). After a warm-up, runs are repeated until the quartiles are within 2 % of the median
-// (41 runs at least, or as many as fit into half a second). The figure is the median; the quartiles stand
-// beside it. An empty launch takes about 5 microseconds by this method.
+// (41 runs at least, or as many as fit into half a second). The figure is the median; the quartiles are
+// shown beside it. An empty launch takes about 5 microseconds by this method.
 #pragma once
 
 #include "result.hpp"
 
 namespace lab {
 
-// All but the comparisons with the CPU and the rung before. Throws CudaError. GPU only: on the emulator a
-// time says nothing about a GPU.
+// Everything except the comparisons with the CPU and the previous rung. Throws CudaError. GPU only: on the
+// emulator a time says nothing about a GPU.
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                     std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
@@ -21,7 +21,7 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
 double measured_bandwidth();
 
 // Microseconds of a plain loop on one CPU thread over n values of the type, median of three. Beyond 2^28
-// values it is worked out from 2^28.
+// values, it is extrapolated from 2^28.
 double cpu_loop(Type type, Operator op, std::size_t n);
 
 } // namespace lab

@@ -9,8 +9,9 @@
 
 namespace warpfold::machine {
 
-// How the compiler calls a number of 16 bits. GCC 12 knows _Float16 on x86-64, though not in C++ on 64-bit
-// Arm; GCC 11 on neither; __fp16 is there on every Arm. All round once, to nearest even.
+// The compiler's name for a 16-bit floating-point type. GCC 12 knows _Float16 on x86-64, but not in C++ on
+// 64-bit Arm; GCC 11 knows it on neither; every Arm compiler has __fp16. All of them round once, to nearest
+// even.
 #if defined(__aarch64__)
 using HostHalf = __fp16;
 #elif defined(__FLT16_MANT_DIG__)
@@ -36,7 +37,8 @@ struct BFloat {
   explicit operator double() const { return static_cast<float>(*this); }
 
 private:
-  // Rounds a double once: to float towards odd first, so that the second step sees what was lost.
+  // Rounds a double only once: the first step rounds to float towards odd, so that the second step sees what
+  // was lost.
   static std::uint16_t round(double x) {
     auto single = static_cast<float>(x);
     if (x != x) return 0x7fff;

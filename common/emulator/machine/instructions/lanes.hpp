@@ -1,4 +1,4 @@
-// Handlers that do the same to every lane: what the families of arithmetic are made of.
+// Handlers that do the same to every lane; the arithmetic families are made of these.
 #pragma once
 
 #include "machine/decoder.hpp"
@@ -9,8 +9,8 @@
 
 namespace warpfold::machine {
 
-// Writes value(lane) to the active lanes of a row. Inactive lanes are computed too, and kept as they were: a
-// loop without branches is what the compiler can vectorise, so `value` must be harmless for any input.
+// Writes value(lane) to the active lanes of a row. Inactive lanes are computed too, but keep their values:
+// the compiler can vectorise a loop without branches. So `value` must be harmless for any input.
 template <typename T, typename Value>
 inline void write_lanes(const Warp& warp, T* row, Value value) {
   if (warp.mask == all_lanes) {
@@ -64,7 +64,7 @@ bool is_type(ptx::Type type) {
   return false;
 }
 
-// The handler for the listed type that `type` is; null where it is none of them.
+// The handler for `type`, which must be one of the listed types; null if it is not.
 template <typename... T, typename Make>
 Handler pick(ptx::Type type, Make make) {
   Handler found = nullptr;
@@ -72,8 +72,8 @@ Handler pick(ptx::Type type, Make make) {
   return found;
 }
 
-// Refuses the instruction if it has a modifier that is neither a type nor listed: a form that was not thought
-// of must not run as if it were another.
+// Refuses the instruction if it has a modifier that is neither a type nor listed: an unforeseen form must not
+// run as if it were another.
 inline void allow(const ptx::Instruction& in, std::initializer_list<std::string_view> modifiers) {
   for (std::string_view modifier : in.modifiers)
     if (ptx::type_from(modifier) == ptx::Type::none &&

@@ -1,5 +1,4 @@
-// Barriers that lie in shared memory (PTX ISA 9.7.13.15), as what copies asynchronously needs to know of
-// them.
+// Barriers in shared memory (PTX ISA 9.7.13.15), as far as asynchronous copies need them.
 #pragma once
 
 #include "machine/access.hpp"
