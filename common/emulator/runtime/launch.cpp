@@ -214,7 +214,8 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   runtime.checks_go_on = was_checked;
   // Many a program aborts at its first error, and then nothing runs at exit.
   if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());
-  report_fault(*launch.entry, *record.fault);
+  // What comes after the first fault is recorded; a host loop that does not end would say it for ever.
+  if (sticky_error() == cudaSuccess) report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
   return error;

@@ -28,6 +28,9 @@ constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBU
 // The emulator's own limit of a launch is to come first, since it knows where the kernel stood; and after an
 // interrupt a host function has time to come back.
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
+// On a busy machine a run gets a part of the time only. One that has had less than this part of its own is
+// let go on, up to so many times as long.
+constexpr double least_part = 0.4, most_patience = 3;
 // For the search for a reason: of this process's own time, and on a busy machine of everybody's.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
@@ -45,7 +48,8 @@ struct Watch {
   std::mutex mutex;
   Seconds per_run{10};
   std::optional<Clock::time_point> run_ends, reasons_end;
-  Seconds reasons_begin{}; // processor time
+  Seconds reasons_begin{}, run_begin{}; // processor time
+  Clock::time_point run_ends_at_last;
   bool matters = true;
   bool stopped = false; // once it is, the device takes no more launches
   Clock::time_point stopped_at;
@@ -121,6 +125,8 @@ void look_at_the_clock() {
   if (!state().run_ends) return;
   if (!state().stopped) {
     if (Clock::now() < *state().run_ends) return;
+    const bool had_time = processor_time() - state().run_begin > least_part * state().per_run;
+    if (!had_time && !state().reasons_end && Clock::now() < state().run_ends_at_last) return;
     state().stopped = true, state().stopped_at = Clock::now();
     lock.unlock();
     interrupt_device();
@@ -172,7 +178,9 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
 WatchedRun::WatchedRun() {
   std::lock_guard lock(state().mutex);
   state().matters = !state().reasons_end;
+  state().run_begin = processor_time();
   state().run_ends = in(state().per_run + after_the_emulators);
+  state().run_ends_at_last = in(most_patience * state().per_run);
   if (state().reasons_end) state().run_ends = std::min(*state().run_ends, *state().reasons_end);
 }
 

@@ -276,7 +276,9 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
         warps, 32 - warps);
   if (missing == by_weight.end())
     return by_weight.begin()->first == 1 && most == 2
-               ? " Some are met twice: parts that should lie side by side overlap."
+               ? " Some are met twice: parts that should lie side by side overlap, or one is taken to start "
+                 "with and then "
+                 "met again."
                : "";
   return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
 }
