@@ -9,7 +9,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PICTURES = HERE / "figures" / "cards"
 
-# By handout: what is learned; how long a first reader takes, in minutes; and whose trace the picture is (lab, rung, step).
+# By handout: what is learned; how long a first reader takes, in minutes; and whose trace the picture is (lab, rung, step). A
+# handout that has no row gets a card with its question alone.
 CARDS = {
     "00_start": ("threads, warps, blocks, memory, and how this course counts", 30, None),
     "01_naive_atomic": ("atomics, coalescing, and why many threads can be slow", 30, ("01_naive_atomic", "naive_atomic", 1)),
@@ -43,13 +44,16 @@ def minutes(count: int) -> str:
 def html() -> str:
     cards = []
     for path in sorted((HERE / "handouts").glob("[0-9][0-9]_*.md")):
-        learned, time, _ = CARDS[path.stem]
         title, asked = question(path)
-        # Beside a title that says it all, a picture that cannot be read aloud is decoration.
-        picture = f'<img src="_static/{path.stem}.svg" alt="" loading="lazy">'
+        picture = more = ""
+        if path.stem in CARDS:
+            learned, time, _ = CARDS[path.stem]
+            # Beside a title that says it all, a picture that cannot be read aloud is decoration.
+            picture = f'<img src="_static/{path.stem}.svg" alt="" loading="lazy">'
+            more = f"<small>You learn {escape(learned)}. About {minutes(time)}.</small>"
         cards.append(
             f'<a class="card" href="handouts/{path.stem}.html">{picture}<strong>{escape(plain(title))}</strong>'
-            f"<span>{escape(plain(asked))}</span><small>You learn {escape(learned)}. About {minutes(time)}.</small></a>"
+            f"<span>{escape(plain(asked))}</span>{more}</a>"
         )
     return '\n```{raw} html\n<div class="cards">\n' + "\n".join(cards) + "\n</div>\n```\n"
 

@@ -52,6 +52,8 @@ struct Hazard {
   std::string kind, file, other_file, message;
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
+  std::string group;       // "bad-access", "race", "unwritten" or ""
+  int rank = 0;            // what explains more has a lower one
   int line = 0, other_line = 0;
   int call_line = 0; // if `line` is in a called function: the line of the call, in the same file
 };

@@ -48,7 +48,7 @@ def tree_step(line: int, stride: int) -> list[dict]:
     return [access("load", line, each(work)), access("load", line, each(work, stride)), access("store", line, each(work))]
 
 
-RACE = {"kind": "race-shared", "file": "tree.cu", "line": 2, "other_file": "tree.cu", "other_line": 1}
+RACE = {"kind": "race-shared", "group": "race", "file": "tree.cu", "line": 2, "other_file": "tree.cu", "other_line": 1}
 
 
 def steps(*events: dict, hazards: tuple = (), **more) -> list[trace_steps.Step]:

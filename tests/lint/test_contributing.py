@@ -28,6 +28,13 @@ def files(text: str) -> set[str]:
 
 
 class Names(unittest.TestCase):
+    def test_every_folder_of_tests_is_built(self):
+        """One that no meson.build names would never run, and nobody would notice."""
+        for path in (ROOT / "tests").glob("**/meson.build"):
+            above = [folder / "meson.build" for folder in list(path.parents)[1:] if folder.is_relative_to(ROOT)]
+            known = any(f"'{path.parent.relative_to(each.parent)}'" in each.read_text() for each in above if each.exists())
+            self.assertTrue(known, f"no meson.build above names {path.parent.relative_to(ROOT)}")
+
     def test_the_seven_changes_and_more_have_a_recipe(self):
         self.assertLessEqual({"An instruction", "A counter", "A hazard", "A diagnosis", "A lab", "A command", "A test"}, set(RECIPES))
 
@@ -115,7 +122,7 @@ class Recipes(unittest.TestCase):
     def test_a_hazard(self):
         test = "tests/emulator/watch/test_catalogues.py"
         self.change(
-            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", true)'
+            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true)'
         )
         self.expect_failure("odd-stride", test)
         self.change(

@@ -38,7 +38,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
 
 const HazardKindFacts& facts(HazardKind kind) {
   static constexpr HazardKindFacts kinds[] = {
-#define HAZARD_KIND(name, text, section, fails_check) {text, "docs/handouts/" section, fails_check},
+#define HAZARD_KIND(name, text, section, group, fails_check)                                                 \
+  {text, "docs/handouts/" section, group, fails_check},
 #define HAZARD_CAUSE(...)
 #include "hazards.def"
 #undef HAZARD_KIND

@@ -143,7 +143,7 @@ std::string Recorder::json() const {
   Json hazards = Json::array();
   for (std::size_t i = 0; i < state().hazards.size(); ++i) {
     const Hazard& hazard = state().hazards[i];
-    const auto& [kind, read, fails_check] = facts(hazard.kind);
+    const auto& [kind, read, group, fails_check] = facts(hazard.kind);
     const auto& [why, advice] = facts(hazard.cause);
     hazards.push_back({{"kind", kind},
                        {"file", hazard.where.file},
@@ -155,6 +155,8 @@ std::string Recorder::json() const {
                        {"why", why},
                        {"advice", advice},
                        {"read", read},
+                       {"group", group},
+                       {"rank", static_cast<int>(hazard.kind)},
                        {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }

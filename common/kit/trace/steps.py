@@ -177,7 +177,7 @@ def meeting_in_a_bank(request: Request) -> list[tuple[int, int]]:
 def mark_races(found: dict[tuple[int, int], Step], hazards: list[dict]) -> None:
     """The places where the emulator's check found a race between these two lines."""
     pairs = {frozenset((hazard["line"], hazard.get("other_line") or hazard["line"]))
-             for hazard in hazards if hazard["kind"].startswith("race-")}  # fmt: skip
+             for hazard in hazards if hazard["group"] == "race"}  # fmt: skip
     if not pairs:
         return
     phases: dict[int, list[tuple[Step, Request]]] = {}

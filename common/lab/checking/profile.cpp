@@ -36,6 +36,8 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
   hazard.read = json.value("read", "");
+  hazard.group = json.value("group", "");
+  hazard.rank = json.value("rank", 0);
   return hazard;
 }
 

@@ -1,12 +1,21 @@
 #include "checking/causes.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace lab {
 namespace {
 
-Hazard hazard(const char* kind, int line, int other_line = 0) {
+// As the emulator's report has them (common/emulator/watch/hazards.def).
+Hazard hazard(const std::string& kind, int line, int other_line = 0) {
+  static const std::vector<std::pair<std::string, std::string>> groups = {{"out-of-bounds", "bad-access"},
+                                                                          {"barrier", ""},
+                                                                          {"race-shared", "race"},
+                                                                          {"race-global", "race"},
+                                                                          {"uninitialised", "unwritten"}};
   Hazard made;
+  const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& row) { return row.first == kind; });
+  made.group = found->second, made.rank = static_cast<int>(found - groups.begin());
   made.kind = kind, made.file = made.other_file = "tree.cu";
   made.line = line, made.other_line = other_line;
   return made;
