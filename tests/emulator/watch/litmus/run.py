@@ -30,7 +30,7 @@ def read(source: Path) -> dict[str, Expected]:
         if mark := MARK.search(text):
             both, name, kinds = mark.groups()
             current = Expected(set() if kinds == "right" else set(kinds.split("|")))
-            found |= {each: current for each in ([f"{name}_plain", f"{name}_volatile"] if both else [name])}
+            found |= dict.fromkeys([f"{name}_plain", f"{name}_volatile"] if both else [name], current)
         elif current and "// HERE" in text:
             current.lines.add(number)
     return found

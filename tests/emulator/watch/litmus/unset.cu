@@ -45,10 +45,10 @@ __global__ void count_stored_in_shared(int* m) {
 RUN(count_stored_in_shared, 1, 64)
 
 // LITMUS decides_a_branch: unset-register
-__global__ void decides_a_branch(int* m) {
+__global__ void decides_a_branch(int* m) { // the compiler may compare in each round of the loop
   int last;
-  for (int i = 0; i < 40 + m[0]; ++i)      // how often the compiler cannot know
-    if (m[i] > 3) last = i;                // HERE: the compiler may compare each time
+  for (int i = 0; i < 40 + m[0]; ++i)      // HERE
+    if (m[i] > 3) last = i;                // HERE
   if (last > 2) m[1024 + threadIdx.x] = 1; // HERE
 }
 RUN(decides_a_branch, 1, 32)
