@@ -75,7 +75,7 @@ class Setup(CloneCase):
         refusal = "echo '#error -- unsupported GNU version! gcc versions later than 15 are not supported! The nvcc flag'; exit 1"
         self.fake("nvcc", NVCC.format(version="13.0", preprocess=refusal))
         result = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
-        self.assertFails(result, 3, "does not take this machine's C++ compiler: gcc versions later than 15 are not supported")
+        self.assertFails(result, 3, "does not accept this machine's C++ compiler: gcc versions later than 15 are not supported")
 
     def test_an_nvcc_that_the_user_names_is_never_passed_over(self):
         self.machine()

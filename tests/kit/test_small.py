@@ -51,13 +51,13 @@ class Steps(unittest.TestCase):
         first, second = (index for index, line in enumerate(told) if line.startswith("    partial"))
         self.assertEqual(told[first].split(), ["partial", "[1][2]"])
         self.assertEqual(told[second].split(), ["partial", "[3]", "2"])
-        self.assertIn("  Then all wait at the barrier in line 4.", told)
+        self.assertIn("  Then all threads wait at the barrier in line 4.", told)
         self.assertEqual(told[-1], "The result is 3: right.")
 
     def test_a_wrong_result_is_told_beside_the_right_one(self):
         found = run(results=[1.0])
         self.assertFalse(found.right)
-        self.assertEqual(self.lines(found)[-1], "The result is 1, and should be 3.")
+        self.assertEqual(self.lines(found)[-1], "The result is 1, but should be 3.")
 
     def test_an_error_is_told(self):
         self.assertIn("It stopped: out of bounds", self.lines(run(error="out of bounds", results=None))[-1])

@@ -146,7 +146,7 @@ class Words(unittest.TestCase):
             ["Line 3: threads 0 to 31 read partial[0 to 31].", "Line 3: threads 0 to 31 read partial[32 to 63].",
              "Line 3: threads 0 to 31 write partial[0 to 31]."],
         )  # fmt: skip
-        self.assertEqual(words.ending(step), "Then all wait at the barrier in line 4.")
+        self.assertEqual(words.ending(step), "Then all threads wait at the barrier in line 4.")
 
     def test_warps_that_do_the_same_are_one_sentence(self):
         step = steps(access("store", 1, each(range(32))), access("store", 1, each(range(32, 64))))[0]
@@ -167,7 +167,7 @@ class Words(unittest.TestCase):
     def test_conflicts_and_races_are_told(self):
         step = steps(*Races.EVENTS, access("load", 5, {0: 0, 1: 32}, wavefronts=2), hazards=(RACE,))[0]
         self.assertIn("1 bank conflict.", words.summary(step))
-        self.assertIn("Race: threads 32 and 0 meet at partial[32] and 31 more places", words.summary(step))
+        self.assertIn("Race: threads 32 and 0 both access partial[32] and 31 more places", words.summary(step))
 
 
 class Drawing(unittest.TestCase):
@@ -225,7 +225,7 @@ class Page(unittest.TestCase):
         read = self_contained(self, self.page())
         self.assertIn("Step 2 of 2", read.text)
         self.assertIn("a <race>", read.text)
-        self.assertIn("Then all wait at the barrier in line 4.", read.text)
+        self.assertIn("Then all threads wait at the barrier in line 4.", read.text)
 
     def test_keys_labels_and_a_voice(self):
         text = self.page()

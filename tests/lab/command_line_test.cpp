@@ -60,11 +60,11 @@ TEST(CommandLine, OptionsAreSaidInTwoWaysAndOnce) {
   EXPECT_EQ(parse({"--n=5"}).n, 5u);
   EXPECT_EQ(parse({"--rung", "any", "--rung=small"}).rungs, (std::vector<std::string>{"any", "small"}));
   EXPECT_TRUE(parse({"--json", "--json"}).json);
-  EXPECT_NE(refusal({"--n", "1", "--n", "2"}).find("--n is said twice"), std::string::npos);
+  EXPECT_NE(refusal({"--n", "1", "--n", "2"}).find("--n is given twice"), std::string::npos);
   EXPECT_NE(refusal({"--n"}).find("--n needs a value"), std::string::npos);
   EXPECT_NE(refusal({"--json=1"}).find("--json takes no value"), std::string::npos);
-  EXPECT_NE(refusal({"--jso"}).find("--jso is no option"), std::string::npos);
-  EXPECT_NE(refusal({"tree"}).find("tree is no option"), std::string::npos);
+  EXPECT_NE(refusal({"--jso"}).find("--jso is not an option"), std::string::npos);
+  EXPECT_NE(refusal({"tree"}).find("tree is not an option"), std::string::npos);
   EXPECT_NE(refusal({"--n="}).find("not a number"), std::string::npos);
 }
 

@@ -245,7 +245,7 @@ class Pictures(unittest.TestCase):
         table = measured("cub::DeviceReduce::Sum")
         fast, slow = float(table.rows[0][-1]), float(measured("naive_atomic").rows[0][-1])
         self.assertTrue(90 < fast <= 100 and 0 < slow < 1, (fast, slow))
-        with self.assertRaisesRegex(LabError, "nothing measured of nothing"):
+        with self.assertRaisesRegex(LabError, "nothing was measured for nothing"):
             measured("nothing")
         self.assertNotIn("warp_per_row", [row[0] for row in measured().rows])  # its n are of many matrices
 

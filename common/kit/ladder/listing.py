@@ -61,10 +61,10 @@ def predicted(rung: dict) -> str:
 
 
 LEGEND_OF_COUNTS = (
-    "loads: load requests to global memory, one per warp; sectors: 32-byte sectors read;\n"
+    "loads: load requests to global memory; sectors: 32-byte sectors read;\n"
     "shared: wavefronts; conflicts: bank conflicts; atomics: atomic operations;\n"
-    "SIMT: SIMT efficiency, the share of active lanes; instructions: PTX instructions\n"
-    "per warp. There are no times, because the emulator is not a GPU."
+    "SIMT: SIMT efficiency, the share of active lanes; instructions: PTX\n"
+    "instructions that warps executed. No times: the emulator is not a GPU."
 )
 
 LEGEND_OF_PREDICTION = (
@@ -92,8 +92,8 @@ TIMES = [
 ]
 
 LEGEND_OF_TIMES = (
-    "us: median, cold cache; of peak: share of the bandwidth by the device's attributes;\n"
-    "of measured: share of the bandwidth of a plain reading kernel in this run;\n"
+    "us: median, cold cache; of peak: share of the bandwidth by the device's\n"
+    "attributes; of measured: share of what a plain reading kernel reached;\n"
     "on CPU loop: speed-up over one CPU thread with one accumulator."
 )
 

@@ -100,5 +100,5 @@ def legend(kernels: list[Kernel]) -> None:
     wide = max(len(column.title) for column in [SHARE, *columns])
     print()
     for column in [SHARE, *columns]:
-        mark = "; > marks the busiest line, by its instructions and the lanes that queue at its atomics" if column is SHARE else ""
+        mark = "; > marks the hottest line, by its instructions and the lanes that queue at its atomics" if column is SHARE else ""
         print(paint(f"  {column.title:<{wide}}  {column.meaning}{mark}", "grey"))

@@ -93,7 +93,7 @@ def named_nvcc(name: str) -> Toolkit:
     path = Path(name).absolute()
     if path.name != "nvcc" or not os.access(path, os.X_OK) or path.is_dir():
         raise KitError(
-            f"NVCC={name}: this is not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP
+            f"NVCC={name}: not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP
         )
     try:
         return toolkit_paths.inspect(path)

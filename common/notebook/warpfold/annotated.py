@@ -37,7 +37,7 @@ class Annotated:
         ]  # fmt: skip
 
     def todo(self) -> str:
-        return f"Still to be filled: {', '.join(self.still_open)}." if self.still_open else ""
+        return f"Still to be filled in: {', '.join(self.still_open)}." if self.still_open else ""
 
     def __str__(self) -> str:
         text = []

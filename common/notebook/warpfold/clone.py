@@ -17,7 +17,7 @@ from kit.building.folder import Build, prepare
 from kit.errors import KitError
 
 NO_CLONE = (
-    "This is a lab of the course, and there is no clone of the course here. Clone the repository, and start the notebook in it. "
+    "This is a lab of the course, but there is no clone of the course here. Clone the repository and start the notebook in it. "
     "Kernels of your own go into a cell that begins with %%cuda."
 )
 
@@ -73,7 +73,7 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
     except KitError as error:
         if (ROOT / "labs" / name).is_dir():
             raise LabError(
-                f"{name} is not part of the build here: what it needs was missing when that was set up. `./kit setup --tests` installs it where it may, or says what to install"
+                f"{name} is not part of this build: something that it needs was missing when the build was set up. `./kit setup --tests` installs it where it may, or says what to install"
             ) from None
         raise LabError(f"{error}. {error.advice}") from None
 

@@ -141,7 +141,7 @@ class Lab:
         """A plot: the rungs' counters, one panel per counter. Without names, those that say most."""
         found = self.counters(*(rungs or []), n=n, rows=rows)
         if not found:
-            return plots.Note(f"No rung of {self.name} can be run yet: fill a TODO first, or look at lab.solved.compare().")
+            return plots.Note(f"No rung of {self.name} can be run yet: fill in a TODO first, or look at lab.solved.compare().")
         shape = f", {rows:,} rows of {n // rows:,}" if rows else ""
         return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost{shape}")
 
@@ -151,7 +151,7 @@ class Lab:
             answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n, rows=rows))
         timed = {rung["name"]: rung["time"] for rung in answer["rungs"] if rung.get("time")}
         if not timed:
-            return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's pace.")
+            return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's speed.")
         return plots.times(timed, answer["device"]["name"])
 
     # -- predicted, then seen

@@ -31,8 +31,8 @@ def counted(answers: list[dict]) -> plots.Picture | plots.Note:
                 size = profile["n"]
                 found[rung["name"]] = {key: profile["counters"].get(key, 0) / size for key in plots.TELLING} | {"n": size}
     if not found:
-        return plots.Note("No rung can be run yet: fill a TODO first, or ask for ladder(solved=True).")
-    return plots.bars(found, plots.TELLING, "The ladder: counts for each element")
+        return plots.Note("No rung can be run yet: fill in a TODO first, or use ladder(solved=True).")
+    return plots.bars(found, plots.TELLING, "The ladder: counts per element")
 
 
 def timed(chosen: list, device: str, progress: Progress) -> plots.Picture:

@@ -9,7 +9,7 @@ from IPython.display import display
 from . import labs, programs, regions
 from .verdict import BuildFailed, Cell, LabError
 
-USAGE = "%%lab RUNG, or %%lab RUNG PART where the rung has several regions: %%lab warp_shuffle 2"
+USAGE = "%%lab RUNG, or %%lab RUNG PART if the rung has several regions: %%lab warp_shuffle 2"
 
 
 def register(shell) -> None:

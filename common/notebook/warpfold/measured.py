@@ -17,7 +17,7 @@ def measured(*rungs: str) -> plots.Table:
     known = times()
     unknown = [name for name in rungs if name not in known]
     if unknown:
-        raise LabError(f"nothing measured of {', '.join(unknown)}. There are: {', '.join(known)}")
+        raise LabError(f"nothing was measured for {', '.join(unknown)}. There are: {', '.join(known)}")
     best = max(speed(SIZES[-1], found[SIZES[-1]]) for name, found in known.items() if SIZES[-1] in found and name != NOTHING)
     largest = f"2^{SIZES[-1].bit_length() - 1}"
     columns = ["", *(f"2^{n.bit_length() - 1}" for n in SIZES), f"GB/s at {largest}", "% of the best"]

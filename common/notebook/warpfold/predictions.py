@@ -56,7 +56,7 @@ class Sides:
 
 
 def kept(guess) -> str:
-    return f"{guess.where}: noted. lab.predicted() shows it beside the counts when the rung is right."
+    return f"{guess.where}: recorded. lab.predicted() shows it beside the counts once the rung is right."
 
 
 def predict(lab, rung: str, values: dict, over: str | None, n: int | None, rows: int | None, block: int | None) -> Sides | Note:
@@ -86,7 +86,7 @@ def predicted(lab) -> Sides | Note:
 
     chosen = [guess for guess in guesses.kept() if guess.lab == lab.name]
     if not chosen:
-        return Note(f"Nothing was predicted of {lab.name} yet: lab.predict(...), above.")
+        return Note(f"There are no predictions for {lab.name} yet: use lab.predict(...) above.")
     return sides(lab, chosen)
 
 

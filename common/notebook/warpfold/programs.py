@@ -26,11 +26,11 @@ class Usage(argparse.ArgumentParser):
 
 def parser() -> Usage:
     usage = Usage(prog="%%cuda", add_help=False)
-    usage.add_argument("--no-check", action="store_true", help="do not look for races, bad accesses and the like")
+    usage.add_argument("--no-check", action="store_true", help="do not look for races, bad accesses and other hazards")
     usage.add_argument("--profile", action="store_true", help="show the source with counts beside each line")
     usage.add_argument("--device", choices=["auto", "gpu", "emulator"], default="auto")
     usage.add_argument("--time-limit", type=float, default=120, metavar="SECONDS")
-    usage.add_argument("--nvcc", default="", metavar="FLAGS", help="more for nvcc: --nvcc='-arch=sm_90 -O1'")
+    usage.add_argument("--nvcc", default="", metavar="FLAGS", help="more arguments for nvcc: --nvcc='-arch=sm_90 -O1'")
     usage.add_argument("args", nargs="*", help="the program's own arguments, after --")
     return usage
 

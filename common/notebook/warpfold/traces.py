@@ -27,7 +27,7 @@ class Frame:
         self.page, self.title, self.printed = page, title, printed
 
     def __str__(self) -> str:
-        return f"{self.title}: a page to step through, where the notebook shows HTML; elsewhere ./kit trace writes it to a file."
+        return f"{self.title}: a page to step through, if the notebook shows HTML; otherwise, ./kit trace writes it to a file."
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         frame = (f'<iframe class="warpfold-frame" title="{escape(self.title)}" srcdoc="{escape(self.page)}" '
@@ -93,4 +93,4 @@ def colours() -> str:
 
 
 def todo(rung: str) -> Note:
-    return Note(f"{rung} is still to be filled, so there is nothing to trace yet.")
+    return Note(f"{rung} is still to be filled in, so there is nothing to trace yet.")
