@@ -144,9 +144,12 @@ def page(title: str, gpu: str, board: list[Line], limit: float) -> str:
             f'<tr><td class="n">{place if line.student and not line.remark else ""}</td><td>{escape(line.name)}</td><td class="n">{line.us:.2f}</td>'
             f'<td class="n">{100 * limit / line.us:.0f} %</td><td class="note">{escape(line.remark)}</td></tr>'
         )
-    said = f"Microseconds that {RUNG} of {LAB} would take on an {gpu}, worked out from what the emulator counted: predicted, not measured."
+    said = (
+        f"Microseconds that {RUNG} of {LAB} would take for {board[0].n if board else ELEMENTS:,} elements on the {gpu}, "
+        "worked out from what the emulator counted: predicted, not measured."
+    )
     return pages.page(
         f"{title}: the board",
-        f'<h1>{escape(title)}</h1><p>{escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the limit</th><th></th></tr>'
+        f'<h1>{escape(title)}</h1><p>{escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the bandwidth</th><th></th></tr>'
         f'{"".join(rows)}</table><p class="note">The limit, {limit:.2f} us, is reading all elements once at the bandwidth of the data sheet.</p>',
     )

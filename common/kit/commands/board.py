@@ -38,7 +38,7 @@ def run(options) -> int:
     limit = 4 * ours.n / (1e3 * gpu.bandwidth)
     made = sorted([*made, ours], key=lambda line: (bool(line.remark), line.us))
     (course.folder / "board.html").write_text(board.page(course.config.title, gpu.name, made, limit))
-    table = Table(["who", f"predicted us on {gpu.name}", "of the limit", "remark"], left=1)
+    table = Table(["who", f"predicted us on {gpu.name}", "of the bandwidth", "remark"], left=1)
     for line in made:
         who = f"{line.name} ({line.student})" if options.names and line.student else line.name
         table.add([who, f"{line.us:.2f}", f"{100 * limit / line.us:.0f} %", line.remark])
