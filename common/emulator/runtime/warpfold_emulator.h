@@ -29,6 +29,7 @@ const char* warpfold_emulator_report(void);
  *   "print-limit" lines of printf that a launch may print, what is beyond is counted and left out; "0" is no
  *                 limit
  *   "time-limit"  milliseconds after which a launch that has not ended is called endless; "0" is no limit
+ *   "launches-kept" how many launches the report tells of one by one; of more it has the totals
  *   "recording"   "0": launches are not kept for the report until this is "1" again or all is reset */
 int warpfold_emulator_option(const char* name, const char* value);
 
