@@ -104,6 +104,11 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.time_limit = number;
     return true;
   }
+  if (name == "launches-kept" &&
+      parse_number(value, number)) { // a lab sets it, no variable of the environment
+    Runtime::get().recorder.keep_launches(number);
+    return true;
+  }
   if (name == "recording" && parse_number(value, number) && number <= 1) { // no variable of the environment's
     Runtime::get().recording = number == 1;
     return true;

@@ -75,6 +75,7 @@ bool same_place(const Hazard& a, const Hazard& b) {
 struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
+  std::size_t most_launches = 10'000;
   std::uint64_t launches_left_out = 0; // a host loop without an end must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
@@ -91,16 +92,20 @@ Recorder::State& Recorder::state() const {
 }
 
 void Recorder::add(const machine::LaunchRecord& record) {
-  constexpr std::size_t most_launches = 10'000;
   const LaunchCounters counted = count(record);
   Json json = to_json(record, counted);
   std::lock_guard lock(state().mutex);
-  if (state().launches.size() < most_launches)
+  if (state().launches.size() < state().most_launches)
     state().launches.push_back(std::move(json));
   else
     ++state().launches_left_out;
   state().total += counted.total;
   state().totals += totals_of(record);
+}
+
+void Recorder::keep_launches(std::size_t most) {
+  std::lock_guard lock(state().mutex);
+  state().most_launches = most;
 }
 
 void Recorder::add_copy(bool to_host, std::uint64_t bytes) {

@@ -96,6 +96,12 @@ private:
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
+  // A kernel with a hazard needs no further inputs where those so far were slow.
+  bool has_taken_long() const {
+    constexpr std::chrono::seconds long_enough(3);
+    return std::chrono::steady_clock::now() - begin_ > long_enough;
+  }
+
   static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
 
   bool has_telling_failure() const {
@@ -108,6 +114,7 @@ private:
     const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
+      if (has_taken_long() && on_emulator() && !recorded_so_far().hazards.empty()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
         return;
       check_case(variant, given, check_for(given, prefix));
@@ -259,6 +266,7 @@ private:
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t seed_;                     // of the next input
   std::optional<SearchForReasons> search_; // from the first wrong result on
   std::vector<Failure> failures_;

@@ -30,7 +30,7 @@ constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBU
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine a run gets a part of the time only. One that has had less than this part of its own is
 // let go on, up to so many times as long.
-constexpr double least_part = 0.4, most_patience = 3;
+constexpr double least_part = 0.25, most_patience = 2;
 // For the search for a reason: of this process's own time, and on a busy machine of everybody's.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 

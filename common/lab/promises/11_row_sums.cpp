@@ -55,7 +55,11 @@ std::vector<Rung> row_sums() {
               "each warp is to leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
-          .promise(one_barrier_between_warps())};
+          .promise(at_most(
+              Counter::barriers_per_block, [](const Size&) { return 2.0; },
+              "the block is to wait once, between the warps' sums and the first warp's last step, and once "
+              "before "
+              "where it sets places to 0"))};
 }
 
 } // namespace lab::promises
