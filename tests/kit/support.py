@@ -17,7 +17,9 @@ NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_FIND_LINKS": "", 
 
 def tracked_files() -> list[str]:
     """The files of the clone, new ones included, as a fresh clone would have them; all but build folders where this is no clone."""
-    listing = subprocess.run(["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"], text=True, capture_output=True)
+    listing = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"], text=True, capture_output=True
+    )
     if listing.returncode == 0 and listing.stdout:
         return listing.stdout.splitlines()
     skipped = {".git", ".kit", "build", "__pycache__"}

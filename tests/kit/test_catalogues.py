@@ -51,7 +51,10 @@ class States(unittest.TestCase):
 
     def test_the_readme_tells_of_each_that_a_student_meets(self):
         readme = (support.ROOT / "README.md").read_text()
-        for page, text in {"README.md": readme, "docs/reference/glossary.md": (support.ROOT / "docs/reference/glossary.md").read_text()}.items():
+        for page, text in {
+            "README.md": readme,
+            "docs/reference/glossary.md": (support.ROOT / "docs/reference/glossary.md").read_text(),
+        }.items():
             missing = [state.name for state in states.STATES if state.name != "skip" and f"`{state.name}`" not in text]
             self.assertEqual(missing, [], f"{page} has a list of the states that lacks these")
 

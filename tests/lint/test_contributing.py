@@ -115,7 +115,9 @@ class Recipes(unittest.TestCase):
         self.expect_failure("votes", test)
         self.change("docs/reference/report.md", "| `shuffles`", "| `votes` | a vote executed by a warp |")
         self.expect_failure("does not count it", test)
-        self.change("common/emulator/watch/counters.cpp", '    if (begins(name, "shfl"))', '    if (begins(name, "vote")) to.votes += did.warps;')
+        self.change(
+            "common/emulator/watch/counters.cpp", '    if (begins(name, "shfl"))', '    if (begins(name, "vote")) to.votes += did.warps;'
+        )
         self.expect_success(test)
         self.expect_success("tests/kit/test_catalogues.py", "Counters")
 

@@ -27,12 +27,10 @@ const char* warpfold_emulator_report(void);
  *   "step-limit"  warp instructions after which a block that has not ended counts as endless
  *   "schedule"    the order in which blocks and warps take their turn: "forwards", "backwards" or
  *                 "shuffled:SEED"
- *   "print-limit" lines of printf that a launch may print; further lines are counted but not printed; "0" is no
- *                 limit
+ *   "print-limit" lines of printf that a launch may print, the rest being counted; "0" is no limit
  *   "time-limit"  milliseconds after which a launch that has not ended counts as endless; "0" is no limit
  *   "launches-kept" how many launches the report lists one by one; its totals include all of them
- *   "recording"   "0": launches are not recorded for the report until this is "1" again or everything is reset
- */
+ *   "recording"   "0": launches are not recorded for the report until this is "1" again or all is reset */
 int warpfold_emulator_option(const char* name, const char* value);
 
 /* Stops what runs on the device and lets nothing start: a running launch fails with a message that says where

@@ -24,10 +24,10 @@ enum class HazardCause : std::uint8_t {
 };
 
 struct HazardKindFacts {
-  const char* name; // in the report: "race-shared"
-  const char* read; // the handout's section: "docs/handouts/00_start.md#races"
+  const char* name;  // in the report: "race-shared"
+  const char* read;  // the handout's section: "docs/handouts/00_start.md#races"
   const char* group; // "bad-access", "race", "unwritten" or ""
-  bool fails_check; // makes the check of a rung fail
+  bool fails_check;  // makes the check of a rung fail
 };
 const HazardKindFacts& facts(HazardKind kind);
 

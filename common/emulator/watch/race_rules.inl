@@ -116,7 +116,8 @@ public:
     bool is_harmless = false;
     if (earlier_wrote && !record.is_atomic && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;
-      is_harmless = same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
+      is_harmless =
+          same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
       // All threads set a flag.
       if (is_harmless && record.operation == a_.record.operation) return;
     }

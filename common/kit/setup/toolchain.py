@@ -92,9 +92,7 @@ def named_nvcc(name: str) -> Toolkit:
     """The user's own choice: taken, or refused with the reason, but never passed over."""
     path = Path(name).absolute()
     if path.name != "nvcc" or not os.access(path, os.X_OK) or path.is_dir():
-        raise KitError(
-            f"NVCC={name}: not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP
-        )
+        raise KitError(f"NVCC={name}: not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP)
     try:
         return toolkit_paths.inspect(path)
     except ToolkitError as error:

@@ -9,8 +9,8 @@
 // `a b c g h i` are inputs and `d e f` outputs, each of the instruction's last type unless the first mention
 // names another (`a:u16`). `m` is the address of 64 bytes of global memory that each lane has to itself, `s`
 // the offset of 64 bytes of shared memory, `l` of 64 bytes of local memory. Several instructions stand in one
-// line, parted by `;`. A predicate is `g:pred`, written 0 or 1, and may be negated in the instruction (`!g`) or
-// be its second destination (`d|e:pred`, or `_|e:pred`).
+// line, parted by `;`. A predicate is `g:pred`, written 0 or 1, and may be negated in the instruction (`!g`)
+// or be its second destination (`d|e:pred`, or `_|e:pred`).
 //
 // The indented lines are lanes: the first is lane 0's, and where there are fewer than 32 they start again. A
 // value is a decimal or hexadecimal integer, a floating-point number, `inf`, `nan`, or bits, `#3f800000`; `~`

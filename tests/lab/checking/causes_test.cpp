@@ -14,7 +14,8 @@ Hazard hazard(const std::string& kind, int line, int other_line = 0) {
                                                                           {"race-global", "race"},
                                                                           {"uninitialised", "unwritten"}};
   Hazard made;
-  const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& row) { return row.first == kind; });
+  const auto found =
+      std::find_if(groups.begin(), groups.end(), [&](const auto& row) { return row.first == kind; });
   made.group = found->second, made.rank = static_cast<int>(found - groups.begin());
   made.kind = kind, made.file = made.other_file = "tree.cu";
   made.line = line, made.other_line = other_line;
