@@ -170,7 +170,10 @@ void Decoder::decode_instruction(std::uint32_t index) {
     begin_block();
   }
   const std::size_t checks = code_.operations.size();
-  emit_follow_unset(instruction);
+  try {
+    emit_follow_unset(instruction);
+  } catch (const NotSupported&) { // the instruction itself will say so
+  }
   std::size_t body = code_.operations.size();
   try {
     if (!opcode) refuse(instruction);

@@ -233,6 +233,8 @@ void Decoder::emit_flow_of_unset(const ptx::Instruction& in) {
   using ptx::Flow;
   const ptx::RegisterUse use = ptx::registers_of(in);
   const Flow flow = ptx::flow_of(in);
+  const std::size_t needed = flow == Flow::selected || flow == Flow::exchanged ? 4 : 0;
+  if (in.operands.size() < needed) return; // it is refused
   // A compiler cuts a narrow value out of a register by such an instruction and a constant, set or not.
   const bool constants_count =
       !is_one_of(in.opcode, {"and", "or", "xor", "lop3", "shl", "shr", "shf", "bfe", "bfi", "prmt", "szext"});
