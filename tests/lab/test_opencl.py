@@ -125,7 +125,7 @@ class OpenCL(unittest.TestCase):
         self.assertEqual(said.returncode, 1)
         self.assertRegex(said.stdout, r"^wrong +modulo_in_place: n = \d+, exact: the rung ended the program")
         tap = self.run_rung("modulo_in_place", "--tap").stdout
-        self.assertRegex(tap, r"(?m)^not ok (\d+) - n = \d+, exact\n# +the rung ended the program .*\n1\.\.\1$")
+        self.assertRegex(tap, r"(?m)^not ok (\d+) - n = \d+, exact, 64 threads per block\n# +the rung ended the program .*\n1\.\.\1$")
 
     def test_a_barrier_that_not_all_items_reach_is_told(self):
         step = "if (at + stride < n) data[at] += data[at + stride];"

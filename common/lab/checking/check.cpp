@@ -256,8 +256,9 @@ private:
     if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
   }
 
-  unsigned small_block() const { // of two warps, so that a block and a warp are told apart
-    return std::clamp(64u, rung_.min_block, rung_.max_block);
+  unsigned
+  small_block() const { // of four warps, so that the first, all but the last, and a block are told apart
+    return std::clamp(128u, rung_.min_block, rung_.max_block);
   }
 
   static constexpr std::size_t small = 5000; // it takes no time

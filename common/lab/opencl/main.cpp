@@ -206,7 +206,8 @@ Barriers look_at_barriers(const Rung& rung, const Device& device, const Options&
   const std::size_t n = std::min(some, rung.what.most_elements(group)) - 1; // no multiple of anything
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, n, options.seed);
   std::vector<float> values = floats_of(input);
-  note(progress, {.name = describe(n, 1), .message = "", .diagnosis = {}, .n = n});
+  note(progress,
+       {.name = describe(Case{Kind::exact, n, 1, group, 0}), .message = "", .diagnosis = {}, .n = n});
   const WatchedRun watched;
   const Ran ran = run(rung.reduce, values, 0, group, Order::barriers);
   const std::size_t items = std::max<std::size_t>(ran.groups, 1) * group;
