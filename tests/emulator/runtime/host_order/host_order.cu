@@ -438,7 +438,7 @@ CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of p
 // ---- host functions, graphs, memory in the order of a stream
 
 static void read_first(void* data) {
-  sink = *static_cast<volatile int*>(data);
+  sink = *static_cast<volatile int*>(data); // here, where the compilers have kept the line
 }
 CASE(host_function_in_order, "clean") {
   Things t;
@@ -451,7 +451,7 @@ CASE(host_function_in_another_stream, "race-host: the host function in stream 4 
                                       "cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here: nvcc keeps no line of read_first itself
+  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here, where they have not
   OK(cudaDeviceSynchronize());
 }
 static cudaGraphExec_t captured(Things& t) {
