@@ -319,7 +319,6 @@ public:
       return asked(rung) && !next_todo(regions_, plain_, rung.what);
     });
     if (any_filled) open_and_compile();
-    session_.says_of_endless("a kernel does not end: is there a loop whose condition stays true?");
     if (any_filled) session_.watch(), leave_crashes_to_the_parent();
     for (const Rung& rung : rungs_) {
       if (!asked(rung)) continue;
@@ -385,10 +384,12 @@ private:
     std::vector<Check> technique;
     const auto has_failed = [](const Check& c) { return !c.ok; };
     Progress& progress = session_.begin();
+    session_.says_of_endless("a kernel does not end: is there a loop whose condition stays true?");
     Barriers barriers;
     try {
       if (can_count_.barriers) barriers = look_at_barriers(rung, device_, options_, progress);
       trail().knows(barriers.not_for_all);
+      if (!barriers.not_for_all.empty()) session_.says_of_endless(barriers.not_for_all);
       rung.what.cannot_be_right ? check_wrong(rung, options_, progress)
                                 : check_right(rung, device_, options_, progress);
       result.checks = progress.so_far();
