@@ -451,7 +451,7 @@ CASE(host_function_in_another_stream, "race-host: the host function in stream 4 
                                       "cudaMemcpyAsync in stream 3 may still write it") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
-  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned)); // here, where they have not
+  OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));                      // here, where they have not
   OK(cudaDeviceSynchronize());
 }
 static cudaGraphExec_t captured(Things& t) {
