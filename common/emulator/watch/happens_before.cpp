@@ -150,14 +150,14 @@ bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, uns
   return earlier_lane == lane || moment < self.floor_of(lane, earlier_lane);
 }
 
-bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,
-                             const Acquirer& acquirer) const {
+bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
+                             Follow follow) const {
   const WarpOrder& self = warps[acquirer.warp];
-  if (!self.acquired.empty() && is_released_to(earlier, earlier_lane, self.acquired, acquirer)) return true;
-  if (!self.own_taken.empty() && earlier.block == acquirer.block &&
-      is_released_to(earlier, earlier_lane, self.own_taken, acquirer))
-    return true;
-  return !acquired.empty() && is_released_to(earlier, earlier_lane, acquired, acquirer);
+  const auto found_in = [&](const AcquiredSet& set) {
+    return !set.empty() && is_released_to(earlier, earlier_lane, set, acquirer, follow);
+  };
+  return found_in(self.acquired) || (earlier.block == acquirer.block && found_in(self.own_taken)) ||
+         found_in(acquired);
 }
 
 bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane,

@@ -107,7 +107,8 @@ struct BlockOrder {
     return !acquired.empty() || !warps[warp].acquired.empty() || !warps[warp].own_taken.empty();
   }
   // Is anybody's access ordered before it by what was released and acquired?
-  bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
+  bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
+                   Follow follow = Follow::far) const;
   // Would it be, had the locks that were taken acquired?
   bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
 };

@@ -42,7 +42,8 @@ inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
 
 // Does a thread's own program order, a barrier, or a release and an acquire order the earlier access before
 // what `lane` does now?
-inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record,
+                       Follow follow = Follow::far) {
   const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
   const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
   if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
@@ -50,11 +51,16 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   if (!a.order.has_acquired(warp)) return false;
   if (!same_warp && a.known_ordered == number_of(earlier)) return true;
   const Acquirer acquirer{a.record.block, warp, lane};
-  if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer)) {
-    a.known_ordered = number_of(earlier);
-    return true;
+  // What is found at once is asked first: following all that was acquired takes long.
+  for (const Follow how : {Follow::direct, Follow::far}) {
+    if (how == Follow::far && follow != Follow::far) break;
+    if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer, how)) {
+      a.known_ordered = number_of(earlier);
+      return true;
+    }
+    if (a.order.is_released(record, earlier_lane, acquirer, how)) return true;
   }
-  return a.order.is_released(record, earlier_lane, acquirer);
+  return false;
 }
 
 // May two accesses meet without a race, because each is strong and its scope includes the other's thread

@@ -94,7 +94,7 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
 
 // Two readers of a word: does it say nothing more to keep the earlier one beside this access?
 inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
-  if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record);
+  if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record, Follow::direct);
   return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
 }
 

@@ -129,7 +129,7 @@ void ReleaseLogs::clear() {
 }
 
 bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
-                    const Acquirer& acquirer) {
+                    const Acquirer& acquirer, Follow follow) {
   constexpr std::size_t patience = 512; // sets to look into; then it counts as ordered
   struct Step {
     const AcquiredSet* set;
@@ -145,6 +145,7 @@ bool is_released_to(const AccessRecord& access, unsigned access_lane, const Acqu
       const bool counts = i != 0 || !same_warp || (range.lanes >> acquirer.lane & 1);
       if (counts && range.log->covers(access, access_lane, range, access.block == block)) return true;
     }
+    if (follow == Follow::direct) return false;
     for (const Acquired& range : set->items()) {
       if (i == 0 && same_warp && !(range.lanes >> acquirer.lane & 1)) continue;
       const bool all_known = range.log->each_acquired(

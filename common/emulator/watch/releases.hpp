@@ -156,7 +156,10 @@ struct Acquirer {
   std::uint32_t block = 0;
   unsigned warp = 0, lane = 0;
 };
+// How far to follow what the releasing blocks had acquired themselves. `direct`: not at all, where a wrong no
+// does no harm and the question is asked often.
+enum class Follow { direct, far };
 bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
-                    const Acquirer& acquirer);
+                    const Acquirer& acquirer, Follow follow = Follow::far);
 
 } // namespace warpfold::watch
