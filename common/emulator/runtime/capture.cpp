@@ -1,4 +1,4 @@
-// Issuing work: at once, or into the graph that its stream is captured into.
+// Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "stream_table.hpp"
@@ -14,7 +14,7 @@ bool is_legacy(cudaStream_t stream) {
   return stream == nullptr || stream == cudaStreamLegacy;
 }
 
-// The legacy default stream waits for every blocking stream, which a stream under capture can't allow.
+// The legacy default stream waits for every blocking stream, which a captured stream cannot allow.
 void refuse_implicit_wait(StreamTable& table) {
   for (const auto& [handle, stream] : table.streams)
     if (stream->place.capturing() && !(stream->flags & cudaStreamNonBlocking)) {
@@ -64,7 +64,7 @@ cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::ve
   });
 }
 
-// What was forked from the captured stream must have come back to it.
+// Every stream that was forked from the captured stream must have been joined to it again.
 void check_joined(StreamTable& table, const Stream& origin) {
   for (const auto& [handle, stream] : table.streams) {
     if (stream.get() == &origin || stream->place.capture != origin.place.capture) continue;

@@ -1,4 +1,4 @@
-// Events. An event is complete as soon as it is recorded (streams.hpp says why); its time is the host's
+// Events. An event is complete as soon as it is recorded (streams.hpp explains why); its time is the host's
 // clock.
 #include "errors.hpp"
 #include "ordering.hpp"

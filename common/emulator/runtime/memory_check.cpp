@@ -15,7 +15,7 @@ std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-// Memory that the host's own instructions may touch as well.
+// Memory that the host's own instructions may also access.
 bool is_host_accessible(const Allocation& allocation) {
   return allocation.kind == MemoryKind::managed || allocation.kind == MemoryKind::pinned ||
          allocation.kind == MemoryKind::registered ||
