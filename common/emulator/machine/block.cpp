@@ -25,7 +25,7 @@ std::string place(const SourceLine& at) {
   return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
 }
 
-// Where the warps of a block stand, one line per place.
+// Where the warps of a block are, one line per place.
 std::string standing(const Block& block) {
   const Code& code = block.worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
@@ -249,7 +249,7 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   grid.watcher->bad_access(warp, *op, fault);
   fault.was_told = true;
   std::lock_guard lock(grid.mutex);
-  if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
+  if (!grid.fault) grid.fault = std::move(fault); // the launch has failed in any case
 }
 
 } // namespace warpfold::machine
