@@ -31,8 +31,7 @@ using Bytes = std::span<const std::byte>;
 template <typename Value>
 Value at(Bytes bytes, std::size_t offset) {
   Value value;
-  std::memcpy(&value, bytes.data() + offset,
-              sizeof value); // entries are aligned to 8 bytes only by convention
+  std::memcpy(&value, bytes.data() + offset, sizeof value); // entries are aligned to 8 bytes only by custom
   return value;
 }
 

@@ -49,8 +49,7 @@ std::vector<std::uint32_t> unset_registers(const Function& function, std::span<c
   uses.reserve(function.body.size());
   for (const Instruction& instruction : function.body) uses.push_back(registers_of(instruction));
 
-  std::vector<Set> before(blocks.size(),
-                          Set(count, true)); // all registers, for blocks that have not been reached yet
+  std::vector<Set> before(blocks.size(), Set(count, true)); // all are set where nothing has arrived yet
   if (blocks.empty()) return {};
   before[0].assign(count, false);
   for (const std::uint32_t index : function.parameter_registers) before[0][index] = true;
