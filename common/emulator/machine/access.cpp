@@ -20,7 +20,7 @@ std::string describe(const Allocation& allocation, std::uint64_t address) {
     return fmt::format("{} bytes before {}", allocation.begin - address, allocation.label);
   if (address >= allocation.end()) {
     std::uint64_t past = address - allocation.end();
-    return past == 0 ? fmt::format("right behind the last byte of {}", allocation.label)
+    return past == 0 ? fmt::format("right after the last byte of {}", allocation.label)
                      : fmt::format("{} bytes past the end of {}", past, allocation.label);
   }
   return fmt::format("byte {} of {}", address - allocation.begin, allocation.label);
@@ -280,7 +280,7 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
   if (window == parameter_window) {
     auto parameters = warp.worker->grid.parameters;
     if (kind != AccessKind::load || offset + bytes > parameters.size())
-      stop(warp, op, Fault::Kind::out_of_bounds, "leaves the kernel's parameters", 1u << lane);
+      stop(warp, op, Fault::Kind::out_of_bounds, "reaches beyond the kernel's parameters", 1u << lane);
     return const_cast<std::byte*>(parameters.data()) + offset;
   }
   return global_at(warp, op, address, bytes, width, kind, lane);

@@ -85,7 +85,7 @@ void Decoder::place_function_variables(const ptx::Function& function) {
     local += variable.size;
   }
   if (local > Limits::local_per_thread)
-    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory per thread; the limit is {}",
+    throw std::runtime_error(fmt::format("{} needs {} bytes of local memory per thread; the limit is {}",
                                          function.name, local, Limits::local_per_thread));
   code_.frames[frame_].local_bytes = static_cast<std::uint32_t>((local + 15) / 16 * 16);
 }

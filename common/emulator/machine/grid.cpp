@@ -194,7 +194,7 @@ void Worker::stop_if_out_of_time(const Block& block) const {
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
   if (steady_clock::now() < grid.deadline) return;
   block.stop_early(Fault::Kind::endless,
-                   fmt::format("has not come to its end after {:.3g} s", // of the launch, whoever used them
+                   fmt::format("has not come to an end after {:.3g} s", // of the launch, whoever used them
                                duration<double>(steady_clock::now() - grid.begin).count()));
 }
 
@@ -205,8 +205,8 @@ void Worker::stop_if_grid_barrier_waits_for_ever(const Block& block) const {
     return;
   block.stop_early(
       Fault::Kind::barrier,
-      fmt::format("waits for all {} blocks of the grid, {} of which have ended without coming to where it "
-                  "waits",
+      fmt::format("waits for all {} blocks of the grid, {} of which have ended without reaching this "
+                  "point",
                   grid.block_count(), grid.blocks_done.load()));
 }
 

@@ -38,7 +38,7 @@ Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(m
     if (constant) constant_bytes += variable.size;
     if (variable.alignment > AddressSpace::alignment)
       throw std::runtime_error(
-          fmt::format("the variable {} wants an alignment of {} bytes", placed.name, variable.alignment));
+          fmt::format("the variable {} requires an alignment of {} bytes", placed.name, variable.alignment));
     void* at = memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
                                fmt::format("the variable {}", demangled(placed.name)));
     std::memset(at, 0, variable.size);

@@ -145,7 +145,7 @@ Immediate Parser::constant_ternary() {
   const Immediate condition = constant_binary(1);
   if (!token().is('?')) return condition;
   lexer_.advance();
-  if (++depth_ > deepest_expression) fail("a constant expression is nested too deep");
+  if (++depth_ > deepest_expression) fail("a constant expression is nested too deeply");
   const Immediate yes = constant_ternary();
   expect(':', "between the two values of '?'");
   const Immediate no = constant_ternary();
@@ -184,7 +184,7 @@ Immediate Parser::constant_binary(int least_precedence) {
 }
 
 Immediate Parser::constant_unary() {
-  if (++depth_ > deepest_expression) fail("a constant expression is nested too deep");
+  if (++depth_ > deepest_expression) fail("a constant expression is nested too deeply");
   Immediate value;
   if (accept('(')) {
     if (accept_word(".s64") || accept_word(".u64")) {

@@ -144,7 +144,7 @@ void Parser::body() {
 }
 
 void Parser::enter_scope() {
-  if (scopes_.size() >= deepest_scope) fail("braces are nested too deep");
+  if (scopes_.size() >= deepest_scope) fail("braces are nested too deeply");
   names_.enter();
   scopes_.emplace_back();
 }
@@ -245,7 +245,7 @@ void Parser::label(std::string_view name) {
   if (token().is(".branchtargets") || token().is(".calltargets")) return target_list(name);
   const auto next = static_cast<std::uint32_t>(function_.body.size());
   if (!scopes_.back().labels.emplace(name, next).second) {
-    fail("the label '" + std::string(name) + "' stands twice in one scope");
+    fail("the label '" + std::string(name) + "' occurs twice in one scope");
   }
 }
 

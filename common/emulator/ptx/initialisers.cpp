@@ -12,7 +12,7 @@ constexpr unsigned deepest_initialiser = 16;
 
 void Parser::initialisers(InitialiserList& list, std::uint32_t element, unsigned depth) {
   if (!accept('{')) return initialiser(list, element);
-  if (depth >= deepest_initialiser) fail("an initialiser is nested too deep");
+  if (depth >= deepest_initialiser) fail("an initialiser is nested too deeply");
   while (!token().is('}')) {
     initialisers(list, element, depth + 1);
     if (!accept(',')) break;

@@ -76,7 +76,7 @@ Guard Parser::guard() {
   const auto found = find(name);
   if (!found || found->kind != Name::Kind::reg) undeclared(name);
   if (function_.registers[found->index].type != Type::pred)
-    fail("'" + std::string(name) + "' is no predicate");
+    fail("'" + std::string(name) + "' is not a predicate");
   read.predicate = static_cast<std::int32_t>(found->index);
   return read;
 }

@@ -172,7 +172,7 @@ void Parser::alias_directive() {
   for (const std::string_view each : {name, aliasee}) {
     const auto found = find(each);
     if (!found || found->kind != Name::Kind::symbol || found->symbol.scope != Symbol::Scope::function) {
-      fail("'.alias' names '" + std::string(each) + "', which is no function declared before");
+      fail("'.alias' names '" + std::string(each) + "', which is not a function declared before it");
     }
   }
   aliases_.emplace_back(name, aliasee);

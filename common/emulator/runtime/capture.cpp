@@ -26,7 +26,7 @@ void refuse_implicit_wait(StreamTable& table) {
 
 void add_to_capture(CapturePlace& place, cudaGraphNodeType type, Work work) {
   if (place.capture->invalidated)
-    throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+    throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");
   place.last = {place.capture->graph->add(type, std::move(work), place.last)};
 }
 
@@ -51,7 +51,7 @@ cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::ve
     if (is_legacy(handle))
       throw Refusal(cudaErrorStreamCaptureUnsupported, "the default stream cannot be captured");
     if (stream.place.capturing())
-      throw Refusal(cudaErrorIllegalState, "the stream is being captured already");
+      throw Refusal(cudaErrorIllegalState, "the stream is already being captured");
     auto capture = std::make_shared<Capture>();
     if (!graph) capture->own = std::make_unique<Graph>();
     capture->graph = graph ? graph : capture->own.get();
@@ -167,7 +167,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
                     "the capture began in another stream and must end there");
     const std::shared_ptr<Capture> capture = stream.place.capture;
     try {
-      if (capture->invalidated) throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+      if (capture->invalidated)
+        throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");
       check_joined(table, stream);
     } catch (const Refusal&) {
       leave(table, capture);

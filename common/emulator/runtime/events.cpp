@@ -11,7 +11,8 @@ namespace warpfold::runtime {
 Event& StreamTable::event(cudaEvent_t handle) {
   auto found = events.find(handle);
   if (found == events.end())
-    throw Refusal(cudaErrorInvalidResourceHandle, "the event was never created, or is destroyed already");
+    throw Refusal(cudaErrorInvalidResourceHandle,
+                  "the event was never created or has already been destroyed");
   return *found->second;
 }
 

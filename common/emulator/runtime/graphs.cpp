@@ -29,7 +29,7 @@ void visit(const GraphNode* node, std::map<const GraphNode*, Mark>& marks,
            std::vector<const GraphNode*>& order) {
   Mark& mark = marks[node];
   if (mark == Mark::done) return;
-  if (mark == Mark::entered) throw Refusal(cudaErrorInvalidValue, "the graph's dependencies form a circle");
+  if (mark == Mark::entered) throw Refusal(cudaErrorInvalidValue, "the graph's dependencies form a cycle");
   mark = Mark::entered;
   for (const GraphNode* dependency : node->dependencies) visit(dependency, marks, order);
   marks[node] = Mark::done;

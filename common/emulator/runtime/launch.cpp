@@ -251,7 +251,7 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
                    void** arguments, cudaStream_t stream) {
   const auto submitted = [&] {
     if (!function)
-      throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: it could not be found before");
+      throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: an earlier look-up did not find it");
     KernelEntry& kernel = Runtime::get().registry.kernel(function);
     if (shared > UINT32_MAX)
       refuse(cudaErrorInvalidValue, kernel, fmt::format("{} bytes of dynamic shared memory", shared));

@@ -49,7 +49,7 @@ void release(const void* pointer, bool (*allowed)(MemoryKind), const char* allow
   if (!allocation) {
     const auto nearest = runtime.memory.nearest(reinterpret_cast<std::uint64_t>(pointer));
     if (nearest && !nearest->live && nearest->begin == reinterpret_cast<std::uint64_t>(pointer))
-      throw Refusal(cudaErrorInvalidValue, fmt::format("{} was freed before", nearest->label));
+      throw Refusal(cudaErrorInvalidValue, fmt::format("{} has already been freed", nearest->label));
     throw Refusal(cudaErrorInvalidValue, fmt::format("{} was not allocated by {}", pointer, allowed_by));
   }
   if (!allowed(allocation->kind))

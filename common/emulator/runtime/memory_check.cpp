@@ -114,7 +114,8 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
     check_any_range("the source", source, size);
     return;
   }
-  throw Refusal(cudaErrorInvalidMemcpyDirection, fmt::format("{} is no direction", static_cast<int>(kind)));
+  throw Refusal(cudaErrorInvalidMemcpyDirection,
+                fmt::format("{} is not a direction", static_cast<int>(kind)));
 }
 
 void note_written(const void* begin, std::size_t size) {

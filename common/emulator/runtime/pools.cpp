@@ -32,7 +32,7 @@ struct PoolTable {
     if (reinterpret_cast<Pool*>(handle) == &standard) return standard;
     auto found = pools.find(handle);
     if (found == pools.end())
-      throw Refusal(cudaErrorInvalidValue, "the memory pool was never created, or is destroyed already");
+      throw Refusal(cudaErrorInvalidValue, "the memory pool was never created or has already been destroyed");
     return *found->second;
   }
 };

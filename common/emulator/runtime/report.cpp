@@ -62,7 +62,8 @@ std::string Runtime::report(bool at_exit) {
   ordering::note_host_accesses();
   note_events_never_recorded();
   for (const std::string& launch : take_unasked_launches())
-    recorder.add({HazardKind::launch, HazardCause::refused_launch, launch + "; the program never asked"});
+    recorder.add({HazardKind::launch, HazardCause::refused_launch,
+                  launch + "; the program never checked for the error"});
   // After a fault, cudaFree is refused, so what is left says nothing.
   if (at_exit && options.check_leaks && sticky_error() == cudaSuccess) add_leaks(*this);
   return recorder.json();

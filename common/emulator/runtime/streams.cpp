@@ -21,7 +21,8 @@ Stream& StreamTable::stream(cudaStream_t handle) {
   if (handle == cudaStreamPerThread) return per_thread;
   auto found = streams.find(handle);
   if (found == streams.end())
-    throw Refusal(cudaErrorInvalidResourceHandle, "the stream was never created, or is destroyed already");
+    throw Refusal(cudaErrorInvalidResourceHandle,
+                  "the stream was never created or has already been destroyed");
   return *found->second;
 }
 

@@ -78,7 +78,7 @@ void Checker::check_grid_barrier(const machine::Access& access) {
   if (block.alive == block.threads || !is_new(HazardKind::barrier, access.operation, ~1u)) return;
   Hazard hazard{HazardKind::barrier, HazardCause::left_grid_barrier};
   hazard.message =
-      fmt::format("{} comes to a barrier of the whole grid, which {} threads of its block have left",
+      fmt::format("{} reaches a barrier of the whole grid, but {} threads of its block have exited",
                   thread_name(*grid_, block.linear_id, access.warp.index,
                               static_cast<unsigned>(std::countr_zero(access.mask))),
                   block.threads - block.alive);

@@ -140,8 +140,8 @@ const Operation* call_address(Warp& warp, const Operation* op) {
   u64 function = first & ~window_mask;
   if ((first & window_mask) != function_window || function >= code.frame_of_function.size() ||
       code.frame_of_function[function] < 0)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first),
-         together);
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("calls 0x{:x}, which is not a function", first), together);
   if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->reconvergence);
   return warp.call(op, static_cast<std::uint32_t>(code.frame_of_function[function]));
 }

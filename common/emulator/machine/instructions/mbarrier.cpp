@@ -147,7 +147,7 @@ void emit_update(Decoder& decoder, const ptx::Instruction& in, Handler run, cons
 }
 
 void decode_arrive(Decoder& decoder, const ptx::Instruction& in) {
-  if (in.operands.size() < 2) refuse(in, "only barriers of the own block are");
+  if (in.operands.size() < 2) refuse(in, "only barriers of the thread's own block are");
   std::uint32_t token =
       std::holds_alternative<ptx::Sink>(in.operands[0].value) ? 0 : decoder.destination(in.operands[0], 8);
   const ptx::Operand* count = in.operands.size() > 2 ? &in.operands[2] : nullptr;

@@ -101,7 +101,7 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
 }
 
 void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
-  if (!in.has("sync")) refuse(in, "shuffles without .sync are gone since compute capability 7.0");
+  if (!in.has("sync")) refuse(in, "shuffles without .sync were removed with compute capability 7.0");
   need_operands(in, 5);
   const Handler run = by_mode(in, []<Shuffle Mode>() -> Handler { return shuffle<Mode>; });
   std::uint32_t d = 0, predicate = 0;
@@ -150,7 +150,7 @@ const Operation* vote(Warp& warp, const Operation* op) {
 }
 
 void decode_vote(Decoder& decoder, const ptx::Instruction& in) {
-  if (!in.has("sync")) refuse(in, "votes without .sync are gone since compute capability 7.0");
+  if (!in.has("sync")) refuse(in, "votes without .sync were removed with compute capability 7.0");
   need_operands(in, 3);
   Handler run = in.has("all")      ? vote<Vote::all>
                 : in.has("any")    ? vote<Vote::any>
