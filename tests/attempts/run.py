@@ -36,8 +36,8 @@ KINDS = ["good", "poor", "false", "none"]
 SAME = {
     "past the end": ["right after the last byte", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
-    "uninitialised": ["nothing was put into", "nothing has written"],
-    "never set": ["nothing was put into"],
+    "uninitialised": ["never given a value", "nothing has written"],
+    "never set": ["never given a value"],
 }
 
 
