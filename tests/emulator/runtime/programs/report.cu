@@ -1,5 +1,5 @@
-// Prints the report about itself: a refused launch is a hazard only if the program never checks for the error;
-// a fault is one in any case. Looked up by name, as any program may do: it links to nothing of the emulator.
+// Prints the report about itself: a refused launch is a hazard only if the program never checks the error, a
+// fault in any case. Looked up by name, as any program may do: it links to nothing of the emulator.
 #include "show.hpp"
 
 #include <cstdlib>
