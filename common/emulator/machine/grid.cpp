@@ -194,7 +194,7 @@ void Worker::stop_if_out_of_time(const Block& block) const {
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
   if (steady_clock::now() < grid.deadline) return;
   block.stop_early(Fault::Kind::endless,
-                   fmt::format("has not come to an end after {:.3g} s", // of the launch, whoever used them
+                   fmt::format("has not come to an end after {:.3g} s", // of the launch, not of this block
                                duration<double>(steady_clock::now() - grid.begin).count()));
 }
 

@@ -30,7 +30,7 @@ std::array<HostFault, most_faults> faults;
 std::atomic<std::size_t> fault_count{0};
 
 std::recursive_mutex& mutex =
-    *new std::recursive_mutex; // of whoever opens and closes; programs use this at exit, too
+    *new std::recursive_mutex; // held to open or close pages; never destroyed, because programs do so at exit
 int users_of_device_memory = 0;
 std::atomic<bool> guarded{false};
 
