@@ -34,10 +34,10 @@ KINDS = ["good", "poor", "false", "none"]
 
 # Other words of the kit for the same: a keyword, and what says as much.
 SAME = {
-    "past the end": ["right behind the last byte", "past the end", "beyond both ends"],
+    "past the end": ["right after the last byte", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
-    "uninitialised": ["nothing was put into", "nothing has written"],
-    "never set": ["nothing was put into"],
+    "uninitialised": ["never given a value", "nothing has written"],
+    "never set": ["never given a value"],
 }
 
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t largest = std::size_t{1} << 30; // no program has a gigabyte of PTX
 
 std::string decompress_lz4(std::span<const std::byte> data, std::size_t size) {
-  // A byte of LZ4 yields 255 at the most, so a damaged size is seen before memory is asked for.
+  // A byte of LZ4 yields at most 255 bytes, so a damaged size is detected before memory is allocated for it.
   if (data.size() > largest || size > data.size() * 255 + 64) {
     throw FormatError("the fat binary states a size that its LZ4 data cannot have");
   }

@@ -15,7 +15,7 @@ constexpr std::uint32_t fat_binary_magic = 0xba55ed50;
 constexpr std::uint32_t wrapper_magic = 0x466243b1;
 constexpr std::size_t header_size = 16;
 
-// Offsets in an entry's header. The header is 64 bytes; the source's name and ptxas' options may follow in
+// Offsets in an entry's header. The header has 64 bytes; the source's name and ptxas' options may follow in
 // it.
 constexpr std::size_t entry_header_size = 64;
 constexpr std::size_t entry_length = 4, entry_payload = 8, entry_compressed = 16, entry_architecture = 28,
@@ -73,7 +73,7 @@ std::string source_of(Bytes header) {
   return {reinterpret_cast<const char*>(header.data()) + begin, length};
 }
 
-// Takes the first entry off `rest`.
+// Removes the first entry from `rest`.
 Image take_entry(Bytes& rest) {
   if (rest.size() < entry_header_size) throw FormatError("the fat binary ends within an entry's header");
   const std::size_t length = at<std::uint32_t>(rest, entry_length);
@@ -99,7 +99,7 @@ Image take_entry(Bytes& rest) {
   return image;
 }
 
-// The whole fat binary that begins at `data`: its header says how long it is.
+// The whole fat binary that begins at `data`; its header gives its length.
 Bytes extent(const std::byte* data) {
   const std::size_t readable = readable_bytes(data);
   if (readable < header_size) throw FormatError("the program registers a fat binary that it does not hold");
@@ -162,7 +162,7 @@ std::vector<std::vector<Image>> read_wrapper(const void* wrapper) {
     std::uint32_t version;
     const std::byte* data;
     const std::byte* const*
-        prelinked; // version 2: ends with a null pointer; version 1: a file's name, unused
+        prelinked; // version 2: ends with a null pointer; version 1: the name of a file, unused
   };
   if (wrapper == nullptr) throw FormatError("the program registers a null pointer as device code");
   Wrapper read_as;

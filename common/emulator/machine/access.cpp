@@ -1,4 +1,4 @@
-// Addresses of a request: where they point, whether they may, and what the request costs.
+// The addresses of a request: where they point, whether they are allowed, and what the request costs.
 #include "access.hpp"
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ std::string describe(const Allocation& allocation, std::uint64_t address) {
     return fmt::format("{} bytes before {}", allocation.begin - address, allocation.label);
   if (address >= allocation.end()) {
     std::uint64_t past = address - allocation.end();
-    return past == 0 ? fmt::format("right behind the last byte of {}", allocation.label)
+    return past == 0 ? fmt::format("right after the last byte of {}", allocation.label)
                      : fmt::format("{} bytes past the end of {}", past, allocation.label);
   }
   return fmt::format("byte {} of {}", address - allocation.begin, allocation.label);
@@ -32,9 +32,9 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
   return found && found->end() < first + bytes ? found->end() : first;
 }
 
-// Of each operation the first few bad accesses are told of. A loop that has lost its way makes millions, and
-// finding the words takes long; so each counts as many instructions, too: whoever wanders in the void for
-// ever is stopped no later than others.
+// For each operation, only the first few bad accesses are reported. A loop that runs wild makes millions of
+// them, and composing a message takes long. Each one also counts as many instructions, so a thread that keeps
+// making them is stopped no later than others.
 bool is_told(Warp& warp, const Operation* op) {
   constexpr std::uint32_t told = 64;
   warp.block->steps += 1024;
@@ -48,7 +48,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
   auto near = memory.nearest(bad);
   const bool in_freed = near && !near->live && bad >= near->begin && bad < near->end();
-  // Of a program that has made allocations since then it is more likely a wild address.
+  // If the program has allocated memory since then, a wild address is more likely.
   const bool freed = in_freed && !memory.allocated_since(near->died);
   constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
   std::string where;
@@ -101,7 +101,7 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 
 namespace {
 
-// The stride between active lanes, from the first two of them; a lane alone is as good as a row of
+// The stride between active lanes, computed from the first two of them; a single lane counts as a row of
 // neighbours.
 std::uint64_t stride_of(const std::uint64_t* address, std::uint32_t mask, unsigned width) {
   auto first = static_cast<unsigned>(std::countr_zero(mask));
@@ -112,7 +112,7 @@ std::uint64_t stride_of(const std::uint64_t* address, std::uint32_t mask, unsign
                                     static_cast<std::int64_t>(second - first));
 }
 
-// One pass over the row where all lanes are active: what was stored a moment ago is still in registers.
+// One pass over the row if all lanes are active: what was stored a moment ago is still in registers.
 template <typename Base>
 void read_row(const Warp& warp, const Base* base, Base offset, unsigned width, Request& request) {
   std::uint64_t differs = 0;
@@ -194,9 +194,9 @@ std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std
 
 namespace {
 
-// "partial", of "_ZZ4treePKfE7partial" too.
+// "partial", also for "_ZZ4treePKfE7partial".
 std::string last_part(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // `x` alone would be the name of a type
+  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 && text ? text : mangled;
@@ -205,7 +205,7 @@ std::string last_part(const std::string& mangled) {
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
-// The variable that the access most likely means: one that begins before it, the last of those.
+// Names the variable that the access most likely means: the last one that begins before it.
 void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                    std::uint32_t lanes) {
   if (!is_told(warp, op)) return;
@@ -280,7 +280,7 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
   if (window == parameter_window) {
     auto parameters = warp.worker->grid.parameters;
     if (kind != AccessKind::load || offset + bytes > parameters.size())
-      stop(warp, op, Fault::Kind::out_of_bounds, "leaves the kernel's parameters", 1u << lane);
+      stop(warp, op, Fault::Kind::out_of_bounds, "reaches beyond the kernel's parameters", 1u << lane);
     return const_cast<std::byte*>(parameters.data()) + offset;
   }
   return global_at(warp, op, address, bytes, width, kind, lane);
@@ -382,7 +382,7 @@ MemoryForm memory_form(const ptx::Instruction& in) {
       form.scope = MemoryScope::system;
     else if (m == "weak" || m == "nc" || m == "ca" || m == "cg" || m == "cs" || m == "lu" || m == "cv" ||
              m == "wb" || m == "wt" || m == "noftz" || m.starts_with("L1::") || m.starts_with("L2::"))
-      continue; // caching changes no result
+      continue; // caching never changes a result
   }
   return form;
 }

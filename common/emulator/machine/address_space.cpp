@@ -20,13 +20,13 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Rights to memory go by pages: what the host may touch shares none with anything else.
+// Access rights apply to whole pages, so memory that the host may access shares no page with anything else.
 std::uint64_t alignment_of(MemoryKind kind) {
   return kind == MemoryKind::device ? AddressSpace::alignment : page_bytes();
 }
 
-// What an allocation takes from the range, its guard zone behind it included. The zone is as long as the
-// allocation, up to a limit: an index that is too large by a block or two must not land in the next
+// What an allocation takes from the range, including the guard zone after it. The zone is as long as the
+// allocation, up to a limit, because an index that is too large by a block or two must not end up in the next
 // allocation.
 std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
   constexpr std::uint64_t longest_guard = 1 << 20;
@@ -34,11 +34,11 @@ std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
   return round_up(std::max<std::uint64_t>(size, 1) + guard, alignment_of(kind));
 }
 
-// A grid strides over an array in steps of a megabyte or two: with small pages each step misses the host's
-// TLB, which takes two to three times as long as the access. This only asks for huge pages: without them all
-// works.
-// More than 256 MiB is rarely walked over on an emulator, and now and then touched here and there only, by a
-// program that tries whether an index overflows: there a huge page would be cleared for each few bytes.
+// A grid strides over an array in steps of a megabyte or two. With small pages, each step misses the host's
+// TLB, which takes two to three times as long as the access. This only asks for huge pages; everything works
+// without them. More than 256 MiB is rarely traversed on an emulator. Sometimes a program that tests for
+// index overflow accesses a few places in such an array, and then a huge page would be cleared for each few
+// bytes.
 constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 256 << 20;
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
   const int advice = end - begin > largest_in_huge_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
@@ -53,8 +53,7 @@ bool is_of_host(MemoryKind kind) {
 } // namespace
 
 AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
-  // Addresses cost nothing until they are touched: reserve enough for the capacity, its guard zones and
-  // holes.
+  // Addresses cost nothing until they are used: reserve enough for the capacity, its guard zones and holes.
   reserved_ = round_up(2 * capacity + (1ull << 30), page_bytes());
   void* range =
       mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -140,7 +139,7 @@ bool AddressSpace::release(void* begin) {
   allocation.died = changes_;
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     used_ -= allocation.size;
-  // Whole pages go back to the system at once; the addresses stay unused for a while.
+  // Whole pages go back to the system at once; their addresses stay unused for a while.
   const std::uint64_t page = page_bytes();
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
   if (first_page < last_page)
@@ -208,7 +207,7 @@ std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {
   return best;
 }
 
-// Whole huge pages, so that none is split where the two ends do not meet.
+// Changes whole huge pages, so that none is split where the two parts do not meet.
 void AddressSpace::set_rights(bool readable) {
   const std::uint64_t end = std::min(round_up(top_, huge_page), bottom_);
   mprotect(reinterpret_cast<void*>(base_), end - base_, readable ? PROT_READ | PROT_WRITE : PROT_NONE);

@@ -25,7 +25,7 @@ std::string place(const SourceLine& at) {
   return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
 }
 
-// Where the warps of a block stand, one line per place.
+// Where the warps of a block are, one line per place.
 std::string standing(const Block& block) {
   const Code& code = block.worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
@@ -194,14 +194,14 @@ void Block::stop_stuck() const {
         fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
       }
   fault.message =
-      fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They stand at{}",
-                  id.x, id.y, id.z, standing(*this));
+      fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They are at{}", id.x,
+                  id.y, id.z, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 
 void Block::stop_endless() const {
   stop_early(Fault::Kind::endless,
-             fmt::format("has executed {} warp instructions without coming to its end (the limit is set by "
+             fmt::format("has executed {} warp instructions without coming to an end (the limit is set by "
                          "WARPFOLD_STEP_LIMIT)",
                          steps));
 }
@@ -213,7 +213,7 @@ void Block::stop_early(Fault::Kind kind, const std::string& why) const {
       if (fault.where.line == 0 && path.state == DivergentPath::State::ready)
         fault.where = worker.grid.code.line_of(*path.next);
   fault.message =
-      fmt::format("block ({}, {}, {}) {}. Its threads stand at{}", id.x, id.y, id.z, why, standing(*this));
+      fmt::format("block ({}, {}, {}) {}. Its threads are at{}", id.x, id.y, id.z, why, standing(*this));
   throw LaunchStopped(std::move(fault));
 }
 
@@ -249,7 +249,7 @@ void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, cons
   grid.watcher->bad_access(warp, *op, fault);
   fault.was_told = true;
   std::lock_guard lock(grid.mutex);
-  if (!grid.fault) grid.fault = std::move(fault); // the launch has failed all the same
+  if (!grid.fault) grid.fault = std::move(fault); // the launch has failed in any case
 }
 
 } // namespace warpfold::machine

@@ -11,7 +11,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// A builtin's arguments and result, lane by lane, in the caller's frame.
+// The arguments and the result of a builtin, lane by lane, in the caller's frame.
 class Arguments {
 public:
   Arguments(Warp& warp, const Operation* op)
@@ -48,10 +48,10 @@ std::string read_string(Warp& warp, const Operation* op, unsigned lane, u64 addr
 
 // One conversion of a printf format: "%-8.3lld".
 struct Conversion {
-  std::string spec; // as the host's snprintf takes it
+  std::string spec; // in the form that the host's snprintf accepts
   char kind = 0;
   bool is_long = false;
-  int stars = 0; // widths and precisions that are arguments
+  int stars = 0; // widths and precisions that are given as arguments
 };
 
 Conversion parse_conversion(const std::string& format, std::size_t& at) {
@@ -151,7 +151,7 @@ private:
   int converted_ = 0;
 };
 
-// Counts the text's lines, a piece of one as one, and says whether the launch's limit still allows them.
+// Counts the lines of the text (at least one), and returns whether the launch's limit still allows them.
 bool may_print(const Grid& grid, const std::string& text) {
   if (grid.print_limit == 0) return true;
   const auto lines =
@@ -179,7 +179,7 @@ const Operation* allocate(Warp& warp, const Operation* op) {
       if (size)
         memory = warp.worker->grid.memory.allocate(size, MemoryKind::device,
                                                    fmt::format("{} bytes of a kernel's malloc", size));
-    } catch (const std::bad_alloc&) { // malloc returns null then
+    } catch (const std::bad_alloc&) { // malloc then returns null
     }
     arguments.set_result(lane, reinterpret_cast<u64>(memory));
   });

@@ -6,7 +6,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// A small set of numbers, kept in the order in which they came: requests mostly repeat the last one.
+// A small set of numbers in the order of their arrival, because most requests repeat the last one.
 struct Distinct {
   std::uint64_t values[2 * warp_lanes];
   unsigned count = 0;
@@ -22,9 +22,9 @@ void each_lane(std::uint32_t mask, Visit visit) {
   for (; mask; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
-// Passes for lanes whose words the banks serve together.
+// The number of passes, for lanes whose words the banks serve together.
 unsigned passes(const std::uint64_t* addresses, std::uint32_t mask, unsigned words) {
-  std::uint64_t first_word[bank_count]; // the first word wanted of each bank; more go to `more`
+  std::uint64_t first_word[bank_count]; // the first word requested from each bank; further ones go to `more`
   std::uint32_t seen = 0;
   Distinct more;
   std::uint8_t in_bank[bank_count];

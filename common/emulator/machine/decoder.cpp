@@ -85,7 +85,7 @@ void Decoder::place_function_variables(const ptx::Function& function) {
     local += variable.size;
   }
   if (local > Limits::local_per_thread)
-    throw std::runtime_error(fmt::format("{} wants {} bytes of local memory per thread; the limit is {}",
+    throw std::runtime_error(fmt::format("{} needs {} bytes of local memory per thread; the limit is {}",
                                          function.name, local, Limits::local_per_thread));
   code_.frames[frame_].local_bytes = static_cast<std::uint32_t>((local + 15) / 16 * 16);
 }
@@ -93,7 +93,7 @@ void Decoder::place_function_variables(const ptx::Function& function) {
 void Decoder::decode_function(std::uint32_t index) {
   const ptx::Function& function = program_.module().functions[index];
   function_ = &function;
-  frame_bytes_ = row_alignment; // row 0 is nobody's, so that 0 can say "no row"
+  frame_bytes_ = row_alignment; // row 0 belongs to nothing, so that 0 can mean "no row"
   register_rows_.clear();
   variable_rows_.clear();
   constant_rows_.clear();
@@ -143,7 +143,7 @@ void Decoder::decode_function(std::uint32_t index) {
   }
   block_leaders_[blocks_.size()] = static_cast<std::uint32_t>(code_.operations.size());
   block_of_[function.body.size()] = static_cast<std::uint32_t>(blocks_.size());
-  begin_block(); // where control goes that falls off the end, and labels that stand there
+  begin_block(); // where control that falls off the end goes, and labels at the end
   emit(leave_function);
   for (const Fix& fix : local_fixes_)
     fixes_.push_back({fix.operation, fix.is_target, block_leaders_[block_of_[fix.place]]});
@@ -172,7 +172,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
   const std::size_t checks = code_.operations.size();
   try {
     emit_follow_unset(instruction);
-  } catch (const NotSupported&) { // the instruction itself will say so
+  } catch (const NotSupported&) { // the instruction itself reports it
   }
   std::size_t body = code_.operations.size();
   try {

@@ -1,5 +1,4 @@
-// What stands in a frame before the first operation runs: constants and special registers, spread over 32
-// lanes.
+// What a frame contains before the first operation runs: constants and special registers, one copy per lane.
 #include "block.hpp"
 #include "reach.hpp"
 
@@ -64,7 +63,7 @@ std::uint32_t lane_mask(ptx::Special name, unsigned lane) {
   }
 }
 
-// The value that all lanes share; lanes differ only in tid, laneid and the lane masks.
+// The value that all lanes have in common; lanes differ only in tid, laneid and the lane masks.
 std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   using enum ptx::Special;
   const Block& block = *warp.block;
@@ -91,7 +90,7 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
     return static_cast<std::uint32_t>(grid.id);
   case cluster_nctaid:
   case cluster_nctarank:
-    return 1; // clusters hold one block here
+    return 1; // a cluster holds one block here
   case dynamic_smem_size:
     return shape.dynamic_shared;
   case total_smem_size:
@@ -104,7 +103,7 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
     return grid.code.static_shared;
   case reserved_smem_offset_cap:
     return reserved_shared_bytes;
-  case envreg: // the driver's: the workspace's address, high half first, as cooperative_groups.h reads it
+  case envreg: // the driver's: the workspace's address, upper half first, as cooperative_groups.h reads it
     if (special.component == 1) return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
     return special.component == 2 ? static_cast<std::uint32_t>(shape.grid_workspace) : 0;
   default:

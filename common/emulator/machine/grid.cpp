@@ -1,6 +1,6 @@
-// A launch: worker threads take the blocks of a grid one after the other. A block that has run for long
-// without an end steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back
-// scan) all make progress.
+// A launch: worker threads take the blocks of a grid one after another. A block that has run for long without
+// finishing steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back scan) all
+// make progress.
 #include "block.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t default_step_limit = 1ull << 32;
 
-// Host threads that stay between launches: starting one costs more than a small launch.
+// Host threads that are kept between launches, because starting one costs more than a small launch.
 class Pool {
 public:
   // Runs `work` on the calling thread and on `helpers` others; returns when all are done.
@@ -66,7 +66,7 @@ Pool& pool() {
   return *threads;
 }
 
-// Blocks that one worker may hold unfinished at the same time.
+// The number of unfinished blocks that one worker may hold at the same time.
 std::size_t resident_limit(const Grid& grid) {
   std::uint64_t limit = grid.shape.cooperative
                             ? grid.block_count()
@@ -88,7 +88,8 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
   }
 }
 
-// Basic blocks are counted at their leaders while they run; spread that over their instructions.
+// While blocks run, basic blocks are counted only at their leaders; this copies the counts to their
+// instructions.
 void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
   for (std::size_t i = 0; i < counters.size(); ++i) {
     std::size_t leader = code.leader_of[i];
@@ -104,7 +105,7 @@ Worker::Worker(Grid& shared)
     : grid(shared), counters(shared.code.operations.size()), ranges(shared.code.operations.size()),
       refusals(shared.code.operations.size()) {
   const Frame& frame = grid.code.frames.front();
-  constexpr std::uint32_t call_stack = 16 * 1024; // bytes per thread, as far as local memory goes
+  constexpr std::uint32_t call_stack = 16 * 1024; // bytes of local memory per thread
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
 }
 
@@ -132,7 +133,7 @@ void Worker::run() {
   std::size_t limit = resident_limit(grid), turn = 0;
   while (!grid.stop) {
     std::unique_ptr<Block> block;
-    // A new block as long as there is room, else the resident ones in turn.
+    // A new block while there is room, otherwise the resident ones in turn.
     if (resident.size() < limit) block = take_block();
     if (!block) {
       if (resident.empty()) return;
@@ -148,7 +149,7 @@ void Worker::run() {
     if (turned != Turn::done) {
       block->stepped_aside = true;
       if (grid.stop) return;
-      // With nothing else to do it would only count how often it looks while another worker gets on.
+      // With nothing else to do, it would only count its own polling while another worker makes progress.
       if (turned == Turn::spun && resident.empty() && grid.next_block >= grid.block_count())
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
@@ -162,7 +163,7 @@ void Worker::run() {
 
 Worker::Turn Worker::run_turn(Block& block) {
   constexpr unsigned rounds_between_counts = 1024, slices_a_turn = 8;
-  // Counted only once a block has shown that it may run for long.
+  // Counted only after a block has shown that it may run for long.
   std::uint64_t before = block.stepped_aside ? instructions() : 0;
   unsigned slices = 0;
   for (unsigned round = 1;; ++round) {
@@ -170,7 +171,7 @@ Worker::Turn Worker::run_turn(Block& block) {
     if (progress == Block::Progress::stuck) block.stop_stuck();
     if (progress == Block::Progress::done) return Turn::done;
     if (grid.stop) return Turn::over;
-    // Waiting at a barrier is no reason to step aside; a slice that ran out is.
+    // Waiting at a barrier is no reason to step aside, but a time slice that has run out is.
     bool slice_over = false, spun = false;
     for (const Warp& warp : block.warps) {
       if (warp.done() || warp.slice != 0) continue;
@@ -193,19 +194,19 @@ void Worker::stop_if_out_of_time(const Block& block) const {
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
   if (steady_clock::now() < grid.deadline) return;
   block.stop_early(Fault::Kind::endless,
-                   fmt::format("has not come to its end after {:.3g} s", // of the launch, whoever used them
+                   fmt::format("has not come to an end after {:.3g} s", // of the launch, not of this block
                                duration<double>(steady_clock::now() - grid.begin).count()));
 }
 
-// A barrier of the whole grid that some blocks never reach: those that did look for the others for ever.
+// A barrier of the whole grid that some blocks never reach: those that have reached it would poll forever.
 void Worker::stop_if_grid_barrier_waits_for_ever(const Block& block) const {
-  constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to get to a barrier
+  constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to reach a barrier
   if (!grid.shape.cooperative || grid.blocks_done == 0 || ++grid.turns_spun < turns_per_worker * grid.workers)
     return;
   block.stop_early(
       Fault::Kind::barrier,
-      fmt::format("waits for all {} blocks of the grid, {} of which have ended without coming to where it "
-                  "waits",
+      fmt::format("waits for all {} blocks of the grid, {} of which have ended without reaching this "
+                  "point",
                   grid.block_count(), grid.blocks_done.load()));
 }
 

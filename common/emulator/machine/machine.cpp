@@ -13,7 +13,7 @@ namespace warpfold::machine {
 namespace {
 
 std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name; // `x` alone would be the name of a type
+  if (!name.starts_with("_Z")) return name; // the demangler would take `x` for a type
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 && text ? text : name;
@@ -38,7 +38,7 @@ Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(m
     if (constant) constant_bytes += variable.size;
     if (variable.alignment > AddressSpace::alignment)
       throw std::runtime_error(
-          fmt::format("the variable {} wants an alignment of {} bytes", placed.name, variable.alignment));
+          fmt::format("the variable {} requires an alignment of {} bytes", placed.name, variable.alignment));
     void* at = memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
                                fmt::format("the variable {}", demangled(placed.name)));
     std::memset(at, 0, variable.size);
@@ -116,8 +116,8 @@ Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), f
   bool limited = source.required_threads[0] || source.max_threads[0];
   attributes_.max_threads_per_block = static_cast<std::uint32_t>(
       limited ? std::min<std::uint64_t>(threads, Limits::threads_per_block) : Limits::threads_per_block);
-  // The number of registers is decided when PTX becomes machine code, which does not happen here: this is a
-  // nominal figure with which 1024 threads can run.
+  // The number of registers is determined when PTX becomes machine code, which does not happen here. This is
+  // a nominal figure with which 1024 threads can run.
   constexpr std::uint32_t nominal_registers = 32;
   attributes_.registers = nominal_registers;
   for (const ptx::Variable& variable : program.module().variables)

@@ -1,4 +1,4 @@
-// Operands of PTX instructions as rows and addresses.
+// Operands of PTX instructions, as rows and addresses.
 #include "decoder.hpp"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ private:
     bool indirect =
         call.operands.size() > 1 && std::holds_alternative<ptx::RegisterOperand>(call.operands[1].value);
     if (!indirect || tables_added_) return;
-    tables_added_ = true; // the address may come from any table of the module
+    tables_added_ = true; // the address may come from any table in the module
     for (const ptx::Variable& variable : module_.variables)
       for (const ptx::Initialiser& initial : variable.initial)
         if (initial.is_address) visit(initial.symbol);

@@ -26,7 +26,7 @@ std::uint64_t Schedule::at(std::uint64_t turn, std::uint64_t count, std::uint64_
   case Order::shuffled:
     break;
   }
-  // A step that has no divisor in common with `count` comes by each of them once.
+  // A step that has no divisor in common with `count` reaches each of them once.
   const std::uint64_t chance = mixed(seed ^ mixed(salt));
   std::uint64_t step = mixed(chance) % count + 1;
   while (std::gcd(step, count) != 1) ++step;

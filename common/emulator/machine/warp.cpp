@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t slice_length = 1u << 18; // backward branches
 
-// One lane's value of a parameter or result slot, from one frame to another.
+// Copies one lane's value of a parameter or result slot from one frame to another.
 void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from, const Frame::Slot& from_slot,
                std::uint32_t mask) {
   std::uint32_t width = std::min(to_slot.width, from_slot.width);
@@ -21,7 +21,7 @@ void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from,
   }
 }
 
-// Reads the slots that a call operation lists: a count, then row and width of each.
+// Reads the slots that a call operation lists: their number, then the row and width of each.
 std::vector<Frame::Slot> listed_slots(const Code& code, std::uint32_t& position) {
   std::vector<Frame::Slot> slots(code.lists[position++]);
   for (Frame::Slot& slot : slots) {
@@ -95,7 +95,7 @@ void Warp::set_reconvergence(std::int32_t index) {
   reconvergence_at = index >= 0 && !point(index).is_call() ? point(index).at : nullptr;
 }
 
-// One for the lanes that run now, within the one that they go to already.
+// A new point for the lanes that run now, nested in the one that they already go to.
 std::int32_t Warp::new_reconvergence_point(const Operation* at) {
   auto free = std::find_if(reconvergence_points.begin(), reconvergence_points.end(),
                            [](const ReconvergencePoint& m) { return m.at == nullptr; });
@@ -114,7 +114,7 @@ std::int32_t Warp::new_reconvergence_point(const Operation* at) {
 const Operation* Warp::diverge(const Operation* taken, std::uint32_t taken_mask, const Operation* not_taken,
                                const Operation* together_at) {
   if (together_at) {
-    // A loop that lanes leave one after the other has one reconvergence point, not one for each lane that
+    // A loop that lanes leave one after another has one reconvergence point, not one for each lane that
     // leaves.
     bool same = reconvergence_at == together_at && point(reconvergence).frame == frame;
     if (!same) set_reconvergence(new_reconvergence_point(together_at));
@@ -154,7 +154,7 @@ const Operation* Warp::complete(std::int32_t index) {
   if (met.is_call()) {
     const Code& code = worker->grid.code;
     std::uint32_t position = met.call->list;
-    listed_slots(code, position); // the arguments
+    listed_slots(code, position); // skips the arguments
     std::vector<Frame::Slot> results = listed_slots(code, position);
     const Frame& callee = code.frames[met.callee_index];
     for (std::size_t i = 0; i < results.size() && i < callee.results.size(); ++i)
@@ -235,7 +235,7 @@ const Operation* Warp::slice_over(const Operation* next) {
   save(next, DivergentPath::State::ready);
   std::rotate(paths.begin(), paths.end() - 1, paths.end());
   if (release_waiting(reconvergence))
-    kept_apart = true; // they may hold what this path spins for: a lock, a flag
+    kept_apart = true; // they may hold what this path spins on: a lock, a flag
   return nullptr;
 }
 

@@ -1,5 +1,5 @@
-// Numbers and constant expressions (PTX ISA 4.5): 64-bit integers, signed unless a U suffix or a cast says
-// otherwise, and floating-point literals, which take a sign and nothing else.
+// Numbers and constant expressions (PTX ISA 4.5): 64-bit integers, which are signed unless a U suffix or a
+// cast says otherwise, and floating-point literals, which may have a sign but no operators.
 #include "ptx/parser.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ struct Operator {
   std::string_view text;
   int precedence;
 };
-// Longer ones first: "<<" is not "<".
+// Longer ones first, so that "<<" is not read as "<".
 constexpr std::array<Operator, 18> operators{{
     {"||", 1},
     {"&&", 2},
@@ -49,7 +49,7 @@ std::int64_t as_signed(std::uint64_t bits) {
   return static_cast<std::int64_t>(bits);
 }
 
-// Division is signed: nvcc writes no unsigned division that would differ.
+// Division is signed: nvcc writes no unsigned division that would give another result.
 std::uint64_t divide(std::uint64_t left, std::uint64_t right, bool remainder) {
   if (as_signed(right) == -1) return remainder ? 0 : 0 - left;
   const std::int64_t value =
@@ -145,7 +145,7 @@ Immediate Parser::constant_ternary() {
   const Immediate condition = constant_binary(1);
   if (!token().is('?')) return condition;
   lexer_.advance();
-  if (++depth_ > deepest_expression) fail("a constant expression is nested too deep");
+  if (++depth_ > deepest_expression) fail("a constant expression is nested too deeply");
   const Immediate yes = constant_ternary();
   expect(':', "between the two values of '?'");
   const Immediate no = constant_ternary();
@@ -153,11 +153,11 @@ Immediate Parser::constant_ternary() {
   return condition.bits != 0 ? yes : no;
 }
 
-// The operator at the current token, taken only if it binds at least that tightly; else empty. One-character
-// tokens make up longer operators when nothing stands between them.
+// The operator at the current token, taken only if it binds at least this tightly, else empty. One-character
+// tokens form longer operators if nothing is between them.
 std::string_view Parser::take_operator(int least_precedence, int& precedence) {
   if (token().kind != Token::Kind::punctuation || token().is(',') || token().is(';')) return {};
-  const std::string_view two(token().text.data(), 2); // the text ends in a NUL, so there are two
+  const std::string_view two(token().text.data(), 2); // the text ends with a NUL, so there are two
   for (const Operator& candidate : operators) {
     if (!two.starts_with(candidate.text)) continue;
     if (candidate.precedence < least_precedence) return {};
@@ -184,7 +184,7 @@ Immediate Parser::constant_binary(int least_precedence) {
 }
 
 Immediate Parser::constant_unary() {
-  if (++depth_ > deepest_expression) fail("a constant expression is nested too deep");
+  if (++depth_ > deepest_expression) fail("a constant expression is nested too deeply");
   Immediate value;
   if (accept('(')) {
     if (accept_word(".s64") || accept_word(".u64")) {

@@ -7,7 +7,7 @@
 namespace warpfold::ptx {
 namespace {
 
-// More than any GPU has; keeps sums of sizes far from overflow.
+// More than any GPU has, and small enough to keep sums of sizes far from overflow.
 constexpr std::uint64_t largest_variable = std::uint64_t{1} << 40;
 constexpr std::uint64_t most_registers = 1 << 20; // of one function
 constexpr std::uint64_t most_registers_in_module = 1 << 22;
@@ -39,7 +39,7 @@ Linkage Parser::linkage() {
   return Linkage::local;
 }
 
-// `.align N`, `.attribute(...)`, `.ptr .global`: what may stand in any order before a name.
+// `.align N`, `.attribute(...)`, `.ptr .global`: these may come in any order before a name.
 bool Parser::attribute(Declarator& declarator) {
   if (accept_word(".align")) {
     const auto alignment = integer("an alignment", 1, 1 << 20);
@@ -91,7 +91,7 @@ Parser::Declarator Parser::declarator(Space space, Linkage linkage) {
   return read;
 }
 
-// `[4][8]`: the number of elements; `unsized` where the first dimension is empty.
+// `[4][8]`: the number of elements; `unsized` if the first dimension is empty.
 std::uint64_t Parser::dimensions(bool& unsized) {
   std::uint64_t count = 1;
   unsized = false;
@@ -112,7 +112,7 @@ std::uint64_t Parser::dimensions(bool& unsized) {
   return count;
 }
 
-// Only parameters may be unnamed: `name` is then empty.
+// Only parameters may be unnamed; `name` is then empty.
 Variable Parser::variable(const Declarator& declarator, std::string_view& name) {
   Variable read;
   read.space = declarator.space;
@@ -181,7 +181,7 @@ void Parser::declare_variable(std::string_view name, Variable variable, Symbol::
     list.push_back(std::move(variable));
     return;
   }
-  // Declared as `.extern` and defined later, or the other way round: one variable.
+  // Declared as `.extern` and defined later, or the reverse: both are one variable.
   const auto known = find(name);
   const bool same = known && known->kind == Name::Kind::symbol && known->symbol.scope == scope &&
                     scope == Symbol::Scope::module_variable;

@@ -27,7 +27,8 @@ void Parser::function(bool is_entry, Linkage linkage) {
   if (token().is('('))
     parameter_list(function_.parameters, function_.parameter_registers, Symbol::Scope::parameter);
   function_attributes(function_);
-  // Its own name stands in the module's scope, below its parameters; it must be known inside for recursion.
+  // The function's name is in the module's scope, outside of its parameters' scope; it must be known in the
+  // body for recursion.
   const bool has_body = !accept(';');
   if (has_body && !token().is('{')) expected("'{' or ';' after a function's header");
   const std::uint32_t index = declare_function(name);
@@ -39,7 +40,8 @@ void Parser::function(bool is_entry, Linkage linkage) {
   adopt(std::move(function_), index);
 }
 
-// The parameters' scope is open already, so the name is entered around it: a parameter of the same name wins.
+// The parameters' scope is already open, so the name is entered outside of it: a parameter of the same name
+// hides it.
 std::uint32_t Parser::declare_function(std::string_view name) {
   const auto entry = function_indices_.find(name);
   if (entry != function_indices_.end()) return entry->second;
@@ -97,8 +99,8 @@ void Parser::dimensions_of(std::uint32_t (&dimensions)[3]) {
   } while (accept(','));
 }
 
-// Those that change nothing that is emulated are passed over; an unknown one may change anything, so it is
-// refused.
+// Attributes that change nothing in the emulation are skipped. An unknown attribute may change anything, so
+// it is refused.
 void Parser::function_attributes(Function& function) {
   constexpr std::string_view passed_over[] = {
       ".minnctapersm", ".maxnctapersm",    ".maxnreg",
@@ -142,7 +144,7 @@ void Parser::body() {
 }
 
 void Parser::enter_scope() {
-  if (scopes_.size() >= deepest_scope) fail("braces are nested too deep");
+  if (scopes_.size() >= deepest_scope) fail("braces are nested too deeply");
   names_.enter();
   scopes_.emplace_back();
 }
@@ -171,7 +173,7 @@ void Parser::leave_scope() {
   if (scopes_.empty()) end_body();
 }
 
-// Where the text runs off its end, a `ret` is added.
+// Adds a `ret` if control can run off the end of the body.
 void Parser::end_body() {
   const auto size = function_.body.size();
   bool falls_off = size == 0 || (any_branch_ && greatest_target_ == size);
@@ -243,7 +245,7 @@ void Parser::label(std::string_view name) {
   if (token().is(".branchtargets") || token().is(".calltargets")) return target_list(name);
   const auto next = static_cast<std::uint32_t>(function_.body.size());
   if (!scopes_.back().labels.emplace(name, next).second) {
-    fail("the label '" + std::string(name) + "' stands twice in one scope");
+    fail("the label '" + std::string(name) + "' occurs twice in one scope");
   }
 }
 

@@ -12,7 +12,7 @@ constexpr unsigned deepest_initialiser = 16;
 
 void Parser::initialisers(InitialiserList& list, std::uint32_t element, unsigned depth) {
   if (!accept('{')) return initialiser(list, element);
-  if (depth >= deepest_initialiser) fail("an initialiser is nested too deep");
+  if (depth >= deepest_initialiser) fail("an initialiser is nested too deeply");
   while (!token().is('}')) {
     initialisers(list, element, depth + 1);
     if (!accept(',')) break;
@@ -20,7 +20,8 @@ void Parser::initialisers(InitialiserList& list, std::uint32_t element, unsigned
   expect('}', "to close the initial values");
 }
 
-// 12, 0f3F800000, name+8, generic(name)+8, or 0xFF00(generic(name)): one byte of an address, as a mask shows.
+// 12, 0f3F800000, name+8, generic(name)+8, or 0xFF00(generic(name)): the byte of the address that the mask
+// selects.
 void Parser::initialiser(InitialiserList& list, std::uint32_t element) {
   Initialiser read;
   read.offset = list.end;
@@ -56,7 +57,7 @@ void Parser::initialiser(InitialiserList& list, std::uint32_t element) {
   if (read.is_address || read.bits != 0) list.values.push_back(read);
 }
 
-// Only at the end: a table of pointers may name what is declared after it.
+// Runs only at the end, because a table of pointers may contain names that are declared after it.
 void Parser::resolve_initialisers() {
   for (const auto& [owner, pending] : pending_symbols_) {
     const auto found = find(pending.name);

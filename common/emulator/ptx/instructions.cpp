@@ -16,7 +16,7 @@ void Parser::undeclared(std::string_view name) const {
   fail("'" + std::string(name.substr(0, 200)) + "' is not declared before it is used");
 }
 
-// Each different name is cut up once; thousands of instructions share a few hundred names.
+// Each distinct name is split into its parts once; thousands of instructions share a few hundred names.
 const Text::InstructionName& Parser::intern(std::string_view name) {
   const auto [entry, fresh] = instruction_names_.try_emplace(name, nullptr);
   if (!fresh) return *entry->second;
@@ -52,7 +52,7 @@ void Parser::instruction() {
   read.opcode = name.opcode;
   read.modifiers = name.modifiers;
   function_.body.push_back(std::move(read));
-  // Filled in place: a label's fixup counts the instructions that stand in the body.
+  // Filled in place, because a label's fixup uses the number of instructions in the body.
   std::vector<Operand> operands;
   if (name.opcode == "call") {
     call_operands(operands);
@@ -76,12 +76,12 @@ Guard Parser::guard() {
   const auto found = find(name);
   if (!found || found->kind != Name::Kind::reg) undeclared(name);
   if (function_.registers[found->index].type != Type::pred)
-    fail("'" + std::string(name) + "' is no predicate");
+    fail("'" + std::string(name) + "' is not a predicate");
   read.predicate = static_cast<std::int32_t>(found->index);
   return read;
 }
 
-// `call.uni (results), callee, (arguments), prototype;` with all but the callee optional.
+// `call.uni (results), callee, (arguments), prototype;` where everything but the callee is optional.
 void Parser::call_operands(std::vector<Operand>& operands) {
   const auto list = [&] {
     VectorOperand read;
@@ -138,7 +138,8 @@ Operand Parser::operand(std::size_t index) {
   return {pair};
 }
 
-// A name, a constant or a negated predicate: what may also stand in braces and in the lists of a call.
+// A name, a constant or a negated predicate: the operands that may also occur in braces and in the lists of a
+// call.
 Operand Parser::simple_operand() {
   if (token().kind == Token::Kind::word) return name_operand();
   if (token().kind == Token::Kind::punctuation &&
@@ -219,7 +220,7 @@ Operand Parser::vector_operand() {
   return {std::move(read)};
 }
 
-// `[%rd1+8]`, and the forms of textures and tensors: `[map, {%r1, %r2}]`, `[%rd1, sampler, {%f1}]`.
+// `[%rd1+8]`, and the forms for textures and tensors: `[map, {%r1, %r2}]`, `[%rd1, sampler, {%f1}]`.
 Operand Parser::bracketed_operand() {
   expect('[', "to open an address");
   const AddressOperand read = address();

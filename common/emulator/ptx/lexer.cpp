@@ -88,7 +88,8 @@ void Lexer::advance() {
   token_.text = {position_++, 1};
 }
 
-// Dots continue a word, and "::" does after a dot ("ld.global.L1::no_allocate"), where no label can be meant.
+// A dot continues a word, and so does "::" after a dot ("ld.global.L1::no_allocate"), where it cannot belong
+// to a label.
 void Lexer::word() {
   const char* begin = position_++;
   bool dotted = false;

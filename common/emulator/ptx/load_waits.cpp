@@ -22,12 +22,12 @@ bool orders_memory(const Instruction& instruction) {
          opcode == "membar" || opcode == "fence" || opcode == "call";
 }
 
-// A piece of a basic block with nothing in it that orders memory.
+// A part of a basic block that contains nothing that orders memory.
 class Piece {
 public:
-  // Whether a wait begins with the instruction.
+  // Adds the instruction; true if a new wait begins with it.
   bool add(const Instruction& instruction) {
-    std::uint32_t waits = 0; // that must be over before the instruction can start
+    std::uint32_t waits = 0; // how many must be over before the instruction can start
     const auto need = [&](std::uint32_t index) {
       if (const auto found = waits_before_.find(index); found != waits_before_.end())
         waits = std::max(waits, found->second);
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  std::unordered_map<std::uint32_t, std::uint32_t> waits_before_; // by register: until its value is there
+  std::unordered_map<std::uint32_t, std::uint32_t> waits_before_; // by register: for its value
   std::uint32_t begun_ = 0;
 };
 

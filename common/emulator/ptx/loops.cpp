@@ -93,7 +93,7 @@ bool Loop::keeps(const Operand& operand) const {
 bool Loop::ends_by(std::uint32_t instruction) const {
   std::set<std::uint32_t> depends; // registers
   std::set<StackPlace> stack;
-  std::vector<bool> decided(blocks_.size()); // blocks that run or not, as the value says
+  std::vector<bool> decided(blocks_.size()); // blocks whose execution depends on the value
   each_destination(function_.body[instruction], [&](std::uint32_t index) { depends.insert(index); });
   for (std::size_t before = 0, now = 1; before != now;) {
     before = now;

@@ -3,8 +3,9 @@
 namespace warpfold::ptx {
 
 std::optional<Name> Names::find(std::string_view name) const {
-  // Nearly every operand is a register of a family. One declared by itself hides it where its scope is the
-  // inner one: nvcc's 128-bit arithmetic declares "%r0, %r1, %r2" in braces inside a function with "%r<38>".
+  // Nearly every operand is a register of a family. A register that is declared individually hides it if its
+  // scope is nested deeper: nvcc's 128-bit arithmetic declares "%r0, %r1, %r2" in braces inside a function
+  // with "%r<38>".
   const auto member = find_in_family(name);
   const auto* single = member && !numbered_names_ ? nullptr : names_.find(name);
   if (single && (!member || single->depth > member->depth)) return single->value;
@@ -19,8 +20,8 @@ std::optional<Names::Member> Names::find_in_family(std::string_view name) const 
          name[name.size() - digits - 1] <= '9') {
     ++digits;
   }
-  // The prefix may itself end in digits ("%r1<5>" has %r10), so shorter numbers are tried when the longest
-  // fails.
+  // The prefix may itself end in digits ("%r1<5>" contains %r10), so shorter numbers are tried if the longest
+  // one fails.
   for (; digits > 0; --digits) {
     const std::string_view suffix = name.substr(name.size() - digits);
     if (suffix[0] == '0' && digits > 1) continue; // %r01 is not %r1

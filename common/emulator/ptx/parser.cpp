@@ -69,7 +69,7 @@ void Parser::version() {
   };
   if (dot == text.npos) expected("a version such as 9.0");
   module_.version_major = part(text.substr(0, dot));
-  // "10" after the dot is ten, and "08" would be octal: read the minor number as decimal.
+  // After the dot, "10" means ten, and "08" would be octal: read the minor number as decimal.
   std::string_view minor = text.substr(dot + 1);
   while (minor.size() > 1 && minor[0] == '0') minor.remove_prefix(1);
   module_.version_minor = part(minor);
@@ -172,7 +172,7 @@ void Parser::alias_directive() {
   for (const std::string_view each : {name, aliasee}) {
     const auto found = find(each);
     if (!found || found->kind != Name::Kind::symbol || found->symbol.scope != Symbol::Scope::function) {
-      fail("'.alias' names '" + std::string(each) + "', which is no function declared before");
+      fail("'.alias' names '" + std::string(each) + "', which is not a function declared before it");
     }
   }
   aliases_.emplace_back(name, aliasee);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t none = BasicBlock::none;
 
-// The function's blocks and one virtual exit after them, with the edges that count.
+// The function's blocks and one virtual exit after them, with the edges that matter.
 class Graph {
 public:
   Graph(std::vector<BasicBlock>& blocks, const std::vector<Instruction>& body)
@@ -38,8 +38,8 @@ private:
     before_[to].push_back(from);
   }
 
-  // Whether a branch into this block only leads out. Follows the straight run that begins here and notes the
-  // answer for all of it, so that every block is looked at once.
+  // Whether a branch into this block only leads out. Follows the straight run of blocks that begins here and
+  // records the answer for all of them, so that every block is visited once.
   Way way_out(std::uint32_t block) {
     std::vector<std::uint32_t> run;
     Way way = Way::unknown;
@@ -48,7 +48,7 @@ private:
         way = way_out_[block];
         break;
       }
-      way_out_[block] = Way::stays; // where a cycle of blocks ends up
+      way_out_[block] = Way::stays; // the result for a cycle of blocks
       run.push_back(block);
       const auto& successors = blocks_[block].successors;
       if (successors.empty()) {
@@ -79,7 +79,7 @@ private:
     if (successors.empty()) add_edge(block, exit_);
   }
 
-  // Everything from which `block` is reached.
+  // Marks everything from which `block` can be reached.
   void mark(std::uint32_t block) {
     std::vector<std::uint32_t> stack{block};
     reaches_exit_[block] = true;
@@ -94,9 +94,9 @@ private:
     }
   }
 
-  // A loop that is left by `ret` alone has lost its only way to the end. It gets edges back, as few as will
-  // do: the last `ret` in the text first, a `trap` only where there is no `ret`. A loop without end is taken
-  // to end anywhere.
+  // A loop that is only left by `ret` has lost its only way to the end. It gets edges back, as few as
+  // possible: first the last `ret` in the text, and a `trap` only if there is no `ret`. A loop without an end
+  // counts as ending anywhere.
   void restore_edges() {
     for (const Way wanted : {Way::returns, Way::traps, Way::unknown}) {
       for (std::uint32_t block = exit_; block-- > 0;) {
@@ -115,12 +115,13 @@ private:
   const std::vector<Instruction>& body_;
   std::uint32_t exit_;
   std::vector<std::vector<std::uint32_t>> next_, before_;
-  std::vector<std::uint32_t> entries_; // edges into each block
+  std::vector<std::uint32_t> entries_; // the number of edges into each block
   std::vector<Way> way_out_;
   std::vector<bool> reaches_exit_;
 };
 
-// Depth first from the exit against the edges, without recursion: bodies have tens of thousands of blocks.
+// Depth first from the exit against the edges, without recursion, because bodies have tens of thousands of
+// blocks.
 std::vector<std::uint32_t> postorder(const Graph& graph) {
   std::vector<std::uint32_t> order;
   std::vector<bool> seen(graph.exit() + 1, false);
@@ -160,7 +161,7 @@ std::vector<std::uint32_t> dominators(const Graph& graph) {
     for (auto each = order.rbegin() + 1; each != order.rend(); ++each) {
       std::uint32_t merged = none;
       for (const std::uint32_t next : graph.next(*each)) {
-        if (dominator[next] == none) continue; // comes later in this pass
+        if (dominator[next] == none) continue; // not yet processed in this pass
         merged = merged == none ? next : meet(merged, next);
       }
       changed |= merged != dominator[*each];

@@ -10,7 +10,7 @@ std::uint64_t key_of(const SourcePosition& position) {
   return (std::uint64_t{position.file} << 46) ^ (std::uint64_t{position.line} << 16) ^ position.column;
 }
 
-// The part of a path that the libraries of NVIDIA's toolkit have in common, wherever it is installed.
+// The part of the path that is common to all libraries of NVIDIA's toolkit, wherever it is installed.
 bool is_of_library(std::string_view path) {
   for (const std::string_view part : {"/cccl/", "/cub/", "/thrust/", "/cuda/std/", "/cooperative_groups"})
     if (path.find(part) != path.npos) return true;

@@ -9,7 +9,7 @@ namespace {
 struct Entry {
   std::string_view name;
   bool vector;
-  std::uint8_t numbers = 0; // how many there are of a numbered one
+  std::uint8_t numbers = 0; // for a numbered register, how many there are
 };
 
 // In the order of `Special`.

@@ -34,8 +34,7 @@ void find_ignored_values(const Function& function, std::vector<Synchronising>& f
   }
 }
 
-// A thread may look once before the loop in which it looks again: what the two loads find goes into one
-// variable.
+// A thread may look once before the loop in which it looks again: both loads then write to the same variable.
 void find_first_looks(const Function& function, const Variables& variables,
                       std::vector<Synchronising>& found) {
   std::set<std::uint32_t> polled;
@@ -56,8 +55,8 @@ const AddressOperand* address_of(const Instruction& instruction) {
                                          : std::get_if<AddressOperand>(&instruction.operands[1].value);
 }
 
-// An update by compare and swap begins with a plain look at the place: what that finds is compared with what
-// is there, and the loop goes on until it was the same.
+// An update by compare and swap begins with a plain load of the place. The value that it finds is compared
+// with the current one, and the loop repeats until the two are equal.
 void find_guesses(const Function& function, const Variables& variables,
                   const std::vector<std::uint32_t>& updates, std::vector<Synchronising>& found) {
   for (const std::uint32_t update : updates) {
@@ -95,7 +94,7 @@ std::vector<Synchronising> synchronising(const Function& function, std::span<con
         if (found[i].polls || !may_poll(instruction) || operands.size() < 2) return;
         if (found[i].ignores_value || !loop.keeps(operands[1]) || !loop.ends_by(i)) return;
         found[i].polls = true;
-        // What an exchange puts in is the same each time, unlike that of an update by cas.
+        // An exchange stores the same value in each iteration, unlike an update by cas.
         found[i].takes_lock = is_atomic(instruction) && (instruction.has("cas") || instruction.has("exch")) &&
                               std::all_of(operands.begin() + 2, operands.end(),
                                           [&](const Operand& operand) { return loop.keeps(operand); });

@@ -27,7 +27,7 @@ void add_base(const Operand& operand, std::vector<std::uint32_t>& to) {
   }
 }
 
-// By register: whether every path that gets here has put something into it.
+// By register: whether it has been set on every path to this point.
 using Set = std::vector<bool>;
 
 } // namespace
@@ -49,11 +49,11 @@ std::vector<std::uint32_t> unset_registers(const Function& function, std::span<c
   uses.reserve(function.body.size());
   for (const Instruction& instruction : function.body) uses.push_back(registers_of(instruction));
 
-  std::vector<Set> before(blocks.size(), Set(count, true)); // of blocks that nothing has reached yet: all
+  std::vector<Set> before(blocks.size(), Set(count, true)); // all are set where nothing has arrived yet
   if (blocks.empty()) return {};
   before[0].assign(count, false);
   for (const std::uint32_t index : function.parameter_registers) before[0][index] = true;
-  // A guarded instruction may leave its register as it was.
+  // A guarded instruction may leave its register unchanged.
   const auto apply = [&](Set& set, std::uint32_t i) {
     if (function.body[i].guard.predicate >= 0) return;
     for (const std::uint32_t index : uses[i].written) set[index] = true;

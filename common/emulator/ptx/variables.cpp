@@ -6,7 +6,7 @@
 namespace warpfold::ptx {
 namespace {
 
-// In a debug build variables lie in local memory, and are addressed by this register or a copy of it.
+// In a debug build, variables are in local memory and are addressed through this register or a copy of it.
 bool is_stack_pointer(const Function& function, std::uint32_t index) {
   return function.registers[index].name.starts_with("%SP");
 }

@@ -29,13 +29,13 @@ const void* base_of(const void* address) {
   return dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-// What addr2line wants to be given: the address as it stands in the file.
+// What addr2line needs: the address as it is in the file.
 std::uint64_t address_in_file(std::uint64_t address, const void* base) {
   const auto* header = static_cast<const ElfW(Ehdr)*>(base);
   return header->e_type == ET_DYN ? address - reinterpret_cast<std::uint64_t>(base) : address;
 }
 
-// What a program prints; "" where it cannot be run.
+// The output of a program; "" if it cannot be run.
 std::string output_of(std::vector<std::string> command) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -60,14 +60,14 @@ std::string output_of(std::vector<std::string> command) {
 }
 
 std::string readable(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // `x` alone would be the name of a type
+  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
                                               std::free);
   return status == 0 ? name.get() : mangled;
 }
 
-// Not nvcc's own glue between <<<...>>> and this library, and not the toolkit's or the system's files.
+// Excludes nvcc's own glue between <<<...>>> and this library, and the toolkit's and the system's files.
 bool is_of_program(const std::string& function, const std::string& file, const std::string& kernel) {
   if (!file.starts_with('/') || file.starts_with("/usr/")) return false;
   for (const char* part : {"cudafe1", ".stub.c", "cuda_runtime", "/crt/", "tmpxft"})
@@ -76,7 +76,7 @@ bool is_of_program(const std::string& function, const std::string& file, const s
          (kernel.empty() || readable(function) != kernel);
 }
 
-// Pairs of lines, a function's name and "file:line", innermost of inlined functions first.
+// Pairs of lines: a function's name and "file:line", the innermost inlined function first.
 machine::SourceLine first_of_program(const std::string& answer, const std::string& kernel) {
   std::size_t at = 0;
   const auto next = [&] {
@@ -106,7 +106,7 @@ std::vector<std::uint64_t> callers() {
   std::vector<std::uint64_t> found;
   for (int i = 0; i < count && found.size() < kept; ++i)
     if (!found.empty() || base_of(all[i]) != own)
-      found.push_back(reinterpret_cast<std::uint64_t>(all[i]) - 1); // inside the call, not behind it
+      found.push_back(reinterpret_cast<std::uint64_t>(all[i]) - 1); // inside the call, not after it
   return found;
 }
 

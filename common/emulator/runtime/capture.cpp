@@ -1,4 +1,4 @@
-// Issuing work: at once, or into the graph that its stream is captured into.
+// Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "stream_table.hpp"
@@ -14,7 +14,7 @@ bool is_legacy(cudaStream_t stream) {
   return stream == nullptr || stream == cudaStreamLegacy;
 }
 
-// The legacy default stream waits for every blocking stream, which a stream under capture can't allow.
+// The legacy default stream waits for every blocking stream, which a captured stream cannot allow.
 void refuse_implicit_wait(StreamTable& table) {
   for (const auto& [handle, stream] : table.streams)
     if (stream->place.capturing() && !(stream->flags & cudaStreamNonBlocking)) {
@@ -26,7 +26,7 @@ void refuse_implicit_wait(StreamTable& table) {
 
 void add_to_capture(CapturePlace& place, cudaGraphNodeType type, Work work) {
   if (place.capture->invalidated)
-    throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+    throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");
   place.last = {place.capture->graph->add(type, std::move(work), place.last)};
 }
 
@@ -51,7 +51,7 @@ cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::ve
     if (is_legacy(handle))
       throw Refusal(cudaErrorStreamCaptureUnsupported, "the default stream cannot be captured");
     if (stream.place.capturing())
-      throw Refusal(cudaErrorIllegalState, "the stream is being captured already");
+      throw Refusal(cudaErrorIllegalState, "the stream is already being captured");
     auto capture = std::make_shared<Capture>();
     if (!graph) capture->own = std::make_unique<Graph>();
     capture->graph = graph ? graph : capture->own.get();
@@ -64,7 +64,7 @@ cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::ve
   });
 }
 
-// What was forked from the captured stream must have come back to it.
+// Every stream that was forked from the captured stream must have been joined to it again.
 void check_joined(StreamTable& table, const Stream& origin) {
   for (const auto& [handle, stream] : table.streams) {
     if (stream.get() == &origin || stream->place.capture != origin.place.capture) continue;
@@ -167,7 +167,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
                     "the capture began in another stream and must end there");
     const std::shared_ptr<Capture> capture = stream.place.capture;
     try {
-      if (capture->invalidated) throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture failed before");
+      if (capture->invalidated)
+        throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");
       check_joined(table, stream);
     } catch (const Refusal&) {
       leave(table, capture);

@@ -48,7 +48,7 @@ void copy_box(const Box& destination, const Box& source, const cudaExtent& exten
   });
 }
 
-// What each function's name says. The others return when the copy is done, or may return before.
+// What the function's name implies. The other functions return when the copy is done, or possibly earlier.
 bool is_asynchronous(std::string_view caller) {
   return caller.ends_with("Async");
 }
@@ -81,7 +81,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_pitch(destination.pitch, extent.width, several_rows);
     check_pitch(source.pitch, extent.width, several_rows);
     check_copy(destination.begin, source.begin, 0,
-               kind); // the direction; the two ends have sizes of their own
+               kind); // the direction is implied; the two ends have different sizes
     check_any_range("the destination", destination.begin, extent_of(destination, extent));
     check_any_range("the source", source.begin, extent_of(source, extent));
     const bool blocking = !is_asynchronous(caller);
@@ -120,7 +120,7 @@ cudaError_t copy_2d(const char* caller, void* destination, std::size_t destinati
               stream);
 }
 
-// The bytes of a variable that a copy touches. Throws where they reach past its end.
+// The bytes of a variable that a copy touches. Throws if they extend beyond its end.
 std::byte* inside_symbol(const void* symbol, std::size_t size, std::size_t offset) {
   const machine::PlacedVariable variable = Runtime::get().registry.variable(symbol);
   if (offset > variable.size || size > variable.size - offset)

@@ -1,4 +1,4 @@
-// The one device: its number, its properties, its limits, its end.
+// The only device: its number, its properties, its limits and its reset.
 #include "device_limits.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
@@ -73,8 +73,8 @@ void fill_features(cudaDeviceProp& properties) {
 #endif
 }
 
-// cudaDeviceSetLimit's values. They are kept for cudaDeviceGetLimit; the emulator's own limits do not depend
-// on them.
+// The values set by cudaDeviceSetLimit. They are kept for cudaDeviceGetLimit, and the emulator's own limits
+// do not depend on them.
 struct DeviceLimits {
   std::array<std::atomic<std::size_t>, 7> values{};
   DeviceLimits() {
@@ -205,11 +205,11 @@ cudaError_t cudaDeviceSynchronize() {
   return entry("cudaDeviceSynchronize", [] {
     refuse_while_capturing("cudaDeviceSynchronize");
     ordering::host_waits_for_all();
-    return cudaSuccess; // streams.hpp says why there is nothing to wait for
+    return cudaSuccess; // streams.hpp explains why there is nothing to wait for
   });
 }
 
-// Also the way out of a sticky error: everything starts anew.
+// Also clears a sticky error, because everything starts anew.
 cudaError_t cudaDeviceReset() {
   clear_sticky_error();
   return entry("cudaDeviceReset", [] {
@@ -253,8 +253,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return remember(sticky_error());
 }
 
-// There is one way to share memory between cache and shared memory here, so preferences are accepted and
-// change nothing.
+// There is only one way to split memory into cache and shared memory here, so preferences are accepted and
+// have no effect.
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
   return remember(sticky_error());
 }
@@ -288,7 +288,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int) {
   return remember(cudaErrorInvalidDevice);
 }
 
-// Profilers have nothing to look at here; programs that mark regions for them should still run.
+// There is nothing to profile here, but programs that mark regions for profilers should still run.
 cudaError_t cudaProfilerStart() {
   return remember(sticky_error());
 }
@@ -296,7 +296,8 @@ cudaError_t cudaProfilerStop() {
   return remember(sticky_error());
 }
 
-// There is no driver underneath, so it has no functions to find. Libraries ask, and go on without.
+// There is no driver underneath, so there are no driver functions to find. Libraries ask, and continue
+// without.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
                                              unsigned long long, cudaDriverEntryPointQueryResult* result) {
   if (!symbol || !function) return remember(cudaErrorInvalidValue);

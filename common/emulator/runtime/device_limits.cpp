@@ -19,8 +19,8 @@ constexpr int as_int(std::uint32_t value) {
   return static_cast<int>(value);
 }
 
-// What is not here is 0: the device has no textures, surfaces, clusters, clocks of its own, caches or peers,
-// and doesn't see memory that the program took from malloc.
+// Whatever is not listed is 0: the device has no textures, surfaces, clusters, clocks of its own, caches or
+// peers, and cannot access memory that the program got from malloc.
 constexpr Attribute attributes[] = {
     {cudaDevAttrMaxThreadsPerBlock, as_int(Limits::threads_per_block)},
     {cudaDevAttrMaxBlockDimX, as_int(Limits::block.x)},
@@ -34,7 +34,7 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrWarpSize, as_int(Limits::warp_size)},
     {cudaDevAttrMaxPitch, 0x7fffffff},
     {cudaDevAttrMaxRegistersPerBlock, as_int(Limits::registers_per_block)},
-    {cudaDevAttrClockRate, 1'000'000}, // kHz: clock64() counts nanoseconds as far as a program can tell
+    {cudaDevAttrClockRate, 1'000'000}, // kHz: for a program, clock64() counts nanoseconds
     {cudaDevAttrTextureAlignment, 512},
     {cudaDevAttrTexturePitchAlignment, 32},
     {cudaDevAttrSurfaceAlignment, 512},
@@ -60,7 +60,7 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrMemoryPoolsSupported, 1},
 };
 
-constexpr int highest_attribute = 160; // beyond those of any toolkit so far
+constexpr int highest_attribute = 160; // beyond the attributes of every toolkit so far
 
 } // namespace
 

@@ -55,7 +55,7 @@ cudaError_t sticky_error() {
 
 void set_sticky_error(cudaError_t error) {
   cudaError_t none = cudaSuccess;
-  process_error.compare_exchange_strong(none, error); // the first fault is the one to look at
+  process_error.compare_exchange_strong(none, error); // the first fault is the one to investigate
 }
 
 void clear_sticky_error() {

@@ -1,4 +1,4 @@
-// Events. An event is complete as soon as it is recorded (streams.hpp says why); its time is the host's
+// Events. An event is complete as soon as it is recorded (streams.hpp explains why); its time is the host's
 // clock.
 #include "errors.hpp"
 #include "ordering.hpp"
@@ -11,7 +11,8 @@ namespace warpfold::runtime {
 Event& StreamTable::event(cudaEvent_t handle) {
   auto found = events.find(handle);
   if (found == events.end())
-    throw Refusal(cudaErrorInvalidResourceHandle, "the event was never created, or is destroyed already");
+    throw Refusal(cudaErrorInvalidResourceHandle,
+                  "the event was never created or has already been destroyed");
   return *found->second;
 }
 

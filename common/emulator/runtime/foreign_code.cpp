@@ -1,5 +1,6 @@
-// Device code that is no part of the program that runs it: PTX as text. A class's grader executes so what a
-// student's kernels were compiled to, in a process that holds nothing else of the student's.
+// Device code that is not part of the program that runs it: PTX as text. This is how a class's grader
+// executes what a student's kernels were compiled to, in a process that contains nothing else of the
+// student's.
 #include "errors.hpp"
 #include "registration.hpp"
 #include "runtime.hpp"

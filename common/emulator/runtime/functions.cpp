@@ -16,7 +16,7 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Shared memory is handed out in pieces of this size (compute capability 7.x).
+// Shared memory is allocated in units of this size (compute capability 7.x).
 constexpr std::uint32_t shared_granularity = 256;
 
 int capability_of(const KernelEntry& entry) {
@@ -61,7 +61,7 @@ cudaError_t set_attribute(KernelEntry& entry, cudaFuncAttribute attribute, int v
   }
 }
 
-// Calls `body` with the kernel, loaded.
+// Calls `body` with the loaded kernel.
 template <typename Body>
 cudaError_t with_kernel(const char* caller, const void* function, Body body) {
   return entry(caller, [&] { return body(Runtime::get().registry.kernel(function)); });

@@ -1,4 +1,4 @@
-// A graph's nodes: adding, asking for and changing them.
+// The nodes of a graph: adding, querying and changing them.
 #include "graph_table.hpp"
 #include "launch.hpp"
 #include "memory_check.hpp"
@@ -25,7 +25,7 @@ cudaError_t add_node(const char* caller, cudaGraphNode_t* node, cudaGraph_t grap
   });
 }
 
-// A launch whose arguments are copied now, as CUDA promises for kernel nodes.
+// A launch whose arguments are copied now, as CUDA guarantees for kernel nodes.
 Work kernel_work(const cudaKernelNodeParams& parameters) {
   if (parameters.extra)
     throw Refusal(cudaErrorNotSupported, "kernel arguments in `extra`: pass kernelParams");
@@ -36,7 +36,7 @@ Work kernel_work(const cudaKernelNodeParams& parameters) {
   return [prepared = prepare(kernel, shape, parameters.kernelParams)] { return run(prepared); };
 }
 
-// The copy checks its ranges once its turn comes.
+// The copy checks its ranges when its turn comes.
 Work memcpy_work(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind) {
   check_copy(destination, source, size, kind);
   return [=] { return cudaMemcpyAsync(destination, source, size, kind, cudaStreamPerThread); };
@@ -74,7 +74,7 @@ Work host_work(const cudaHostNodeParams& parameters) {
   };
 }
 
-// Copies handles out as the query functions do: with no array, only the count.
+// Copies handles out as the query functions do: without an array, only their number.
 cudaError_t list_nodes(const std::vector<const GraphNode*>& nodes, cudaGraphNode_t* out, std::size_t* count) {
   if (!count) return cudaErrorInvalidValue;
   if (out)

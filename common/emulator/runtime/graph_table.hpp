@@ -37,13 +37,13 @@ struct GraphTable {
   Graph& graph(cudaGraph_t handle) {
     auto found = graphs.find(handle);
     if (found == graphs.end())
-      throw Refusal(cudaErrorInvalidValue, "not a graph, or one that is destroyed already");
+      throw Refusal(cudaErrorInvalidValue, "not a graph, or one that has already been destroyed");
     return *found->second;
   }
   ExecutableGraph& executable(cudaGraphExec_t handle) {
     auto found = executables.find(handle);
     if (found == executables.end())
-      throw Refusal(cudaErrorInvalidValue, "not an executable graph, or one that is destroyed already");
+      throw Refusal(cudaErrorInvalidValue, "not an executable graph, or one that has already been destroyed");
     return *found->second;
   }
   GraphNode& node(cudaGraphNode_t handle) {

@@ -1,4 +1,4 @@
-// Graphs as wholes: making, copying, instantiating, launching them.
+// Whole graphs: creating, copying, instantiating and launching them.
 #include "graph_table.hpp"
 #include "ordering.hpp"
 
@@ -29,7 +29,7 @@ void visit(const GraphNode* node, std::map<const GraphNode*, Mark>& marks,
            std::vector<const GraphNode*>& order) {
   Mark& mark = marks[node];
   if (mark == Mark::done) return;
-  if (mark == Mark::entered) throw Refusal(cudaErrorInvalidValue, "the graph's dependencies form a circle");
+  if (mark == Mark::entered) throw Refusal(cudaErrorInvalidValue, "the graph's dependencies form a cycle");
   mark = Mark::entered;
   for (const GraphNode* dependency : node->dependencies) visit(dependency, marks, order);
   marks[node] = Mark::done;
@@ -143,7 +143,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGrap
   return error;
 }
 
-// Takes the other graph's work over where the two have the same nodes in the same order.
+// Takes over the other graph's work if both have the same nodes in the same order.
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* info) {
   return with_table("cudaGraphExecUpdate", [&](GraphTable& table) {

@@ -17,11 +17,11 @@
 namespace warpfold::runtime {
 namespace {
 
-// What the handlers read is in arrays of fixed length: they may neither allocate nor wait for the thread that
-// they have interrupted.
+// The handlers read only arrays of fixed length: they may neither allocate nor wait for the thread that they
+// have interrupted.
 struct Closed {
   BusyRange range;
-  std::atomic<bool> open{false}; // a fault has been noted: the host may go on
+  std::atomic<bool> open{false}; // a fault has been recorded, so the host may continue
 };
 constexpr std::size_t most_closed = 1024, most_faults = 64;
 std::array<Closed, most_closed> closed;
@@ -30,15 +30,15 @@ std::array<HostFault, most_faults> faults;
 std::atomic<std::size_t> fault_count{0};
 
 std::recursive_mutex& mutex =
-    *new std::recursive_mutex; // of whoever opens and closes; programs use this at exit, too
+    *new std::recursive_mutex; // held to open or close pages; never destroyed, because programs do so at exit
 int users_of_device_memory = 0;
 std::atomic<bool> guarded{false};
 
 struct sigaction before_segv {
 }, before_trap{};
 
-// Entries whose pages are open for the one instruction that the thread is about to do. In the thread's static
-// block, which exists without anybody's asking: a handler must not allocate.
+// Entries whose pages are open for the one instruction that the thread is about to execute. They are in the
+// static thread-local block, which always exists, because a handler must not allocate.
 constexpr std::size_t most_stepping = 4;
 struct Step {
   std::size_t count = 0;
@@ -60,7 +60,7 @@ bool is_write(const ucontext_t& context) {
   return context.uc_mcontext.gregs[REG_ERR] & 2;
 #else
   static_cast<void>(context);
-  return false; // not known: what is told of is then a read
+  return false; // not known; reported as a read
 #endif
 }
 
@@ -83,13 +83,13 @@ void note(std::uint64_t address, const ucontext_t& context, bool of_device) {
   fault.frame_count = backtrace(fault.frames, HostFault::most_frames);
 }
 
-// Hands a signal that is none of ours to whoever had it before.
+// Passes a signal that is not ours to the handler that was installed before.
 void pass_to(const struct sigaction& before, int signal, siginfo_t* info, void* context) {
   if (before.sa_flags & SA_SIGINFO && before.sa_sigaction) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler == SIG_IGN) return;
   if (before.sa_handler != SIG_DFL) return before.sa_handler(signal);
-  sigaction(signal, &before, nullptr); // an instruction that faults is tried again, and ends the process
-  if (signal == SIGTRAP || info->si_code <= 0) kill(getpid(), signal); // whatever was sent is sent again
+  sigaction(signal, &before, nullptr); // the faulting instruction is executed again and ends the process
+  if (signal == SIGTRAP || info->si_code <= 0) kill(getpid(), signal); // a signal that was sent is sent again
 }
 
 void on_device_memory(std::uint64_t address, const ucontext_t& context) {
@@ -100,7 +100,7 @@ void on_device_memory(std::uint64_t address, const ucontext_t& context) {
   runtime.memory.guard(false);
 }
 
-// The instruction may go on where it hits nothing that is in use, and the pages are closed again behind it.
+// The instruction may continue if it accesses nothing that is in use; afterwards, the pages are closed again.
 bool step_over(std::size_t entry, ucontext_t& context) {
 #if defined(__x86_64__)
   constexpr greg_t trap_flag = 0x100;
@@ -147,7 +147,7 @@ void on_segv(int signal, siginfo_t* info, void* context) {
     if (guarded && runtime.memory.is_of_device_alone(address))
       return on_device_memory(address, *static_cast<ucontext_t*>(context));
     if (on_busy_memory(address, *static_cast<ucontext_t*>(context))) return;
-    // Another thread may have opened it a moment ago.
+    // Another thread may have just opened it.
     constexpr unsigned patience = 100;
     step.same_fault = address == step.last_fault ? step.same_fault + 1 : 0;
     step.last_fault = address;
@@ -171,7 +171,7 @@ void install() {
   static std::once_flag once;
   std::call_once(once, [] {
     void* none[1];
-    backtrace(none, 1); // loads what it needs, which a handler could not
+    backtrace(none, 1); // loads what it needs now, because a handler cannot
     struct sigaction action {};
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -195,7 +195,7 @@ void close_to_host(std::vector<BusyRange> ranges) {
   if (ranges.empty()) return;
   install();
   if (ranges.size() > most_closed) ranges.resize(most_closed);
-  // Of two that share a page the one that closes it wholly comes last.
+  // Of two ranges that share a page, the one that closes it completely must come last.
   std::stable_partition(ranges.begin(), ranges.end(), [](const BusyRange& range) { return !range.written; });
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     closed[i].range = ranges[i];

@@ -52,7 +52,7 @@ void check_threads(const KernelEntry& entry, const Dim3& block) {
                     text(block), threads, bound));
 }
 
-// What the kernel itself asks for: a block of one shape (__block_size__), clusters (__cluster_dims__).
+// What the kernel itself requires: a certain block shape (__block_size__), clusters (__cluster_dims__).
 void check_required(const KernelEntry& entry, const Dim3& block) {
   const auto& required = entry.function->required_threads;
   const Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
@@ -103,7 +103,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorMisalignedAddress;
   case Kind::assertion:
     return cudaErrorAssert;
-  case Kind::barrier: // a GPU would wait for ever
+  case Kind::barrier: // a GPU would wait forever
   case Kind::endless:
   case Kind::interrupted:
     return cudaErrorLaunchTimeout;
@@ -131,7 +131,7 @@ void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
 } // namespace
 
 std::string readable_name(const KernelEntry& entry) {
-  if (!entry.name.starts_with("_Z")) return entry.name; // `x` alone would be the name of a type
+  if (!entry.name.starts_with("_Z")) return entry.name; // the demangler would take `x` for a type
   int status = 0;
   std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(entry.name.c_str(), nullptr, nullptr, &status), std::free);
@@ -163,15 +163,15 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
 
 namespace {
 
-// Asked for once: the answer takes longer than a small launch does.
+// Asked only once, because the answer takes longer than a small launch.
 unsigned cores() {
   static const unsigned count = std::max(1u, std::thread::hardware_concurrency());
   return count;
 }
 
-// What a cooperative launch's blocks meet at (struct grid_workspace of
+// Where the blocks of a cooperative launch meet (struct grid_workspace of
 // cooperative_groups/details/driver_abi.h): a size, and a barrier that starts at 0. One is enough, because
-// one kernel runs at a time.
+// only one kernel runs at a time.
 std::uint64_t fresh_grid_workspace() {
   constexpr std::size_t bytes = 2 * sizeof(std::uint32_t);
   static void* const workspace =
@@ -212,9 +212,9 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
       record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
   if (runtime.recording && !was_checked) runtime.recorder.add(watch::hazard_from(*record.fault));
   runtime.checks_go_on = was_checked;
-  // Many a program aborts at its first error, and then nothing runs at exit.
+  // Many programs abort at their first error, and then nothing runs at exit.
   if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());
-  // What comes after the first fault is recorded; a host loop that does not end would say it for ever.
+  // What follows the first fault is only recorded; a host loop that does not end would print it forever.
   if (sticky_error() == cudaSuccess) report_fault(*launch.entry, *record.fault);
   const cudaError_t error = error_of(record.fault->kind);
   set_sticky_error(error);
@@ -231,8 +231,8 @@ cudaError_t run(const PreparedLaunch& launch) {
 
 namespace {
 
-// Bad accesses did not happen, so that what comes after them can be checked as well. It need not be launched
-// right, since on a GPU it would not be launched at all.
+// Bad accesses did not happen, so whatever follows can be checked too. Its launch need not be valid, because
+// a GPU would not launch it at all.
 template <class Submitted>
 bool goes_on_with(const Submitted& submitted) {
   try {
@@ -251,7 +251,7 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
                    void** arguments, cudaStream_t stream) {
   const auto submitted = [&] {
     if (!function)
-      throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: it could not be found before");
+      throw Refusal(cudaErrorInvalidDeviceFunction, "the kernel is null: an earlier look-up did not find it");
     KernelEntry& kernel = Runtime::get().registry.kernel(function);
     if (shared > UINT32_MAX)
       refuse(cudaErrorInvalidValue, kernel, fmt::format("{} bytes of dynamic shared memory", shared));
@@ -259,17 +259,17 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
     return submit(stream, cudaGraphNodeTypeKernel,
                   [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
   };
-  // The program sees the first error all the same.
+  // The program still sees the first error.
   if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) goes_on_with(submitted);
   return entry(caller, submitted);
 }
 
-// The launch inside <<<...>>>, whose result the program does not get.
+// The launch inside <<<...>>>, whose result the program does not see.
 cudaError_t launch_from_stub(const void* function, machine::LaunchShape shape, std::size_t shared,
                              void** arguments, cudaStream_t stream) {
   const bool faulted_before = sticky_error() != cudaSuccess;
   const cudaError_t error = launch("launch", function, shape, shared, arguments, stream);
-  const bool faulted_now = sticky_error() != cudaSuccess; // a hazard of its own
+  const bool faulted_now = sticky_error() != cudaSuccess; // that is a hazard of its own
   if (error != cudaSuccess && !faulted_before && !faulted_now) {
     const KernelEntry* kernel = function ? Runtime::get().registry.find_kernel(function) : nullptr;
     note_refused_launch(fmt::format("a launch of {} was refused: {}",
@@ -278,7 +278,7 @@ cudaError_t launch_from_stub(const void* function, machine::LaunchShape shape, s
   return error;
 }
 
-// What <<<...>>> says, between the call of the kernel's stub and the launch inside it.
+// The configuration from <<<...>>>, kept between the call of the kernel's stub and the launch inside it.
 struct CallConfiguration {
   dim3 grid, block;
   std::size_t shared = 0;

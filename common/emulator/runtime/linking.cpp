@@ -20,15 +20,15 @@ bool may_repeat(Linkage linkage) {
   return linkage == Linkage::weak || linkage == Linkage::common;
 }
 
-// Names seen by every module -> their place in the joined list.
+// Names from all modules, with their index in the joined list.
 using Names = std::unordered_map<std::string, std::uint32_t>;
 
-// Where a symbol of the joined list comes from, and where its own module keeps it.
+// For a module's symbols, their indices in the joined lists.
 struct Places {
   std::vector<std::uint32_t> variables, functions, locations, files; // old index -> new index
 };
 
-// Adds `symbol` to `joined`, or joins it with one of its name. Returns its index there.
+// Adds `symbol` to `joined`, or merges it with the symbol of the same name. Returns its index there.
 template <typename Symbol>
 std::uint32_t place(Symbol& symbol, std::vector<Symbol>& joined, Names& names, std::vector<bool>& taken,
                     const char* what) {
@@ -122,7 +122,7 @@ private:
       if (added) joined_.files.push_back(file);
       places.files.push_back(found->second);
     }
-    places.locations.push_back(0); // the unknown one
+    places.locations.push_back(0); // the unknown location
     for (auto location = std::next(module.locations.begin()); location != module.locations.end();
          ++location) {
       places.locations.push_back(static_cast<std::uint32_t>(joined_.locations.size()));
@@ -144,7 +144,7 @@ private:
 
   ptx::Module joined_;
   Names variable_names_, function_names_, file_names_{{"", 0}};
-  // Instructions look into the texts of the modules that they came from.
+  // Instructions refer to the texts of the modules that they came from.
   std::shared_ptr<std::vector<std::shared_ptr<const void>>> texts_ =
       std::make_shared<std::vector<std::shared_ptr<const void>>>();
 };

@@ -1,4 +1,4 @@
-// Allocating, freeing, and asking what a pointer is. Copies are in copies.cpp.
+// Allocating, freeing, and querying pointers. Copies are in copies.cpp.
 #include "errors.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using machine::MemoryKind;
 
-// cudaMalloc's promise for rows (cudaMallocPitch): each begins at a multiple of this.
+// cudaMallocPitch guarantees that each row begins at a multiple of this.
 constexpr std::size_t pitch_alignment = 512;
 
 std::string next_label(const char* what, std::size_t size) {
@@ -49,7 +49,7 @@ void release(const void* pointer, bool (*allowed)(MemoryKind), const char* allow
   if (!allocation) {
     const auto nearest = runtime.memory.nearest(reinterpret_cast<std::uint64_t>(pointer));
     if (nearest && !nearest->live && nearest->begin == reinterpret_cast<std::uint64_t>(pointer))
-      throw Refusal(cudaErrorInvalidValue, fmt::format("{} was freed before", nearest->label));
+      throw Refusal(cudaErrorInvalidValue, fmt::format("{} has already been freed", nearest->label));
     throw Refusal(cudaErrorInvalidValue, fmt::format("{} was not allocated by {}", pointer, allowed_by));
   }
   if (!allowed(allocation->kind))
@@ -105,7 +105,7 @@ cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t si
     check_stream(stream);
     refuse_while_capturing(caller); // memory nodes of graphs are not supported
     *pointer = allocate(size, MemoryKind::device);
-    // Before that the memory is not there: whoever uses it must come after.
+    // The memory does not exist before that, so every use must come after it.
     return submit(stream, cudaGraphNodeTypeMemAlloc, [begin = *pointer, size] {
       ordering::writes(begin, size);
       return cudaSuccess;
@@ -261,7 +261,7 @@ cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
   });
 }
 
-// Advice moves pages on a GPU; here there is one memory. The range is checked all the same.
+// On a GPU, advice moves pages; here there is only one memory. The range is checked nevertheless.
 #if CUDART_VERSION >= 13000
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, cudaMemLocation, unsigned,
                                  cudaStream_t stream) {

@@ -15,7 +15,7 @@ std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-// Memory that the host's own instructions may touch as well.
+// Memory that the host's own instructions may also access.
 bool is_host_accessible(const Allocation& allocation) {
   return allocation.kind == MemoryKind::managed || allocation.kind == MemoryKind::pinned ||
          allocation.kind == MemoryKind::registered ||
@@ -114,7 +114,8 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
     check_any_range("the source", source, size);
     return;
   }
-  throw Refusal(cudaErrorInvalidMemcpyDirection, fmt::format("{} is no direction", static_cast<int>(kind)));
+  throw Refusal(cudaErrorInvalidMemcpyDirection,
+                fmt::format("{} is not a direction", static_cast<int>(kind)));
 }
 
 void note_written(const void* begin, std::size_t size) {

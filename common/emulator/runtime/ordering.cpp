@@ -33,11 +33,11 @@ bool is_of_host(std::uint64_t address) {
 
 void touch(const void* begin, std::size_t size, Touch how) {
   const auto address = reinterpret_cast<std::uint64_t>(begin);
-  if (!current || size == 0 || !allocation_of(begin)) return; // pageable memory: the call has copied it
+  if (!current || size == 0 || !allocation_of(begin)) return; // pageable memory: already copied by the call
   current->operation.touched.push_back({address, address + size, how, is_of_host(address)});
 }
 
-// Host functions run on a thread of the runtime's: they may touch what is over by then, and nothing else.
+// Host functions run on a thread of the runtime: they may access only memory whose work is complete by then.
 void before_work(State& state, Current& mine, cudaGraphNodeType type) {
   mine.outer = current;
   current = &mine;
@@ -66,7 +66,7 @@ cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
 } // namespace
 
 cudaError_t carry_out(cudaStream_t handle, cudaGraphNodeType type, const Work& work) {
-  if (!is_on() || current) return do_work(type, work); // inside of a graph's node: part of that
+  if (!is_on() || current) return do_work(type, work); // inside a graph's node: part of that node
   State& state = State::get();
   Current mine;
   {
@@ -100,7 +100,7 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
   Current& launch = *current;
   const Operation begin = launch.operation;
   std::vector<Operation> ends(steps.size());
-  std::vector<bool> continued(steps.size() + 1); // the last: the launch's own beginning
+  std::vector<bool> continued(steps.size() + 1); // the last element: the launch's own beginning
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::vector<std::size_t>& after = *steps[i].after;
     std::vector<const Operation*> before;
@@ -169,8 +169,8 @@ Side side_of(const void* pointer) {
   return is_of_host(reinterpret_cast<std::uint64_t>(pointer)) ? Side::host : Side::device;
 }
 
-// Whoever copies in a stream of its own means to go on meanwhile. Not for what goes through the driver's
-// buffer in one piece, as libraries' own small copies do.
+// A program that copies in a stream of its own intends to continue meanwhile. This does not apply to copies
+// that fit into the driver's buffer in one piece, such as libraries' own small copies.
 void advise_against_pageable(std::size_t size) {
   constexpr std::size_t one_piece = 64 << 10;
   State& state = State::get();
@@ -186,8 +186,8 @@ void advise_against_pageable(std::size_t size) {
 
 } // namespace
 
-// "API synchronization behavior" of the CUDA Runtime API. Lenient where it says "may": a blocking copy from
-// pageable memory counts as over, although its last bytes may still be on their way to the device.
+// See "API synchronization behavior" in the CUDA Runtime API. Lenient where it says "may": a blocking copy
+// from pageable memory counts as complete, although its last bytes may still be on their way to the device.
 void copies(void* destination, const void* source, std::size_t size, bool blocking) {
   if (!current || size == 0) return;
   reads(source, size);

@@ -1,4 +1,4 @@
-// The host's own loads and stores in memory that work in flight may touch.
+// The host's own loads and stores in memory that work in flight may access.
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
@@ -13,7 +13,7 @@ namespace warpfold::runtime::ordering {
 
 namespace {
 
-// The instruction, and the calls around it; not the handler's.
+// The instruction and the calls around it, without the handler's.
 std::vector<std::uint64_t> frames_of(const HostFault& fault) {
   std::vector<std::uint64_t> frames{fault.at};
   bool inside = false;
@@ -32,8 +32,8 @@ BusyRange busy(const TouchedRange& range) {
   busy.first_page = range.begin / page * page;
   busy.pages_end = (range.end + page - 1) / page * page;
   const auto allocation = Runtime::get().memory.find(range.begin);
-  if (!allocation) return {};                                // freed since
-  if (allocation->kind == machine::MemoryKind::registered) { // other memory may lie around it
+  if (!allocation) return {};                                // freed in the meantime
+  if (allocation->kind == machine::MemoryKind::registered) { // other memory may surround it
     busy.first_page = std::max(busy.first_page, (allocation->begin + page - 1) / page * page);
     busy.pages_end = std::min(busy.pages_end, allocation->end() / page * page);
   }
@@ -71,7 +71,7 @@ void report_device_memory(State& state, const HostFault& fault) {
 
 } // namespace
 
-// Strong accesses are meant to meet with the host's.
+// Strong accesses are intended to meet the host's.
 void close_what_is_in_flight(State& state, const watch::Clock* view) {
   std::vector<BusyRange> ranges;
   state.order.each_in_flight(view, [&](const Operation&, const TouchedRange& range) {

@@ -1,4 +1,4 @@
-// What is said of two operations that nothing orders.
+// What is reported about two operations that nothing orders.
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
@@ -19,7 +19,7 @@ const char* verb(Touch touch) {
 } // namespace
 
 std::string place_of(std::uint64_t address) {
-  const auto allocation = Runtime::get().memory.nearest(address); // freed, perhaps
+  const auto allocation = Runtime::get().memory.nearest(address); // possibly freed
   if (!allocation || address < allocation->begin || address >= allocation->end())
     return fmt::format("0x{:x}", address);
   return fmt::format("byte {} of {}",
@@ -46,7 +46,7 @@ std::string site_of(const Operation& operation) {
 }
 
 bool is_new(State& state, const std::string& a, const std::string& b, const std::string& what) {
-  constexpr std::size_t most = 100; // each takes a look at the program's debug information
+  constexpr std::size_t most = 100; // each one searches the program's debug information
   return state.reported.size() < most && state.reported.emplace(a, b, what).second;
 }
 

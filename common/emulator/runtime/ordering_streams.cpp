@@ -1,4 +1,4 @@
-// Which streams there are, and who waits for whom.
+// Which streams exist, and which one waits for which.
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
@@ -105,7 +105,7 @@ void stream_waits_for_event(cudaStream_t stream, Event& event) {
   });
 }
 
-// A loop that waits first and records then is right: only what is never recorded is told of.
+// A loop that first waits and then records is right: only an event that is never recorded is reported.
 void event_destroyed(const Event& event) {
   if (!is_on() || event.ever_recorded || event.waited_for.empty()) return;
   State& state = State::get();

@@ -1,7 +1,7 @@
-// With --default-stream per-thread a program calls cudaMemcpy_ptds for cudaMemcpy, and so on: stream 0 then
-// means the thread's own default stream. All work is done as it is issued (streams.hpp), so the two streams
-// differ only in what they wait for (ordering.hpp): each of these names notes that the program is one of
-// those, and jumps to the plain function.
+// A program compiled with --default-stream per-thread calls cudaMemcpy_ptds instead of cudaMemcpy, and so on:
+// stream 0 then means the thread's own default stream. All work is done as it is issued (streams.hpp), so the
+// two default streams differ only in what they wait for (ordering.hpp): each of these functions notes that
+// the program was compiled this way, and jumps to the plain function.
 #if defined(__x86_64__)
 #define NOTE "movb $1, warpfold_default_stream_is_per_thread(%rip)\n\t"
 #define JUMP "jmp "

@@ -1,5 +1,5 @@
-// Memory pools exist for programs that set them up: freed memory goes back at once here, so that a use after
-// free is seen, and a pool has nothing to keep.
+// Memory pools exist only for programs that set them up: freed memory goes back at once here, so that a use
+// after free is detected, and a pool has nothing to keep.
 #include "pools.hpp"
 
 #include "errors.hpp"
@@ -14,7 +14,7 @@ namespace warpfold::runtime {
 namespace {
 
 struct Pool {
-  int reuse[4] = {0, 1, 1, 1}; // by cudaMemPoolReuse...; kept, and not used
+  int reuse[4] = {0, 1, 1, 1}; // by cudaMemPoolReuse...; kept but not used
   unsigned long long release_threshold = 0;
 };
 
@@ -32,7 +32,7 @@ struct PoolTable {
     if (reinterpret_cast<Pool*>(handle) == &standard) return standard;
     auto found = pools.find(handle);
     if (found == pools.end())
-      throw Refusal(cudaErrorInvalidValue, "the memory pool was never created, or is destroyed already");
+      throw Refusal(cudaErrorInvalidValue, "the memory pool was never created or has already been destroyed");
     return *found->second;
   }
 };
@@ -134,7 +134,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     }
     if (attribute < cudaMemPoolAttrReleaseThreshold || attribute > cudaMemPoolAttrUsedMemHigh)
       return cudaErrorInvalidValue;
-    // One memory serves every pool, so what is in use there is what each says.
+    // One memory serves all pools, so each pool reports the memory in use there.
     const unsigned long long number =
         attribute == cudaMemPoolAttrReleaseThreshold ? pool.release_threshold : Runtime::get().memory.used();
     std::memcpy(value, &number, sizeof number);

@@ -20,7 +20,7 @@ bool has_ptx(const std::vector<fatbin::Image>& images) {
                      [](const fatbin::Image& image) { return image.kind == fatbin::Kind::ptx; });
 }
 
-// The image to run of one object. Throws Refusal, FormatError.
+// The image to run, of the images in one object. Throws Refusal, FormatError.
 fatbin::Image choose_image(const std::vector<fatbin::Image>& images) {
   if (has_ptx(images)) return fatbin::choose(images);
   try {
@@ -71,7 +71,7 @@ void CodeModule::load() {
 }
 
 machine::Program& CodeModule::program() {
-  if (failure_) throw Refusal(failure_->code, ""); // said the first time
+  if (failure_) throw Refusal(failure_->code, ""); // the message was printed the first time
   if (!program_) {
     try {
       load();
@@ -87,7 +87,7 @@ int CodeModule::capability() {
   if (capability_ == 0 && !failure_) {
     try {
       read();
-    } catch (const Refusal&) { // said when the code is used
+    } catch (const Refusal&) { // reported when the code is used
       texts_.clear();
     }
   }
@@ -262,7 +262,7 @@ void __cudaRegisterManagedVar(void** handle, void** host_slot, char*, const char
       {reinterpret_cast<CodeModule*>(handle), name, host_slot, host_slot, size, constant != 0});
 }
 
-// Host variables and tables of functions that both sides share need hardware that reads the host's page
+// Host variables and tables of functions that both sides share require hardware that reads the host's page
 // tables.
 void __cudaRegisterHostVar(void**, const char*, char*, size_t) {
   not_supported("__cudaRegisterHostVar");

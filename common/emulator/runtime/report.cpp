@@ -32,7 +32,7 @@ namespace {
 using watch::HazardCause;
 using watch::HazardKind;
 
-// One hazard for all that is left, since nothing says where it was allocated.
+// One hazard for everything that is left, because nothing says where it was allocated.
 void add_leaks(Runtime& runtime) {
   using machine::MemoryKind;
   constexpr std::size_t named = 5;
@@ -62,8 +62,9 @@ std::string Runtime::report(bool at_exit) {
   ordering::note_host_accesses();
   note_events_never_recorded();
   for (const std::string& launch : take_unasked_launches())
-    recorder.add({HazardKind::launch, HazardCause::refused_launch, launch + "; the program never asked"});
-  // After a fault cudaFree is refused, so that what is left says nothing.
+    recorder.add({HazardKind::launch, HazardCause::refused_launch,
+                  launch + "; the program never checked for the error"});
+  // After a fault, cudaFree is refused, so what is left says nothing.
   if (at_exit && options.check_leaks && sticky_error() == cudaSuccess) add_leaks(*this);
   return recorder.json();
 }

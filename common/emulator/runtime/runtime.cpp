@@ -15,8 +15,8 @@
 namespace warpfold::runtime {
 namespace {
 
-// The device has the memory that the host has, within what a container allows, so that an allocation that
-// cannot be backed is refused by cudaMalloc and not met later as a killed process.
+// The device has as much memory as the host, within the limits of a container, so that cudaMalloc refuses an
+// allocation that cannot be backed instead of the process being killed later.
 std::uint64_t memory_of_this_host() {
   std::uint64_t bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
@@ -104,12 +104,11 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.time_limit = number;
     return true;
   }
-  if (name == "launches-kept" &&
-      parse_number(value, number)) { // a lab sets it, no variable of the environment
+  if (name == "launches-kept" && parse_number(value, number)) { // set by a lab; has no environment variable
     Runtime::get().recorder.keep_launches(number);
     return true;
   }
-  if (name == "recording" && parse_number(value, number) && number <= 1) { // no variable of the environment's
+  if (name == "recording" && parse_number(value, number) && number <= 1) { // has no environment variable
     Runtime::get().recording = number == 1;
     return true;
   }
@@ -156,7 +155,7 @@ Runtime::Runtime() : memory(memory_of_this_host()) {
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
     report_file.set_path(path);
     recording = true;
-    // The runtime is first used while the program's static objects are made, so this runs after their
+    // The runtime is first used while the program's static objects are constructed, so this runs after their
     // destructors.
     std::atexit([] { get().report_file.write(get().report(true)); });
   }

@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<bool> is_ending = false, someone_waits = false;
 
-// A handler may do next to nothing, so it hands the signal's number to a thread through a pipe.
+// A handler may do almost nothing, so it passes the signal's number to a thread through a pipe.
 int pipe_ends[2] = {-1, -1};
 
 void pass_on(int signal) {
@@ -28,7 +28,7 @@ void pass_on(int signal) {
   errno = before;
 }
 
-// Ends as the signal would have ended it, so that a shell sees what it expects.
+// Ends the process as the signal would have ended it, so that a shell sees what it expects.
 [[noreturn]] void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t only;
@@ -45,8 +45,8 @@ void wait_for_signal(Runtime& runtime) {
     if (errno != EINTR) return;
   is_ending = true;
   runtime.options.interrupted = true;
-  ordering::note_host_accesses(); // of which one may be the reason
-  // A kernel notices within a slice of its blocks; whoever does not is cut off without its last words.
+  ordering::note_host_accesses(); // one of these may be the cause
+  // A kernel notices within a slice of its blocks; one that does not is ended without a report.
   using namespace std::chrono_literals;
   for (int tries = 0; tries < 200; ++tries) {
     if (runtime.launch_mutex.try_lock()) {

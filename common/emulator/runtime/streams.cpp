@@ -21,7 +21,8 @@ Stream& StreamTable::stream(cudaStream_t handle) {
   if (handle == cudaStreamPerThread) return per_thread;
   auto found = streams.find(handle);
   if (found == streams.end())
-    throw Refusal(cudaErrorInvalidResourceHandle, "the stream was never created, or is destroyed already");
+    throw Refusal(cudaErrorInvalidResourceHandle,
+                  "the stream was never created or has already been destroyed");
   return *found->second;
 }
 
@@ -42,7 +43,7 @@ cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int
     stream->flags = flags;
     stream->priority = priority > 0    ? 0
                        : priority < -1 ? -1
-                                       : priority; // out of range is clamped, as CUDA says
+                                       : priority; // out of range is clamped, as CUDA specifies
     stream->id = table.next_id++;
     *handle = reinterpret_cast<cudaStream_t>(stream.get());
     table.streams[stream.get()] = std::move(stream);
@@ -50,7 +51,7 @@ cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int
   });
 }
 
-// Calls `body` with the stream, which must be live.
+// Calls `body` with the stream, which must exist.
 template <typename Body>
 cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
   return entry(caller, [&] {
@@ -60,8 +61,8 @@ cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
   });
 }
 
-// Everything issued before is done, so there is never anything to wait for, except that a captured stream has
-// nothing to wait for either and the program must be told so.
+// Everything issued earlier is complete, so there is never anything to wait for. The exception is a stream
+// that is being captured: the program must be told that it cannot wait for it.
 cudaError_t wait(const char* caller, cudaStream_t handle) {
   return with_stream(caller, handle, [&](Stream& stream) {
     if (!stream.place.capturing()) {
@@ -134,7 +135,7 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
   });
 }
 
-// Newer than the oldest header that this is compiled with, hence its own visibility.
+// Newer than the oldest header that this is compiled with, so its visibility is set here.
 #pragma GCC visibility push(default)
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return with_stream("cudaStreamGetDevice", handle, [&](Stream&) {
@@ -145,8 +146,8 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
 }
 #pragma GCC visibility pop
 
-// Attributes steer where a GPU keeps data and how it schedules: they never change a result, so they are
-// accepted.
+// Attributes control where a GPU keeps data and how it schedules work. They never change a result, so they
+// are accepted.
 cudaError_t cudaStreamCopyAttributes(cudaStream_t destination, cudaStream_t source) {
   return with_stream("cudaStreamCopyAttributes", destination, [&](Stream&) {
     StreamTable::get().stream(source);

@@ -1,5 +1,6 @@
-// The rest of the runtime's interface, so that a program that names one of these functions starts, and learns
-// by name what is missing if it calls one. The toolkit's header is not included: no signature matters here.
+// The rest of the runtime's interface. A program that references one of these functions starts, and learns
+// the name of the missing function when it calls it. The toolkit's header is not included, because signatures
+// do not matter here.
 namespace warpfold::runtime {
 int refuse_by_name(const char* function);
 }

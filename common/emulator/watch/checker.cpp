@@ -11,7 +11,7 @@ using machine::MemoryOrder;
 using machine::MemoryScope;
 using machine::warp_lanes;
 
-// Operations of a warp whose records may be used again.
+// The number of operations of a warp whose records may be reused.
 constexpr std::size_t most_recent = 256;
 
 Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
@@ -55,7 +55,7 @@ void Checker::block_begin(const machine::Block& block) {
   if (clock_began_anew) mine.recent.clear();
   mine.order.begin(block.warps.size());
   mine.recent_count = std::clamp<std::size_t>(memory_operations_, 1, most_recent);
-  mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of a phase that is over
+  mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of an earlier phase
   for (Notes::Recent& recent : mine.recent) recent.made = 0;
   mine.reads.clear();
 }
@@ -92,15 +92,16 @@ struct Checker::Actor {
   std::uint8_t place = 0; // AccessRecord::place
 };
 
-// The number of the record of what the actor does now; 0 where no numbers are left.
+// The number of the record for what the actor does now; 0 if no numbers are left.
 std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
   Notes::Recent& recent = mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation]];
   const bool again =
       recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
   if (again && (actor.in_global || recent.number >= mine.records.first())) {
-    // A loop that synchronises in each round would make records without end. After the first ones it makes
-    // fewer and fewer; one that is used for longer looks older than it is, so that a race may be missed.
+    // A loop that synchronises in each iteration would create records without end. After the first ones, new
+    // records become rarer and rarer. A record that is used for longer looks older than it is, so a race may
+    // be missed.
     constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
     const std::uint32_t pause =
         std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
@@ -127,7 +128,7 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                             .place = actor.place};
   if (actor.in_global) {
     records_.at(number) = record;
-    // Other workers come to the record by way of a cell, and must not find the cell first.
+    // Other workers reach the record through a cell and must not find the cell first.
     std::atomic_thread_fence(std::memory_order_release);
   } else {
     mine.records.add(record);
@@ -191,8 +192,8 @@ void Checker::access(const machine::Access& access) {
 
 namespace {
 
-// How much an access promises. Volatile ones are strong by the letter of PTX, but a value that is read so is
-// no newer than by a plain load.
+// How much an access guarantees. PTX counts volatile accesses as strong, but a volatile read need not return
+// a newer value than a plain load.
 Strength strength_of(const machine::Access& access) {
   if (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed) return Strength::strong;
   return access.order == MemoryOrder::unordered ? Strength::volatile_only : Strength::weak;
@@ -206,10 +207,10 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const bool global = access.space == ptx::Space::global;
   const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
   const Strength promised = strength_of(access);
-  // What a guess finds is looked at again by an atomic, so that it may be as old as that of a poll.
+  // An atomic checks again what a guess reads, so the value may be as old as that of a poll.
   const bool only_guesses = facts.guesses && promised == Strength::weak;
   const Strength strength = only_guesses ? Strength::volatile_only : promised;
-  if (!mine.reads.empty()) has_read(access.warp); // what is still open
+  if (!mine.reads.empty()) has_read(access.warp); // reads that are still pending
   const std::uint32_t number = record_for(
       mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
              access.kind == AccessKind::store, facts.polls || only_guesses, strength,

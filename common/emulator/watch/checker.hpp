@@ -30,7 +30,7 @@ public:
   void written(const void* begin, std::uint64_t size) {
     written_.written(reinterpret_cast<std::uint64_t>(begin), size);
   }
-  // From the next launch on, no kernel may write here.
+  // From the next launch on, no kernel may write to this range.
   void name_input(const void* begin, std::uint64_t size) {
     input_begin_ = reinterpret_cast<std::uint64_t>(begin), input_end_ = input_begin_ + size;
   }
@@ -64,7 +64,7 @@ private:
   void release(Notes& notes, const machine::Access& access, std::uint32_t lanes,
                const std::shared_ptr<ReleaseLog>& log);
   bool overwrites(const machine::Access& access) const;
-  void check_written(const machine::Access& access); // global memory; shared memory's shadow knows by itself
+  void check_written(const machine::Access& access); // global memory; for shared memory, its shadow knows
   void check_local(Notes& notes, const machine::Access& access);
   void check_copies(Notes& notes, const machine::Access& access); // shared memory
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
@@ -74,8 +74,8 @@ private:
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
-  static constexpr int copy_reach = 100; // of a race with a copy, which is another than one of the same lines
-  // False if this kind was reported before at these two operations.
+  static constexpr int copy_reach = 100; // of a race with a copy, to tell it from another one at these lines
+  // False if this kind has not yet been reported for these two operations.
   bool is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach);
   bool is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach = 0);
 
@@ -88,12 +88,12 @@ private:
   std::unique_ptr<BlockHistories> histories_;
   ReleaseLogs logs_;
   const machine::Grid* grid_ = nullptr;
-  // Of the kernel that was launched last.
+  // About the kernel that was launched last.
   const machine::Code* code_ = nullptr;
   bool synchronises_ = false;                   // it has fences, or accesses that release
   bool has_guesses_ = false;                    // it has loads that are guesses (ptx::Synchronising)
-  std::uint32_t memory_operations_ = 0;         // that it has
-  std::vector<std::uint32_t> memory_operation_; // by operation: which of them
+  std::uint32_t memory_operations_ = 0;         // how many it has
+  std::vector<std::uint32_t> memory_operation_; // by operation: its number among them
   std::uint64_t input_begin_ = 0, input_end_ = 0;
   std::mutex mutex_;                                                             // of what follows
   std::set<std::tuple<HazardKind, std::uint32_t, std::uint32_t, int>> reported_; // in this launch

@@ -1,4 +1,4 @@
-// Places in shared memory that are used while a copy to them may be under way.
+// Reports places in shared memory that are used while a copy to them may still be in flight.
 #include "checker_notes.hpp"
 #include "naming.hpp"
 #include "words.hpp"

@@ -1,4 +1,4 @@
-// Places that nothing has written, that are an input, or that are a barrier of the grid.
+// Checks of places that nothing has written, that are an input, or that are a barrier of the grid.
 #include "checker_notes.hpp"
 
 #include "naming.hpp"
@@ -13,7 +13,7 @@ namespace warpfold::watch {
 using machine::AccessKind;
 using machine::warp_lanes;
 
-// A store, or an exchange that does not look at what it replaces.
+// A store, or an exchange that ignores the value that it replaces.
 bool Checker::overwrites(const machine::Access& access) const {
   if (access.kind != AccessKind::atomic) return access.kind == AccessKind::store;
   const std::uint32_t operation = access.operation.index;
@@ -31,7 +31,7 @@ void Checker::check_written(const machine::Access& access) {
     return;
   }
   if (row && written_.is_written(first, row_bytes)) return;
-  std::uint64_t last = 0; // neighbouring lanes that read one address are checked once
+  std::uint64_t last = 0; // neighbouring lanes that read the same address are checked once
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
@@ -40,12 +40,12 @@ void Checker::check_written(const machine::Access& access) {
       continue;
     }
     report_uninitialised(access, lane, address);
-    written_.written(address, access.width); // reported once per place
+    written_.written(address, access.width); // so that each place is reported once
   }
 }
 
-// Reports a read only where no byte of it was written. In a debug build every copy of a variable goes through
-// local memory, padding and all, so that such a read means nothing there.
+// Reports a read only if none of its bytes was written. In a debug build, every copy of a variable goes
+// through local memory, including its padding, so partly unwritten reads mean nothing there.
 void Checker::check_local(Notes& mine, const machine::Access& access) {
   if (grid_->code.module->is_debug) return;
   const machine::Block& block = *access.warp.block;
@@ -57,7 +57,7 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const std::uint64_t offset = access.addresses[lane];
-    if (offset + access.width > stride) continue; // reported as a bad access
+    if (offset + access.width > stride) continue; // reported elsewhere, as a bad access
     auto first = mine.local.begin() +
                  static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
     auto end = first + access.width;
@@ -67,8 +67,8 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
   }
 }
 
-// A barrier of the whole grid, as cooperative groups make it, counts blocks: it does not miss threads that
-// have left. All threads of the grid have to reach it (CUDA C++ Programming Guide, "Grid Synchronization").
+// The grid-wide barrier of cooperative groups counts blocks, so it does not notice that threads have exited.
+// All threads of the grid must reach it (CUDA C++ Programming Guide, "Grid Synchronization").
 void Checker::check_grid_barrier(const machine::Access& access) {
   constexpr std::uint64_t workspace_bytes = 8;
   const machine::Block& block = *access.warp.block;
@@ -78,7 +78,7 @@ void Checker::check_grid_barrier(const machine::Access& access) {
   if (block.alive == block.threads || !is_new(HazardKind::barrier, access.operation, ~1u)) return;
   Hazard hazard{HazardKind::barrier, HazardCause::left_grid_barrier};
   hazard.message =
-      fmt::format("{} comes to a barrier of the whole grid, which {} threads of its block have left",
+      fmt::format("{} reaches a barrier of the whole grid, but {} threads of its block have exited",
                   thread_name(*grid_, block.linear_id, access.warp.index,
                               static_cast<unsigned>(std::countr_zero(access.mask))),
                   block.threads - block.alive);

@@ -8,9 +8,9 @@
 
 namespace warpfold::watch {
 
-// What the checker keeps with a block while it runs. The machine's blocks are used again, and so are these.
+// What the checker keeps with a block while it runs. The machine reuses its blocks, and so these as well.
 struct Checker::Notes final : machine::BlockNotes {
-  // The record of an operation that was made last, and how many before it.
+  // The last record that was made for an operation, and how many were made before it.
   struct Recent {
     std::uint32_t operation = ~0u;
     bool in_global = false;
@@ -23,10 +23,10 @@ struct Checker::Notes final : machine::BlockNotes {
   BlockOrder order;
   BlockRecords records;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left
-  std::vector<Recent> recent;                   // by warp and operation: records that may be used again
+  std::vector<Recent> recent;                   // by warp and operation: records that may be reused
   std::size_t recent_count = 0;                 // per warp
 
-  // What the last strong access will have acquired when it has happened.
+  // What the last strong access will have acquired once it has been performed.
   struct Reads {
     std::uint64_t address = 0; // as ReleaseLogs knows it
     std::uint32_t lanes = 0;
@@ -36,8 +36,8 @@ struct Checker::Notes final : machine::BlockNotes {
   unsigned reading_warp = 0;
   std::vector<std::uint64_t> shared_logs; // addresses of those that lie in this block's shared memory
 
-  // Bytes of local memory that their threads have written, lane after lane. Empty of meaning until the block
-  // uses any.
+  // The bytes of local memory that their threads have written, lane after lane. Meaningless until the block
+  // uses local memory.
   std::vector<bool> local;
   bool local_is_used = false;
 };

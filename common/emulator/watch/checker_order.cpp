@@ -1,4 +1,4 @@
-// What the checker makes of fences, barriers and strong accesses: who acquires what from whom.
+// What the checker derives from fences, barriers and strong accesses: who acquires what from whom.
 #include "checker_notes.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using machine::MemoryScope;
 
 namespace {
 
-// Visits each word that the request's lanes synchronise at, with the lanes.
+// Visits each word at which lanes of the request synchronise, with those lanes.
 template <typename Visit>
 void each_place(const machine::Access& access, Visit visit) {
   constexpr std::uint64_t word = 4;
@@ -59,9 +59,10 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     else if (access.kind == AccessKind::store)
       log->cut();
   });
-  // The access itself comes next: who sees it must see the log, or would be told of a race that is none.
+  // The access itself comes next: a thread that sees it must also see the log, or a false race would be
+  // reported.
   std::atomic_thread_fence(std::memory_order_release);
-  // What says `release` and no more does not acquire either.
+  // An access that is only a `release` does not acquire.
   const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
   mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
   mine.reading_warp = warp;

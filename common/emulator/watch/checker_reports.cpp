@@ -1,4 +1,4 @@
-// What the checker says, once for each place.
+// Creates the checker's reports, once per place.
 #include "checker_notes.hpp"
 
 #include "naming.hpp"
@@ -24,10 +24,10 @@ bool Checker::is_reported(HazardKind kind, const machine::Operation& operation, 
 
 namespace {
 
-// Many blocks may store one value in one place, such as a flag. A store is judged before it is made, and
-// where the other one is another worker's, that worker may not have made it yet either: whether the two
-// values are the same shows a moment later. Where they differ, waiting is in vain; each race is waited for
-// once.
+// Many blocks may store the same value in one place, such as a flag. A store is judged before it is
+// performed, and if the other store belongs to another worker, that worker may not have performed it yet
+// either, so it takes a moment until the two values can be compared. If they differ, the wait is in vain;
+// each race is waited for once.
 bool proves_harmless(const machine::Access& access, unsigned lane) {
   constexpr auto patience = std::chrono::milliseconds(20);
   const auto* memory = reinterpret_cast<const std::byte*>(access.addresses[lane]);
@@ -77,8 +77,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   recorder_.add(std::move(hazard));
 }
 
-// A library's own block of shared memory is its own affair: CUB's merge looks one element past what it has
-// written there, and drops it.
+// A library's own block of shared memory is its own business: CUB's merge reads one element beyond what it
+// has written there, and discards it.
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
   if (access.space != ptx::Space::global && grid_->code.of_library[access.operation.index]) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;

@@ -1,5 +1,5 @@
-// Copies to shared memory that a thread has begun (cp.async) and not waited for. The machine makes them at
-// once, a GPU at any time until the wait: PTX ISA, "Asynchronous copy", "cp.async.wait_group".
+// Copies to shared memory that a thread has started (cp.async) but not waited for. The machine performs them
+// at once; a GPU may do so at any time until the wait (PTX ISA, "Asynchronous copy", "cp.async.wait_group").
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ public:
     words_ = words;
     open_ = 0;
     threads_.assign(threads, {});
-    places_.clear(); // of blocks that copy nothing it stays empty
+    places_.clear(); // stays empty for blocks that copy nothing
   }
   void copy(unsigned thread, std::uint64_t first_byte, std::uint64_t bytes, std::uint32_t operation) {
     Thread& mine = threads_[thread];
@@ -24,9 +24,9 @@ public:
     for (std::uint64_t word = first_byte / 4; word < (first_byte + bytes + 3) / 4 && word < words_; ++word)
       places_[word] = {thread, operation, mine.group + 1};
   }
-  // The thread's copies so far are a group.
+  // The thread's copies so far form a group.
   void commit(unsigned thread) { ++threads_[thread].group; }
-  // Waits for all groups but the last `left` of them.
+  // Waits for all groups except the last `left`.
   void wait(unsigned thread, std::uint32_t left) {
     const std::uint32_t group = threads_[thread].group;
     if (group > left) finish(thread, group - left);
@@ -40,9 +40,9 @@ public:
   struct Copy {
     unsigned thread = 0;
     std::uint32_t operation = 0;
-    std::uint32_t group = 0; // from 1; 0: there was none
+    std::uint32_t group = 0; // from 1; 0: none
   };
-  // The copy to this word that may still be under way; null where there is none.
+  // The copy to this word that may still be in flight; null if there is none.
   const Copy* to(std::uint64_t word) const {
     if (word >= places_.size()) return nullptr;
     const Copy& copy = places_[word];
@@ -51,8 +51,8 @@ public:
 
 private:
   struct Thread {
-    std::uint32_t group = 0; // that have been committed
-    std::uint32_t over = 0;  // of these the first ones, which it has waited for
+    std::uint32_t group = 0; // groups committed so far
+    std::uint32_t over = 0;  // of these, how many it has waited for, from the first
     std::uint32_t last = 0;  // the group of its last copy, from 1
   };
   std::size_t words_ = 0, open_ = 0; // threads with copies in flight

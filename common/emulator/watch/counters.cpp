@@ -16,7 +16,8 @@ bool begins(std::string_view name, std::string_view opcode) {
   return name.starts_with(opcode) && (name.size() == opcode.size() || name[opcode.size()] == '.');
 }
 
-// Arithmetic only: a value that is moved, loaded, compared or converted has not lost or won any digit yet.
+// Arithmetic only: a value that is moved, loaded, compared or converted has not lost or gained any digits
+// yet.
 bool computes_in_double(std::string_view name) {
   if (!name.ends_with(".f64")) return false;
   return std::ranges::any_of(
@@ -24,7 +25,7 @@ bool computes_in_double(std::string_view name) {
       [name](std::string_view opcode) { return begins(name, opcode); });
 }
 
-// A generic access is charged to the space that its addresses pointed to.
+// A generic access is charged to the space that its addresses point to.
 bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
 }

@@ -13,8 +13,8 @@
 
 namespace warpfold::watch {
 
-// For each word of device memory that was accessed: the last access (a write, if there was one) and readers
-// since that write.
+// For each word of device memory that was accessed: the last access (a write, if there was one) and the
+// readers since that write.
 //
 // Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
 // for all of its words, and a second for another reader: the record, and the lane of its first word (the
@@ -27,7 +27,7 @@ public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
   static constexpr Cell wrote = first_flag;
   static constexpr Cell strong = second_flag;   // no race with others of its kind, wherever they are
-  static constexpr Cell has_more = second_flag; // in a reader's cell: there is a list
+  static constexpr Cell has_more = second_flag; // in a reader's cell: the word has a list
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
       : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), row_read_(rows()),
@@ -38,12 +38,12 @@ public:
   }
   std::uint64_t word_of(std::uint64_t address) const { return (address - base_) / word_bytes; }
   bool begins_row(std::uint64_t address) const { return (address - base_) % row_bytes == 0; }
-  void begin_launch(bool clear); // `clear`: cells of launches before may look as if they were of this one
+  void begin_launch(bool clear); // `clear`: cells of earlier launches could be mistaken for this launch's
 
   // Enters an access to the whole row if nothing before it in this launch can conflict with it. Cells less
-  // than `oldest` are of an earlier launch; `cell` is the record and lane of the first word. Of several
-  // readers two are kept; replaces(Cell) says of one that the new one can stand for it, is_other(Cell, Cell)
-  // that two are of different blocks.
+  // than `oldest` belong to an earlier launch; `cell` is the record and the lane of the first word. Of
+  // several readers, two are kept; replaces(Cell) tells whether the new one can stand for that one,
+  // is_other(Cell, Cell) whether two are of different blocks.
   template <typename Replaces, typename IsOther>
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
                  IsOther is_other) {
@@ -67,8 +67,8 @@ public:
   }
   // Splits the row into words unless it is split already. `records` gives the width of the row's access.
   void split(std::uint64_t word, const GlobalRecords& records, Cell oldest);
-  // The word's last write, where its row was written as a whole and has no other write since; else 0. Reading
-  // from such a row need not split it.
+  // The word's last write if its row was written as a whole and has had no other write since, else 0. Reading
+  // from such a row does not require splitting it.
   Cell whole_write(std::uint64_t word, const GlobalRecords& records, Cell oldest) const {
     const Cell whole = row_last_[word / row_words];
     if (whole < oldest || !(whole & wrote) || lane_of(whole) == split_lane) return 0;
@@ -77,20 +77,21 @@ public:
   }
   Cell& last(std::uint64_t word) { return last_[word]; }
   Cell& read(std::uint64_t word) { return read_[word]; }
-  // A strong write beside the last, where that is one, too.
+  // A strong write besides the last write, if that is strong too.
   Cell& wrote_too(std::uint64_t word) { return wrote_too_[word]; }
 
-  // What stands in a cell now: other workers may be changing it.
+  // The current content of a cell, which other workers may be changing.
   static Cell seen(Cell& place) { return std::atomic_ref(place).load(std::memory_order_relaxed); }
 
-  // Puts `cell` in the place of what was seen there; else sets `seen` to what stands there now.
+  // Replaces the cell's content with `cell` if it is still `seen`; otherwise sets `seen` to the current
+  // content.
   static bool replace(Cell& place, Cell& seen, Cell cell) {
     return seen == cell || std::atomic_ref(place).compare_exchange_strong(seen, cell);
   }
 
-  // The list of a word; read() has the flag has_more where there is one. change(std::vector<Cell>&) may do
-  // with it as it likes; true if something is left in it. Where there is none, one is made if `may_make`.
-  static constexpr std::size_t longest = 8; // that a list should be
+  // The list of a word; read() has the flag has_more if there is one. change(std::vector<Cell>&) may change
+  // it in any way; true if it is not empty afterwards. If there is none, one is made if `may_make`.
+  static constexpr std::size_t longest = 8; // a list should not be longer
   template <typename Change>
   bool change_list(std::uint64_t word, bool may_make, Change change) {
     std::lock_guard lock(locks_[word % lock_count]);
@@ -114,7 +115,7 @@ private:
   static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
   std::uint64_t base_, bytes_;
   LazyArray<Cell> row_last_, row_read_, last_, read_, wrote_too_;
-  LazyArray<std::uint32_t> more_; // number of its list among those of the word's lock; 0: none
+  LazyArray<std::uint32_t> more_; // the number of the word's list among those of its lock; 0: none
   struct Lists {
     std::deque<std::vector<Cell>> all;
     std::vector<std::uint32_t> free; // numbers, from 1

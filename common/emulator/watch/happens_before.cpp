@@ -9,7 +9,7 @@ void BlockOrder::begin(std::size_t warp_count) {
   begun = floor = ++clock;
   has_read_strongly = false;
   acquired.clear();
-  warps.resize(warp_count); // moments of a block before are older than the floor, and say nothing
+  warps.resize(warp_count); // moments of earlier blocks are older than the floor and have no effect
   for (WarpOrder& warp : warps) {
     if (!has_read_any) break;
     warp.acquired.clear();
@@ -60,7 +60,7 @@ void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
     return;
   }
   if (!self.lane_floors) self.lane_floors = std::make_unique<WarpOrder::LaneFloors>();
-  // Each member now comes after what any of them came after.
+  // Each member now comes after everything that any member came after.
   std::array<std::uint32_t, 32> together{};
   for (std::uint32_t rest = members; rest; rest &= rest - 1) {
     const auto& one = (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))];
@@ -101,7 +101,7 @@ BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes, std
                                          const std::shared_ptr<ReleaseLog>& log) {
   WarpOrder& self = warps[warp];
   Released released;
-  // Releases behind one fence cover the same; records need not tell them apart.
+  // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
   auto reach_of = [&](unsigned which, bool& any) {
     const LaneFence* last = nullptr;
@@ -123,7 +123,7 @@ BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes, std
   };
   released.narrow = reach_of(WarpOrder::narrow, released.is_narrow);
   released.wide = reach_of(WarpOrder::wide, released.is_wide);
-  // What was acquired behind the fence is handed on, too, though it need not be.
+  // What was acquired after the fence is passed on too, although the model does not require it.
   std::shared_ptr<AcquiredSet> elsewhere;
   for (const AcquiredSet* set : {&acquired, &self.acquired}) {
     if (set->everything() && !elsewhere) elsewhere = std::make_shared<AcquiredSet>();

@@ -1,10 +1,11 @@
 // What is ordered before what, as far as the program has synchronised (PTX ISA, "Memory Consistency Model";
-// docs/reference/races.md says it rule by rule).
+// docs/reference/races.md explains it rule by rule).
 //
-// Within a block, __syncthreads orders everything and __syncwarp the lanes of its mask. A fence followed by a
-// strong write releases, and a strong read at the same address acquires (releases.hpp), between lanes, warps
-// and blocks alike, as far as the scopes of both reach. A lock that was taken acquires only at the next
-// fence; every other strong read does so at once, though the model asks for a fence there, too.
+// Within a block, __syncthreads orders everything, and __syncwarp orders the lanes of its mask. A fence
+// followed by a strong write releases, and a strong read at the same address acquires (releases.hpp); this
+// holds between lanes, warps and blocks alike, as far as both scopes reach. A thread that takes a lock
+// acquires only at its next fence; every other strong read acquires at once, although the model requires a
+// fence there too.
 #pragma once
 
 #include "access_records.hpp"
@@ -18,19 +19,19 @@
 
 namespace warpfold::watch {
 
-// Whether a scope reaches other blocks. Clusters hold one block.
+// Whether a scope reaches other blocks. A cluster holds one block.
 inline bool is_wide(machine::MemoryScope scope) {
   return scope >= machine::MemoryScope::device;
 }
 
-// What each block has written for others to see: only for words about what is missing where a race was found.
+// What each block has published: used only to say what is missing where a race was found.
 class BlockHistories {
 public:
   explicit BlockHistories(std::size_t blocks) : histories_(blocks < limit ? blocks : limit) {}
-  bool follows(std::uint32_t block) const { return block < histories_.size(); } // others count as ordered
+  bool follows(std::uint32_t block) const { return block < histories_.size(); } // all others count as ordered
 
   struct History {
-    // Moments by the block's clock, up to which it had made a strong write by then; and one behind a fence,
+    // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence,
     // for its own threads or for other blocks.
     std::atomic<std::uint32_t> published{0}, released{0}, widely_released{0};
   };
@@ -42,43 +43,44 @@ private:
   std::vector<History> histories_;
 };
 
-// A lane's last fence.
+// The last fence that a lane executed.
 struct LaneFence {
   std::uint32_t at = 0;     // when; 0: none
   std::uint32_t lanes = 0;  // that executed it together
-  std::uint32_t floor = 0;  // the block's last barrier before it
-  std::uint32_t synced = 0; // the lane's last __syncwarp before it
+  std::uint32_t floor = 0;  // the block's last barrier before the fence
+  std::uint32_t synced = 0; // the lane's last __syncwarp before the fence
 };
 
 struct WarpOrder {
   static constexpr unsigned narrow = 0, wide = 1; // of fences
   std::uint32_t floor = 0;                        // older records of this warp are ordered before all of it
-  // By lane, and another: the other's older records are ordered before the lane. Null until only some lanes
-  // synchronise.
+  // By lane and other lane: older records of the other lane are ordered before the lane. Null until only some
+  // of the lanes synchronise.
   using LaneFloors = std::array<std::array<std::uint32_t, 32>, 32>;
   std::unique_ptr<LaneFloors> lane_floors;
   std::uint32_t floor_of(unsigned lane, unsigned other) const {
     return lane_floors ? std::max(floor, (*lane_floors)[lane][other]) : floor;
   }
   LaneFence fences[2][32];
-  std::uint32_t phase = 0;     // when it last synchronised by itself
+  std::uint32_t phase = 0;     // when it last synchronised on its own
   std::uint32_t published = 0; // when it last released
   AcquiredSet acquired;        // since the block's last barrier
-  std::vector<Acquired> taken; // with locks, and no fence since that reaches other blocks
-  AcquiredSet own_taken;       // the same, a fence for the own block came since
+  std::vector<Acquired> taken; // by taking locks, with no fence since that reaches other blocks
+  AcquiredSet own_taken;       // the same, but with a fence for its own block since
   void take(const Acquired& acquired);
 };
 
 struct BlockOrder {
-  std::uint32_t clock = 1;      // moves on with each synchronisation, and from block to block
+  std::uint32_t clock = 1;      // advances with each synchronisation, and from block to block
   std::uint32_t begun = 0;      // when the block began
   std::uint32_t floor = 0;      // older records of the block are ordered before all of it
   std::uint32_t last_fence = 0; // of any warp
   bool has_read_strongly = false;
-  bool has_read_any = true; // of its warps, one may have acquired something
-  AcquiredSet acquired;     // by all of the block
+  bool has_read_any = true; // some warp may have acquired something
+  AcquiredSet acquired;     // by the whole block
   std::vector<WarpOrder> warps;
-  // Fences before the last barrier count for whoever releases behind it: by warp, and the floor of the last.
+  // A fence before the last barrier counts for any thread that releases after the barrier: by warp, and the
+  // last fence's floor.
   std::shared_ptr<const std::vector<std::uint32_t>> fenced[2];
   std::uint32_t fenced_floor[2] = {0, 0};
 
@@ -86,8 +88,8 @@ struct BlockOrder {
   void barrier();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, bool wide);
-  // What a strong write by the lanes releases now. `is_narrow`, `is_wide` say whether there is a fence at
-  // all.
+  // What a strong write by these lanes would release now. `is_narrow`, `is_wide`: whether there is such a
+  // fence at all.
   struct Released {
     bool is_narrow = false, is_wide = false;
     Reach narrow, wide;
@@ -98,18 +100,18 @@ struct BlockOrder {
                    const std::shared_ptr<ReleaseLog>& log);
   bool has_fence(unsigned warp, std::uint32_t lanes) const;
 
-  // Is what `earlier_lane` of `earlier`, of this block, did ordered by barriers before what `lane` of `warp`
-  // does now?
+  // Do barriers order what `earlier_lane` did in `earlier`, a record of this block, before what `lane` of
+  // `warp` does now?
   bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
-  // A record from then on serves the same operation again.
+  // A record made at this moment or later can be reused for the same operation.
   std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
   bool has_acquired(unsigned warp) const {
     return !acquired.empty() || !warps[warp].acquired.empty() || !warps[warp].own_taken.empty();
   }
-  // Is anybody's access ordered before it by what was released and acquired?
+  // Do releases and acquires order anyone's access before what the acquirer does?
   bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
                    Follow follow = Follow::far) const;
-  // Would it be, had the locks that were taken acquired?
+  // Would they, if taking a lock acquired at once?
   bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
 };
 

@@ -4,7 +4,7 @@ namespace warpfold::watch {
 
 namespace {
 
-// No default: a kind of fault that has no row here does not compile.
+// No default, so that a kind of fault that has no row here does not compile.
 Hazard of_kind(machine::Fault::Kind kind) {
   using Kind = machine::Fault::Kind;
   switch (kind) {

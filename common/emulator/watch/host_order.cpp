@@ -6,11 +6,11 @@ namespace warpfold::watch {
 
 namespace {
 
-// Removed streams whose numbers are kept apart. An older number is used again, and then counts on: work of
-// the old stream that nobody has waited for is then taken for ordered before the new one's.
+// How many removed streams keep their numbers. Older numbers are reused and continue their counts, so work of
+// the old stream that nobody has waited for counts as ordered before the new stream's work.
 constexpr std::size_t kept_apart = 64;
 
-// A program that never waits for anything has no end of pending work. The oldest is forgotten.
+// In a program that never waits, pending work grows without end. The oldest is forgotten.
 constexpr std::size_t longest_pending = 4096, most_pending_ranges = 1 << 20;
 
 void join(Clock& into, const Clock& from) {
@@ -34,8 +34,8 @@ bool conflict(const TouchedRange& a, const TouchedRange& b) {
          !(is_strong(a.touch) && is_strong(b.touch));
 }
 
-// Goes over both by their beginnings, and compares each range with those of the other that have not ended by
-// then. Kernels may touch thousands of places.
+// Walks over both in the order of their beginnings, and compares each range with those of the other that have
+// not ended by then. A kernel may access thousands of places.
 template <typename Found>
 void find_conflict(const Operation& earlier, const Operation& later, Found found) {
   std::vector<const TouchedRange*> open_earlier, open_later;
@@ -146,7 +146,7 @@ void HostOrder::finish(Operation operation, const Report& report) {
       find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
         report(earlier, other, operation, mine);
       });
-  // One that does the same again, later in the same stream, stands for both.
+  // An operation that does the same again, later in the same stream, stands for both.
   constexpr std::size_t looked_back = 16;
   std::size_t looked = 0;
   for (auto each = pending_.rbegin(); each != pending_.rend() && looked < looked_back; ++each, ++looked)

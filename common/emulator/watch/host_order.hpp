@@ -49,18 +49,19 @@ public:
 
   HostOrder();
   Stream add_stream(bool blocking);
-  void remove_stream(Stream stream); // work issued to it may still be running
+  void remove_stream(Stream stream); // work that was issued to it may still be running
 
   // An operation that the host issues now.
   Operation issue(Stream stream);
-  // What an operation accessed is now known. Calls report(earlier, its range, operation, its range) for each
+  // Takes note of what an operation accessed. Calls report(earlier, its range, operation, its range) for each
   // earlier operation that accesses the same bytes with nothing to order the two; at most once per pair.
   using Report =
       std::function<void(const Operation&, const TouchedRange&, const Operation&, const TouchedRange&)>;
   void finish(Operation operation, const Report& report);
 
-  // A graph's node: what it waits for is in `before`, ends of nodes that it depends on, or of the launch as a
-  // whole. `chained`: it continues where the first of them ended, and no other node has done so.
+  // A graph's node: `before` holds what it waits for, which are the ends of the nodes that it depends on or
+  // of the launch as a whole. `chained`: it continues where the first of them ended, and no other node has
+  // done so.
   Operation issue_node(Stream stream, const std::vector<const Operation*>& before, bool chained);
   // The launch is complete when all of its nodes are.
   void join(Stream stream, const Operation& node);
@@ -74,7 +75,7 @@ public:
   void host_waits(const Clock& clock);
   void host_waits_for_all();
 
-  // Memory that was allocated again: earlier accesses there were to something else.
+  // This memory was allocated again: earlier accesses were to something else.
   void forget(std::uint64_t begin, std::uint64_t end);
 
   // Calls visit(operation, range) for each range of host memory that may still be in use, as far as the owner
@@ -95,19 +96,19 @@ private:
     return operation.actor < view.size() && view[operation.actor] >= operation.number;
   }
   std::uint32_t add_actor();
-  void prepare(Stream stream); // what comes before everything that follows, by the host and the rules of the
-                               // default streams
+  // Adds what precedes everything that follows, because of the host and the rules of the default streams.
+  void prepare(Stream stream);
   void forget_what_is_over();
 
   struct State {
     bool is_stream = false, blocking = false, live = false;
-    std::vector<std::uint32_t> branches; // actors for nodes of graphs that run beside each other
+    std::vector<std::uint32_t> branches; // actors for nodes of graphs that run in parallel
     std::size_t branches_used = 0;       // by the current launch
   };
   std::vector<Clock> clocks_;         // by actor
   std::vector<std::uint32_t> counts_; // by actor: operations so far
   std::vector<State> states_;
-  std::deque<std::uint32_t> removed_;    // actors that may be used again
+  std::deque<std::uint32_t> removed_;    // actors that may be reused
   Clock removed_blocking_, removed_all_; // work issued to streams that no longer exist
   std::deque<Operation> pending_;        // not known by the host to be complete, oldest first
 };

@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned row_bytes = 128;
 
-// Cuts [first, first + count) at multiples of `size` and calls visit(unit, begin, count) for each piece,
-// `begin` counted from the start of its unit. Stops as soon as visit returns false, and then returns false.
+// Cuts [first, first + count) at multiples of `size` and calls visit(unit, begin, count) for each piece;
+// `begin` is relative to the start of its unit. Stops as soon as visit returns false, and then returns false.
 template <typename Visit>
 bool each_part(std::uint64_t first, std::uint64_t count, unsigned size, Visit visit) {
   while (count) {
@@ -38,8 +38,8 @@ void LazyBits::set(std::uint64_t first, std::uint64_t count) {
 }
 
 void LazyBits::clear(std::uint64_t first, std::uint64_t count) {
-  // Much of a large range was never touched: whole pages, which are 64 KiB at most, are given back instead of
-  // being read.
+  // Much of a large range may never have been touched. Whole pages, which are at most 64 KiB, are given back
+  // instead of being read.
   constexpr std::uint64_t bits_of_page = 65536 * 8;
   if (count > 4 * bits_of_page) {
     const std::uint64_t begin = (first + bits_of_page - 1) / bits_of_page * bits_of_page;

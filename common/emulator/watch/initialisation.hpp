@@ -8,7 +8,8 @@
 
 namespace warpfold::watch {
 
-// Bits that several threads may set and clear at the same time. They take memory only where a bit was set.
+// Bits that several threads may set and clear at the same time. They take memory only where a bit has been
+// set.
 class LazyBits {
 public:
   explicit LazyBits(std::uint64_t count) : words_(count / 64 + 1) {}

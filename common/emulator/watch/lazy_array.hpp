@@ -22,12 +22,12 @@ public:
 
   T* data() { return data_; }
   T& operator[](std::size_t index) { return data_[index]; }
-  const T& operator[](std::size_t index) const { return data_[index]; } // touches nothing
-  // The same for a part that begins and ends with a page.
+  const T& operator[](std::size_t index) const { return data_[index]; } // allocates nothing
+  // The same for a part that begins and ends at page boundaries.
   void clear(std::size_t first, std::size_t count) {
     madvise(data_ + first, count * sizeof(T), MADV_DONTNEED);
   }
-  void clear() { madvise(data_, bytes_, MADV_DONTNEED); } // zeros again, and the memory is the system's
+  void clear() { madvise(data_, bytes_, MADV_DONTNEED); } // zeros again; gives the memory back
 
 private:
   std::size_t bytes_;

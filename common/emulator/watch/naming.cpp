@@ -8,9 +8,9 @@ namespace warpfold::watch {
 
 namespace {
 
-// "_ZZ4treePKfE5sdata" is tree(float const*)::sdata: the part that the program wrote.
+// "_ZZ4treePKfE5sdata" is tree(float const*)::sdata; this is the part that the program wrote.
 std::string short_name(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // `x` alone would be the name of a type
+  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
   int status = 0;
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string name = status == 0 && text ? text : mangled;

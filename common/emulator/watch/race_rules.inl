@@ -1,4 +1,4 @@
-// When two accesses of one word are a race, by the rules of races.md.
+// Decides when two accesses to one word are a race, by the rules of races.md.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ inline bool same_value(const Accessor& a, unsigned lane, unsigned other) {
                                       access.values + other * access.value_stride, access.width) == 0;
 }
 
-// A store of what is there already changes nothing, whoever comes first.
+// A store of the value that is already there changes nothing, whichever access comes first.
 inline bool changes_nothing(const machine::Access& access, unsigned lane, const std::byte* memory) {
   return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
 }
 
-// A cell of the shadow stands for a whole word, but threads may share a word and each have bytes of its own
-// in it. False where the earlier access is not known to have touched any byte that this one does.
+// A shadow cell stands for a whole word, but several threads may each use their own bytes of one word. False
+// if the earlier access is not known to have touched any byte that this one touches.
 inline bool share_bytes(const machine::Access& access, unsigned lane, const AccessRecord& earlier) {
   if (earlier.width >= word_bytes) return true;
   if (earlier.place == AccessRecord::many_places) return false;
@@ -63,8 +63,9 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   return false;
 }
 
-// May two accesses meet without a race, because each is strong and its scope includes the other's thread
-// (PTX ISA, "Morally Strong Operations")? Of two that are volatile only where the word serves as a flag.
+// May two accesses meet without a race, because both are strong and the scope of each includes the other's
+// thread (PTX ISA, "Morally Strong Operations")? Two volatile accesses may do so only where the word serves
+// as a flag.
 inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64_t address) {
   const AccessRecord& mine = a.record;
   if (mine.strength == Strength::weak || earlier.strength == Strength::weak) return false;
@@ -88,7 +89,7 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, c
   return record.moment <= history.published ? Missing::fence : Missing::order;
 }
 
-// Another lane that accesses the same place; `lane` itself where there is none.
+// Another lane that accesses the same place; `lane` itself if there is none.
 inline unsigned another_at_place(const machine::Access& access, unsigned lane) {
   for (std::uint32_t rest = access.mask & ~(1u << lane); rest; rest &= rest - 1)
     if (const auto other = static_cast<unsigned>(std::countr_zero(rest));
@@ -109,7 +110,7 @@ public:
     const bool same_thread =
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
     if (same_thread) {
-      // Of the lanes that update one word by an atomic only the first comes here.
+      // Of the lanes that update one word with an atomic, only the first gets here.
       const unsigned another = a_.access.kind == AccessKind::atomic && !record.is_atomic
                                    ? another_at_place(a_.access, lane)
                                    : lane;
@@ -117,14 +118,14 @@ public:
       return;
     }
     if (!share_bytes(a_.access, lane, record)) return;
-    // A flag is known by where the access to it begins, whichever of its words this is.
+    // A flag is identified by the address at which the access begins, whichever of its words this is.
     if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
     if (earlier_wrote && !record.is_atomic && a_.access.kind == AccessKind::store) {
       const bool same_access = number_of(earlier) == a_.number;
       is_harmless =
           same_access ? same_value(a_, lane, lane_of(earlier)) : changes_nothing(a_.access, lane, memory);
-      // All threads set a flag.
+      // All threads set the same flag.
       if (is_harmless && record.operation == a_.record.operation) return;
     }
     report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote || record.is_store,

@@ -1,6 +1,6 @@
-// Data races: two threads access a word, one of them writes, and nothing orders the two (CUDA Programming
-// Guide, "Memory Consistency Model"; PTX ISA 8). A race is found in any run in which both accesses happen,
-// whichever came first.
+// Data races: two threads access a word, at least one of them writes, and nothing orders the two (CUDA
+// Programming Guide, "Memory Consistency Model"; PTX ISA 8). A race is found in any run in which both
+// accesses happen, whichever comes first.
 #pragma once
 
 #include "global_shadow.hpp"
@@ -12,14 +12,14 @@
 
 namespace warpfold::watch {
 
-// What is missing between two accesses, as far as it is known.
+// What is missing between two accesses, as far as that is known.
 enum class Missing : std::uint8_t {
   order,      // anything that orders them
-  fence,      // the first was published, but without a fence before that
+  fence,      // the first was published, but without a fence before
   wide_fence, // the same, with a fence for its own block only
-  acquire,    // a lock was taken, but no fence came behind it
-  address,    // what was released and what was acquired lie at different addresses
-  scope,      // both are atomic, but one of them for its own block only
+  acquire,    // a lock was taken, but without a fence after
+  address,    // the release and the acquire are at different addresses
+  scope,      // both are atomic, but one of them only within its own block
 };
 
 // Two accesses that nothing orders.
@@ -32,7 +32,7 @@ struct Conflict {
   bool is_harmless = false; // both write the same value
 };
 
-// What is known of the block that accesses.
+// What is known of the accessing block.
 struct Accessor {
   const machine::Access& access;
   const BlockHistories& histories;
@@ -40,13 +40,14 @@ struct Accessor {
   const ReleaseLogs& logs;
   std::uint32_t number; // of this access's record
   const AccessRecord& record;
-  bool keeps_many = false; // readers of a word: where threads synchronise one by one, each may matter
-  // The last record of another warp that all came before: most of a request meets the same.
+  bool keeps_many = false; // readers of a word: when threads synchronise one by one, each may matter
+  // The last record of another warp that was found to be wholly ordered before: most lanes of a request meet
+  // the same one.
   mutable std::uint32_t known_ordered = 0;
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load
-// from shared memory that nobody has written, unwritten(lane, address).
+// from shared memory that nobody has written, calls unwritten(lane, address).
 template <typename Report, typename Unwritten>
 void check_shared(SharedShadow& shadow, const BlockRecords& records, const Accessor& accessor, Report report,
                   Unwritten unwritten);

@@ -1,4 +1,5 @@
-// Bodies of races.hpp's templates: the shadow's cells, whom they are held against, and who is kept in them.
+// The bodies of races.hpp's templates: the shadow cells, what an access is compared with, and which accesses
+// the cells keep.
 #pragma once
 
 #include "race_rules.inl"
@@ -16,8 +17,9 @@ template <typename Visit>
 void each_word(const machine::Access& access, Visit visit) {
   std::uint32_t mask = access.mask;
   unsigned words = std::max(1u, access.width / word_bytes);
-  // Lanes that update one word by an atomic count as one lane: they cannot race with each other. Of lanes
-  // that read one word two are enough: whoever writes it is another thread than one of them.
+  // Lanes that update one word with an atomic count as one lane: they cannot race with each other. Of the
+  // lanes that read one word, two are enough: a thread that writes the word differs from at least one of
+  // them.
   bool one_word = access.kind != AccessKind::store;
   std::uint64_t leader = access.addresses[std::countr_zero(mask)];
   for (std::uint32_t remaining = mask; remaining && one_word; remaining &= remaining - 1)
@@ -37,8 +39,8 @@ inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
 
-// A row that two warps have read whole, and now a third, or one of the two again. False where the row's words
-// have readers of several kinds.
+// A row that two warps have each read as a whole, and that a third warp, or one of the two again, reads now.
+// False if the row's words have readers of several kinds.
 inline bool have_two_readers(const BlockRecords& records, Cell* read, Cell* too, Cell mine,
                              const std::int32_t* active) {
   unsigned lead = 0;
@@ -58,7 +60,7 @@ inline bool have_two_readers(const BlockRecords& records, Cell* read, Cell* too,
   return true;
 }
 
-// The common case: a row of words that nobody has touched since the last barrier (`floor`), and for a load:
+// The common case: a row of words that nobody has accessed since the last barrier (`floor`) and, for a load,
 // that have been written. Enters the access and returns true, or returns false and enters nothing. `active`:
 // -1 for each active lane.
 inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, std::uint64_t first_word,
@@ -92,14 +94,14 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
   return true;
 }
 
-// Two readers of a word: does it say nothing more to keep the earlier one beside this access?
+// Of two readers of a word: is it pointless to keep the earlier one beside this access?
 inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record, Follow::direct);
   return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
 }
 
-// A whole warp's access to whole rows of device memory, with nothing before it in this launch that could
-// conflict. False: some rows may have been entered; they are then found to be this access's own.
+// A whole warp's access to whole rows of device memory, when nothing before it in this launch could conflict.
+// If it returns false, some rows may have been entered; they are then recognised as this access's own.
 inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records, const BlockOrder& order,
                               const AccessRecord& self, std::uint64_t first, bool stores, Cell mine,
                               Cell oldest, bool keeps_many) {
@@ -122,7 +124,7 @@ inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records
   return true;
 }
 
-// Enters a reader of a word of shared memory.
+// Enters a reader of a word in shared memory.
 inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records, const Accessor& a,
                                std::size_t word, unsigned lane, Cell me, Cell floor) {
   Cell* slots[] = {&shadow.read[word], &shadow.read_too[word]};
@@ -143,11 +145,11 @@ inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records
   if (more.size() < warp_lanes) more.push_back(me);
 }
 
-// Enters a reader of a word of global memory. `written`: last() is a write.
+// Enters a reader of a word in global memory. `written`: last() is a write.
 inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
                                std::uint64_t word, unsigned lane, Cell me, Cell oldest, bool written,
                                bool strong) {
-  const auto stands_for = [&](Cell kept) { // `me` for it
+  const auto stands_for = [&](Cell kept) { // can `me` stand for it?
     return (number_of(kept) == a.number && lane_of(kept) == lane) ||
            replaces(a, lane, kept, records[number_of(kept)]);
   };
@@ -170,7 +172,7 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   } while (entered && !GlobalShadow::replace(read, kept, me | more));
   if (entered) return;
   if (!written && !a.keeps_many) {
-    // Two are kept, of different blocks or at least warps where there are such.
+    // Two readers are kept: of different blocks, or at least of different warps, if there are any.
     const AccessRecord &one = records[number_of(first)], &two = records[number_of(kept)];
     const bool same_warp = one.block == two.block && one.warp == two.warp && one.warp != a.record.warp;
     if (same_warp || (one.block == two.block && one.block != a.record.block)) read = me | more;
@@ -193,8 +195,8 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   if (is_kept && !more) std::atomic_ref(read).fetch_or(GlobalShadow::has_more);
 }
 
-// Of the strong writes that met without a race only the last has a cell of its own. Keeps one by another warp
-// beside it: who writes now may read later what that one wrote.
+// Of strong writes that met without a race, only the last has a cell of its own. This keeps one by another
+// warp beside it, because the thread that writes now may later read what that warp wrote.
 inline void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
                                std::uint64_t word, Cell displaced, Cell oldest) {
   const auto is_mine = [&](Cell cell) {
@@ -238,8 +240,8 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
         for (Cell reader : more->second) check(reader, false);
         shadow.read_by_more.erase(more);
       }
-      // Strong writes that meet hide what came before the first of them from those that come behind; so a
-      // plain write before them is kept in the place of a reader, and readers stay.
+      // Strong writes that meet hide the accesses before the first of them from those that follow. So a plain
+      // write before them is kept in a reader's cell, and readers stay.
       const bool follows_write = strong && wrote >= floor;
       const bool follows_strong = follows_write && records[number_of(wrote)].strength == Strength::strong;
       if (!follows_strong) {
@@ -251,7 +253,7 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
     }
     if (wrote == 0) {
       unwritten(lane, address);
-      wrote = 1; // reported once; older than any record
+      wrote = 1; // reported once; 1 is older than any record
     }
     if (read < floor)
       read = mine | lane;
@@ -281,8 +283,8 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     if (!whole) shadow.split(word, records, oldest);
     Cell& place = shadow.last(word);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
-    // An exchange, so that of two workers that come at the same time one finds the other; and a cell that
-    // many blocks update moves from core to core once for each, not twice.
+    // An exchange, so that when two workers arrive at the same time, one of them finds the other. It also
+    // makes a cell that many blocks update move from core to core once per update instead of twice.
     const Cell last = stores  ? std::atomic_ref(place).exchange(wrote)
                       : whole ? whole
                               : GlobalShadow::seen(place);
@@ -302,21 +304,22 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
         if (last & GlobalShadow::strong) check_wrote_too();
-        // The thread wrote the word itself since its warp last synchronised: whatever conflicts with this
-        // read conflicts with that write as well.
+        // The thread itself wrote the word since its warp last synchronised, so whatever conflicts with this
+        // read also conflicts with that write.
         const AccessRecord& writer = records[number_of(last)];
         if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
             writer.moment >= a.order.phase_of(warp.index) && writer.strength == self.strength)
           return;
       }
       keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);
-      // Whoever wrote meanwhile has either found this reader or is found now.
+      // A worker that wrote in the meantime has either found this reader or is found now.
       const Cell now = whole ? whole : GlobalShadow::seen(place);
       if (now != last && now >= oldest && (now & GlobalShadow::wrote) && !(now & mine & GlobalShadow::strong))
         check(now, true);
       return;
     }
-    // Of two strong accesses that reach each other another core's record need not be fetched.
+    // If both accesses are strong and their scopes reach each other, the other core's record need not be
+    // fetched.
     const bool meets = known && (last & mine & GlobalShadow::strong);
     if (known && !meets) check(last, written);
     if (written && !meets && (last & GlobalShadow::strong)) check_wrote_too();
@@ -332,8 +335,8 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       if (!meets || !written) read = 0;
     }
     if (meets && written) keep_global_writer(shadow, records, a, word, last, oldest);
-    // Strong writes that meet hide what came before the first of them from those that come behind; so a plain
-    // write before them is kept in the place of a reader.
+    // Strong writes that meet hide the accesses before the first of them from those that follow. So a plain
+    // write before them is kept in a reader's cell.
     if (written && strong && !meets) read = last & ~both_flags;
   });
 }

@@ -31,7 +31,7 @@ Json to_json(const machine::Dim3& size) {
   return Json::array({size.x, size.y, size.z});
 }
 
-// Of a launch, or of all together.
+// Of one launch, or of all launches together.
 Json to_json(const Counters& counters, const LaunchTotals& totals) {
   Json json = to_json(counters);
   json["blocks"] = totals.blocks;
@@ -66,7 +66,7 @@ bool same_place(const Hazard& a, const Hazard& b) {
     return x.line == y.line && x.file == y.file;
   };
   if (a.kind != b.kind || !same(a.where, b.where) || !same(a.other, b.other)) return false;
-  // The host's part of a program is mostly built without lines; what is said names the work that is meant.
+  // The host part of a program is usually built without line numbers; the message then names the work.
   return a.kind != HazardKind::race_host || a.where.line != 0 || a.message == b.message;
 }
 
@@ -76,17 +76,17 @@ struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
   std::size_t most_launches = 10'000;
-  std::uint64_t launches_left_out = 0; // a host loop without an end must not fill the memory
+  std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
   std::uint64_t bytes_to_host = 0, bytes_to_device = 0;
   std::vector<Hazard> hazards;
-  std::vector<std::uint64_t> times; // parallel to `hazards`: how often each was seen
+  std::vector<std::uint64_t> times; // parallel to `hazards`: how often each occurred
 };
 
 Recorder::State& Recorder::state() const {
-  // One for the process, like the runtime that it belongs to; never destroyed, since reports are written at
-  // exit.
+  // There is one per process, like the runtime that it belongs to. It is never destroyed, because reports are
+  // written at exit.
   static State* const only = new State;
   return *only;
 }

@@ -47,7 +47,7 @@ void ReleaseLog::release(Release release, bool is_store, std::uint32_t acquired_
     }
   }
   if (own.size() == kept_per_block) {
-    // Of each two neighbours, what the later covers stands for both: it is the larger part.
+    // Of each pair of neighbours, the later one stands for both, because it covers more.
     for (std::size_t i = 0; i < kept_per_block / 2; ++i) {
       const std::uint32_t first = own[2 * i].index;
       own[i] = std::move(own[2 * i + 1]);
@@ -78,7 +78,7 @@ bool ReleaseLog::covers(const AccessRecord& access, unsigned lane, const Acquire
   std::lock_guard lock(mutex_);
   const auto found = of_block_.find(access.block);
   if (found == of_block_.end()) return false;
-  // Those of one warp cover more and more; those of several warps each something else.
+  // Releases of one warp cover more and more; those of different warps each cover something else.
   for (auto entry = found->second.rbegin(); entry != found->second.rend(); ++entry) {
     if (entry->index >= range.end) continue;
     if (entry->index < range.begin) return false;
@@ -101,7 +101,7 @@ std::shared_ptr<ReleaseLog> ReleaseLogs::at(std::uint64_t address) {
   Shard& shard = shards_[shard_of(address)];
   std::lock_guard lock(shard.mutex);
   std::shared_ptr<ReleaseLog>& log = shard.logs[address];
-  if (!log) log.reset(new ReleaseLog); // apart from its counts, which those who look for it may keep
+  if (!log) log.reset(new ReleaseLog); // not make_shared: weak pointers may outlive it
   return log;
 }
 
@@ -118,7 +118,7 @@ void ReleaseLogs::retire(std::uint64_t address) {
 void ReleaseLogs::clear() {
   if (!any_) return;
   for (Shard& shard : shards_) {
-    // Two logs may hold each other, by what their releases had acquired.
+    // Two logs may hold each other, through what their releases had acquired.
     for (auto& [address, log] : shard.logs) log->forget();
     for (auto& retired : shard.retired)
       if (const auto log = retired.lock()) log->forget();
@@ -130,7 +130,7 @@ void ReleaseLogs::clear() {
 
 bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
                     const Acquirer& acquirer, Follow follow) {
-  constexpr std::size_t patience = 512; // sets to look into; then it counts as ordered
+  constexpr std::size_t patience = 512; // sets to search; beyond this, the access counts as ordered
   struct Step {
     const AcquiredSet* set;
     std::uint32_t block;

@@ -1,11 +1,13 @@
 // Releases and acquires (PTX ISA, "Memory Consistency Model"): what a thread did before a fence is ordered
-// before what another does after it has read, at the same address, what the first wrote behind the fence.
+// before what another thread does after it has read, at the same address, a value that the first thread wrote
+// after the fence.
 //
-// Each address that something was released at has a log. A release enters what it covers; who reads there
-// strongly acquires the log up to its present length. A read-modify-write carries on the releases before it;
-// a store begins anew, since who reads its value reads nothing of those. So "is this access ordered before
-// me?" is a look into the logs that I have acquired, for a release by the access's block that covers it, and
-// then into those that the releasing blocks had acquired themselves.
+// Each address at which something was released has a log. A release enters what it covers; a thread that
+// reads there with a strong access acquires the log up to its current length. A read-modify-write continues
+// the releases before it; a plain store starts a new sequence, because a thread that reads its value reads
+// nothing of the earlier ones. So the question "is this access ordered before mine?" is answered by looking
+// in the acquired logs for a release by the access's block that covers it, and then in the logs that the
+// releasing blocks had themselves acquired.
 #pragma once
 
 #include "access_records.hpp"
@@ -20,18 +22,19 @@
 
 namespace warpfold::watch {
 
-// Which accesses of a block come before one of its releases: those before a moment, by the block's clock.
+// Which accesses of a block come before one of its releases: those before a certain moment of the block's
+// clock.
 struct Reach {
   std::uint32_t floor = 0;     // of every warp
-  std::uint32_t own = 0;       // of the lanes `lanes` of the releasing warp
-  std::uint32_t published = 0; // of those, by the operation that releases: it is covered itself
+  std::uint32_t own = 0;       // of the lanes `lanes` in the releasing warp
+  std::uint32_t published = 0; // of the same lanes, by the operation that releases: it is itself covered
   std::uint32_t operation = 0;
   std::uint32_t synced = 0; // of the releasing warp's other lanes
   std::uint32_t lanes = 0;
   std::uint8_t warp = 0;
-  std::shared_ptr<const std::vector<std::uint32_t>> others; // of each warp; null: of none
+  std::shared_ptr<const std::vector<std::uint32_t>> others; // of each warp; null: no other warp's
 
-  // `lane`: of the access, or every_lane for a yes that holds for each of them.
+  // `lane`: the lane of the access, or every_lane to ask for all lanes at once.
   static constexpr unsigned every_lane = 32;
   bool covers(const AccessRecord& access, unsigned lane) const {
     if (access.moment < floor) return true;
@@ -45,7 +48,7 @@ struct Reach {
 
 class ReleaseLog;
 
-// A log up to some length, read by some lanes of a warp.
+// A log up to a certain length, as some lanes of a warp have read it.
 struct Acquired {
   std::shared_ptr<ReleaseLog> log;
   std::uint32_t begin = 0, end = 0;
@@ -60,7 +63,7 @@ public:
   void add(const AcquiredSet& other);
   void clear() { *this = {}; }
   bool empty() const { return items_.empty() && !everything_; }
-  // More than can be followed: everything counts as ordered from here on.
+  // There is more than can be followed: from here on, everything counts as ordered.
   bool everything() const { return everything_; }
   const std::vector<Acquired>& items() const { return items_; }
 
@@ -69,12 +72,12 @@ private:
   bool everything_ = false;
 };
 
-// A release by one block. `wide`: for other blocks too, else for the block itself.
+// A release by one block. `wide`: also for other blocks, otherwise only for the block itself.
 struct Release {
   std::uint32_t block = 0;
   bool is_wide = false;
   Reach narrow, wide;
-  std::shared_ptr<const AcquiredSet> acquired; // at other addresses, before the release; null: nothing
+  std::shared_ptr<const AcquiredSet> acquired; // at other addresses, before this release; null: nothing
 };
 
 class ReleaseLog {
@@ -82,13 +85,13 @@ public:
   // `is_store`: not a read-modify-write. `acquired_here`: how far back the releasing warp had itself acquired
   // this log.
   void release(Release release, bool is_store, std::uint32_t acquired_here);
-  void cut(); // a strong store by somebody who has released nothing
+  void cut(); // a strong store by a thread that has released nothing
   Acquired acquire(std::uint32_t lanes, std::shared_ptr<ReleaseLog> self);
-  // Is there a release in the range by the access's block that covers it? `narrow`: one for that block alone
-  // will do.
+  // Does the range contain a release by the access's block that covers the access? `narrow`: a release for
+  // that block alone is enough.
   bool covers(const AccessRecord& access, unsigned lane, const Acquired& range, bool narrow) const;
-  // Visits what the releases in the range had acquired, the newest first, as visit(AcquiredSet, block), as
-  // long as it returns true. Releases that are not wide only where their block is `acquirer`.
+  // Visits what the releases in the range had acquired, the newest first, with visit(AcquiredSet, block), as
+  // long as it returns true. Releases that are not wide are visited only if their block is `acquirer`.
   template <typename Visit>
   bool each_acquired(const Acquired& range, std::uint32_t acquirer, Visit visit) const {
     std::lock_guard lock(mutex_);
@@ -125,15 +128,15 @@ private:
   std::atomic<bool> is_polled_{false};
 };
 
-// The logs of a launch, by address. Shared memory's have an address of the block's own.
+// The logs of a launch, by address. Logs of shared memory use an address that is unique to the block.
 class ReleaseLogs {
 public:
   static std::uint64_t shared_address(std::uint64_t block, std::uint64_t offset) {
     return 1ull << 63 | block << 20 | offset;
   }
-  std::shared_ptr<ReleaseLog> find(std::uint64_t address) const; // null where there is none
-  std::shared_ptr<ReleaseLog> at(std::uint64_t address);         // made where there is none
-  void retire(std::uint64_t address); // what it holds stays for those who have acquired it
+  std::shared_ptr<ReleaseLog> find(std::uint64_t address) const; // null if there is none
+  std::shared_ptr<ReleaseLog> at(std::uint64_t address);         // created if there is none
+  void retire(std::uint64_t address); // those who have acquired it keep its contents
   bool any() const { return any_.load(std::memory_order_relaxed); }
   void clear();
 
@@ -151,7 +154,8 @@ private:
   }
 };
 
-// Is the access ordered before what somebody does who has acquired this? `block`, `warp`, `lane`: whose.
+// Is the access ordered before an operation by the thread that has acquired this? `block`, `warp`, `lane`:
+// that thread's.
 struct Acquirer {
   std::uint32_t block = 0;
   unsigned warp = 0, lane = 0;

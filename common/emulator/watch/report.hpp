@@ -15,7 +15,7 @@ public:
   void add(Hazard hazard); // once for each kind and pair of places; repeats are counted
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void reset();
-  void keep_launches(std::size_t most); // of more, the totals alone
+  void keep_launches(std::size_t most); // beyond this number, only the totals are kept
   std::string json() const;
   std::size_t hazard_count() const;
 

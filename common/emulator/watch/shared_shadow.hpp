@@ -10,9 +10,9 @@
 
 namespace warpfold::watch {
 
-// For each word of a block's shared memory: the last write, and readers since then. A word that nobody has
+// For each word of a block's shared memory: the last write and the readers since then. A word that nobody has
 // written has 0. Two readers are kept, of different warps if possible, so that a write that races with any
-// reader races with one of them. More are kept only if threads synchronise one by one.
+// reader races with one of these. More are kept only if threads synchronise one by one.
 struct SharedShadow {
   std::vector<Cell> wrote, read, read_too;
   std::unordered_map<std::size_t, std::vector<Cell>> read_by_more; // of some words, since the last barrier
@@ -20,7 +20,7 @@ struct SharedShadow {
     constexpr std::size_t slack = machine::warp_lanes; // a row may begin at the last word
     wrote.assign(words + slack, 0);
     if (forget_readers) read.clear(), read_too.clear();
-    read.resize(words + slack); // records that an earlier block left there are older than any later floor
+    read.resize(words + slack); // records of an earlier block are older than any later floor
     read_too.resize(words + slack);
     forget_more();
     count = words;

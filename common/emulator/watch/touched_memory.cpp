@@ -17,7 +17,7 @@ using machine::MemoryOrder;
 
 constexpr std::uint64_t page_bytes = 4096, word_bits = 64;
 
-// Of a launch that touches more places than this, far from each other, the rest is not looked at.
+// If a launch accesses more scattered places than this, the rest is not looked at.
 constexpr std::size_t most_ranges = 1 << 15;
 
 Touch touch_of(const machine::Access& access) {
@@ -71,7 +71,7 @@ void TouchedMemory::access(const machine::Access& access) {
     if (access.contiguous && access.mask == machine::all_lanes) {
       note(access.first, std::uint64_t{machine::warp_lanes} * access.width, touch);
     } else {
-      std::uint64_t last = 0; // lanes that use one address are noted once
+      std::uint64_t last = 0; // lanes that use the same address are noted once
       for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
         const std::uint64_t address = access.addresses[std::countr_zero(mask)];
         if (address != last) note(address, access.width, touch);
@@ -89,7 +89,7 @@ bool TouchedMemory::row(const machine::RowAccess& access) {
   return next_->row(access);
 }
 
-// Appends the page's runs of bytes, and forgets them.
+// Appends the page's runs of bytes and clears them.
 void TouchedMemory::take_page(std::uint64_t page, unsigned touch, std::vector<TouchedRange>& ranges) {
   constexpr std::uint64_t words = page_bytes / word_bits;
   Bits& bits = bytes_[touch];
@@ -119,7 +119,7 @@ std::vector<TouchedRange> TouchedMemory::take() {
     for (const std::uint64_t page : pages_) take_page(page, touch, found);
   for (const std::uint64_t page : pages_) seen_[page] = 0;
   pages_.clear();
-  // What lies in no allocation was refused, and never happened.
+  // Accesses outside of all allocations were refused and never happened.
   std::sort(found.begin(), found.end(),
             [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
   std::optional<machine::Allocation> last;

@@ -1,5 +1,5 @@
-// Which bytes of global memory a launch reads and writes. A watcher that sits in front of another one and
-// passes on every event.
+// Which bytes of global memory a launch reads and writes. This watcher sits in front of another one and
+// passes every event on.
 #pragma once
 
 #include "host_order.hpp"
@@ -16,8 +16,7 @@ class TouchedMemory final : public machine::Watcher {
 public:
   explicit TouchedMemory(const machine::AddressSpace& memory);
   void stand_before(machine::Watcher* next) { next_ = next; }
-  // What was accessed since the last call, in the order of the addresses; others fill in
-  // TouchedRange::of_host.
+  // What was accessed since the last call, sorted by address; the caller fills in TouchedRange::of_host.
   std::vector<TouchedRange> take();
 
   void launch_begin(const machine::Grid& grid) override { next_->launch_begin(grid); }
@@ -56,12 +55,12 @@ private:
 
   const machine::AddressSpace& memory_;
   std::uint64_t base_, reserved_;
-  LazyArray<std::uint8_t> seen_; // by page: it is in `pages_`
-  Bits bytes_[touches];          // by Touch, a bit for each byte
+  LazyArray<std::uint8_t> seen_; // by page: is it in `pages_`?
+  Bits bytes_[touches];          // by Touch, one bit per byte
   machine::Watcher* next_ = nullptr;
-  std::mutex mutex_; // of what follows
+  std::mutex mutex_; // protects what follows
   std::vector<std::uint64_t> pages_;
-  std::vector<TouchedRange> elsewhere_; // registered memory, outside of the device's range
+  std::vector<TouchedRange> elsewhere_; // registered memory outside of the device's range
 };
 
 } // namespace warpfold::watch

@@ -33,13 +33,13 @@ const char* name_of(AccessKind kind) {
   return kind == AccessKind::load ? "load" : kind == AccessKind::store ? "store" : "atomic";
 }
 
-// The variable's own name, without an index.
+// The variable's own name, without index.
 std::string variable_name(const machine::Code& code, std::uint64_t offset) {
   const std::string element = shared_name(code, offset, 1);
   return element.substr(0, element.find('['));
 }
 
-// What each active lane stores, as the number that its bits make; only of 4 and 8 bytes.
+// What each active lane stores, as the unsigned number with these bits; only for 4 and 8 bytes.
 std::string bits_of(const machine::Access& access) {
   if (!access.values || (access.width != 4 && access.width != 8)) return "";
   std::string out;
@@ -97,7 +97,7 @@ int Tracer::array_of(const machine::Access& access, std::uint64_t address) {
   int found = -1;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
-    // Of variables that share their place, the one that begins last, as in shared_name().
+    // Of variables that share their place, the last one to begin, as in shared_name().
     if (array.shared == shared && address >= array.begin && address < array.begin + array.size &&
         (found < 0 || array.begin >= arrays[static_cast<std::size_t>(found)].begin))
       found = static_cast<int>(i);
@@ -125,7 +125,7 @@ void Tracer::access(const machine::Access& access) {
   if (!has_room()) return;
   ++launches_.back().requests;
   const int array = array_of(access, access.addresses[std::countr_zero(access.mask)]);
-  if (array < 0) return; // a bad access: the hazards tell of it
+  if (array < 0) return; // a bad access, which is reported as a hazard
   const std::uint64_t begin = launches_.back().arrays[static_cast<std::size_t>(array)].begin;
   std::string offsets;
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {

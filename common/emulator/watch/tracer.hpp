@@ -11,11 +11,11 @@
 
 namespace warpfold::watch {
 
-// Records the block of that number in the first launches since the start or the last `reset`. Launches come
+// Records the block with this number in the first launches since the start or the last `reset`. Launches come
 // one after another, and a block's events come from one thread, so only `reset` and `json` need the lock.
 class Tracer final : public machine::Watcher {
 public:
-  // A picture of more steps would be useless; the JSON says that something is left out ("truncated").
+  // A picture of more steps would be useless; the JSON says if something is left out ("truncated").
   static constexpr std::size_t most_launches = 16, most_requests = 20000;
 
   Tracer(const machine::AddressSpace& memory, std::uint64_t block) : memory_(memory), wanted_block_(block) {}
@@ -35,15 +35,15 @@ public:
               const machine::Operation*) override {}
 
 private:
-  // A variable in shared memory or an allocation: what the elements are counted from.
+  // A variable in shared memory or an allocation: elements are counted from its beginning.
   struct Array {
     std::string name;
     bool shared = true;
     std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
   };
   struct Launch {
-    std::string heading; // the members that are known from the start
-    std::string events;  // the members of the array, with commas between
+    std::string heading; // the members that are known at the start
+    std::string events;  // the members of the array, separated by commas
     std::vector<Array> arrays;
     std::size_t requests = 0;
     bool truncated = false;
@@ -58,7 +58,7 @@ private:
   std::uint64_t wanted_block_;
   mutable std::mutex mutex_;
   std::vector<Launch> launches_;
-  bool left_out_ = false;               // launches beyond the most that are recorded
+  bool left_out_ = false;               // there were launches beyond the number that is recorded
   const machine::Grid* grid_ = nullptr; // of the launch that is being recorded
 };
 

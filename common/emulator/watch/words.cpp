@@ -82,8 +82,8 @@ Hazard describe(const Race& race) {
                                : race.earlier_wrote ? "has written"
                                                     : "has read",
                                between(race));
-  // Of two findings at one place, blocks come before warps, and the one that says more about the reason comes
-  // first.
+  // If there are two findings at one place, blocks come before warps, and the finding that says more about
+  // the cause comes first.
   hazard.reach = static_cast<int>(race.scope) * 8 + static_cast<int>(race.missing);
   return hazard;
 }

@@ -1,4 +1,4 @@
-// Each cases/NAME.fatbin is read and what is found in it held against cases/NAME.txt, errors included.
+// Reads each cases/NAME.fatbin and compares what is found in it with cases/NAME.txt, including errors.
 #include "../ptx/cases.hpp"
 #include "dump.hpp"
 

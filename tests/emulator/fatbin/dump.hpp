@@ -9,11 +9,11 @@
 
 namespace warpfold::fatbin {
 
-// The images of every fat binary in a file, be it what `nvcc -fatbin` writes or a program that holds some.
+// The images of every fat binary in a file, which may be the output of `nvcc -fatbin` or a program.
 std::vector<Image> images_in(std::string_view file);
-// One line an image.
+// One line per image.
 std::string list(const std::vector<Image>& images);
-// What `read` makes of the bytes: the list, and the PTX that `choose` takes; or "error: ...".
+// The result of `read` for the bytes: the list, and the PTX that `choose` takes; or "error: ...".
 std::string dump_or_error(std::string_view fat_binary);
 
 } // namespace warpfold::fatbin

@@ -1,6 +1,6 @@
-// fatbin_dump [--ptx N | --case] FILE: lists the images of every fat binary in a file, be it what `nvcc
-// -fatbin` writes or a program. With --ptx it prints the text of the N-th image that is PTX, from 0; with
-// --case what cases/*.txt hold.
+// fatbin_dump [--ptx N | --case] FILE: lists the images of every fat binary in a file, which may be the
+// output of `nvcc -fatbin` or a program. With --ptx, it prints the text of the N-th PTX image, counted from
+// 0; with --case, what cases/*.txt contain.
 #include "dump.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Damaged containers: reading ends, with images or a FormatError.
+// Damaged containers: reading ends, either with images or with a FormatError.
 #include "../ptx/cases.hpp"
 #include "dump.hpp"
 
@@ -28,7 +28,7 @@ private:
   void damage(std::string& file) {
     constexpr std::uint64_t telling[] = {0,  1,          15,         16,         63,
                                          64, 0x7fffffff, 0x80000000, 0xffffffff, ~std::uint64_t{0}};
-    // Half of the damage goes where the headers are.
+    // Half of the damage is done to the headers.
     const std::size_t at = pick(pick(2) == 0 ? std::min<std::size_t>(file.size(), 96) : file.size());
     if (file.empty()) return;
     switch (pick(5)) {
@@ -65,7 +65,7 @@ TEST(Fuzz, DamagedFatBinariesAreReadOrRefused) {
   Mutator mutator(std::move(files), 20261120);
   int read = 0, refused = 0;
   for (int round = 0; round < 40000; ++round) {
-    // A copy of exactly its size on the heap, so that a sanitizer sees a read beyond it.
+    // A heap copy of exactly this size, so that a sanitizer detects reads beyond it.
     const std::string file = mutator.next();
     const std::vector<char> exact(file.begin(), file.end());
     const std::string result = fatbin::dump_or_error({exact.data(), exact.size()});

@@ -1,4 +1,4 @@
-// What a program hands to the runtime: the wrapper of version 1 and 2, and memory that is none.
+// What a program passes to the runtime: the wrapper in versions 1 and 2, and memory that is not one.
 #include "../ptx/cases.hpp"
 #include "dump.hpp"
 
@@ -43,7 +43,7 @@ TEST(Wrapper, OfAWholeProgramHasOneListOfImages) {
 
 TEST(Wrapper, OfASeparatelyCompiledProgramHasOneForEachObject) {
   const std::string linked("\x50\xed\x55\xba\x01\0\x10\0\0\0\0\0\0\0\0\0",
-                           16); // nvcc's, where no machine code is made
+                           16); // nvcc's, if no machine code is made
   const std::string first = case_file("separate_compilation"), second = case_file("mode_speed");
   const std::array<const void*, 3> prelinked{first.data(), second.data(), nullptr};
   Wrapper wrapper;

@@ -1,7 +1,7 @@
-// The algorithms of CUB and Thrust that hand data from block to block, each held against a plain loop on the
+// The algorithms of CUB and Thrust that pass data between blocks, each compared with a plain loop on the
 // host.
 //
-// `Library` has a function for each algorithm; those without keys look at `Value` only.
+// `Library` has a function for each algorithm; those without keys use only `Value`.
 #pragma once
 
 #include "elements.cuh"
@@ -91,7 +91,7 @@ void try_copy_if(std::mt19937_64& random, int n) {
   check("copied elements", output, expected);
 }
 
-// Those that are chosen first, in their order; the others behind them, in theirs.
+// First the selected ones, in their order; then the others, in theirs.
 template <class Library, class Key, class Value>
 void try_partition(std::mt19937_64& random, int n) {
   const auto in = random_elements<Value>(random, n);
@@ -152,7 +152,7 @@ void try_run_length_encode(std::mt19937_64& random, int n) {
   check("lengths of the runs", lengths, expected.lengths);
 }
 
-// PROGRAM ROUNDS SEED LARGEST_N: sizes at random up to the largest.
+// PROGRAM ROUNDS SEED LARGEST_N: random sizes up to the largest.
 template <class Try>
 int run_rounds(const char* name, int argc, char** argv, Try one) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 4;

@@ -1,5 +1,5 @@
-// CUB's primitives of a block and of a warp on tiles that are not full, where they move about what was never
-// set: each is right, and nothing may be told of it.
+// CUB's block and warp primitives on partly filled tiles, where they move unset values about: each use is
+// right, and nothing may be reported.
 #include "algorithms.cuh"
 
 #include <cub/block/block_discontinuity.cuh>
@@ -16,7 +16,7 @@
 constexpr int threads = 128, items = 4, tile = threads * items;
 
 template <class T, cub::BlockReduceAlgorithm Algorithm>
-__global__ void reduce(const T* in, T* out, int n) { // one element per thread, the last threads without
+__global__ void reduce(const T* in, T* out, int n) { // one element per thread; the last threads have none
   using Reduce = cub::BlockReduce<T, threads, Algorithm>;
   __shared__ typename Reduce::TempStorage storage;
   T value;
@@ -35,7 +35,7 @@ __global__ void reduce_warp(const T* in, T* out, int n) {
   if (threadIdx.x == 0) *out = sum;
 }
 
-// Loads, scans and stores what there is of the tile; the rest of each thread's array stays as it is.
+// Loads, scans and stores the valid part of the tile; the rest of each thread's array stays unchanged.
 template <class T, cub::BlockLoadAlgorithm Load, cub::BlockStoreAlgorithm Store, cub::BlockScanAlgorithm Scan>
 __global__ void scan(const T* in, T* out, int n) {
   using Loader = cub::BlockLoad<T, threads, items, Load>;
@@ -55,7 +55,7 @@ __global__ void scan(const T* in, T* out, int n) {
 }
 
 template <class T>
-__global__ void reverse(const T* in, T* out, int n) { // by way of two orders of the elements
+__global__ void reverse(const T* in, T* out, int n) { // through two arrangements of the elements
   using Exchange = cub::BlockExchange<T, threads, items>;
   __shared__ typename Exchange::TempStorage storage;
   T values[items];

@@ -15,7 +15,7 @@
 struct Library {
   static constexpr bool rejected_come_backwards = true;
 
-  // Each algorithm is asked for its workspace first.
+  // Each algorithm is first asked for its workspace size.
   template <class Algorithm>
   static void run(Algorithm algorithm) {
     std::size_t bytes = 0;

@@ -1,5 +1,5 @@
-// Elements of every width that the libraries' algorithms are tried on, and what stands round each run: random
-// input, guarded output, comparison with the host.
+// Elements of every width for the libraries' algorithms, and what surrounds each run: random input, guarded
+// output, comparison with the host.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include <cuda_runtime.h>
 
-// Integers of 1, 2, 4 and 8 bytes are what they are; wider elements are made of words that all count.
+// Integers of 1, 2, 4 and 8 bytes are used as they are; wider elements consist of words that all matter.
 template <class Word, int Words>
 struct Wide {
   Word word[Words];
@@ -42,7 +42,7 @@ struct alignas(16) Bytes16 : Wide<std::uint64_t, 2> {
   }
 };
 
-// An element that depends on the whole number, in each of its words.
+// An element whose every word depends on the whole number.
 template <class T>
 __host__ __device__ T element(std::uint64_t number) {
   if constexpr (sizeof(T) <= 8) {
@@ -55,7 +55,7 @@ __host__ __device__ T element(std::uint64_t number) {
     return wide;
   }
 }
-// The number that tells elements apart.
+// The number that identifies an element.
 template <class T>
 __host__ __device__ std::uint64_t number_of(const T& value) {
   if constexpr (sizeof(T) <= 8)
@@ -78,7 +78,7 @@ struct IsOdd {
 };
 
 inline int failures = 0;
-inline std::string current; // what runs just now
+inline std::string current; // what is currently running
 
 inline void need(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -86,7 +86,7 @@ inline void need(cudaError_t error) {
   std::exit(1);
 }
 
-// Device memory with guards behind its end, which a write past the end changes.
+// Device memory with guards after its end, which a write beyond the end changes.
 template <class T>
 class Buffer {
 public:
@@ -145,7 +145,7 @@ void check(const char* what, const Buffer<T>& buffer, const std::vector<T>& expe
   check_guard(what, buffer);
 }
 
-// Random elements; `alike`: how often the one before comes again (so that there are runs), of 256.
+// Random elements; `alike`: how many of 256 repeat the one before, so that there are runs.
 template <class T>
 std::vector<T> random_elements(std::mt19937_64& random, std::size_t n, unsigned alike = 0) {
   std::vector<T> out(n);

@@ -1,5 +1,5 @@
-// Cooperative groups, by themselves and in reductions and scans: each is right, and nothing may be told of
-// it.
+// Cooperative groups, on their own and in reductions and scans: each use is right, and nothing may be
+// reported.
 #include "algorithms.cuh"
 
 #include <cooperative_groups.h>
@@ -21,7 +21,7 @@ __global__ void by_tiles(const int* in, int* out, int n) {
   if (tile.thread_rank() == 0) atomicAdd(out, sum);
 }
 
-__global__ void by_coalesced(const int* in, int* out, int n) { // of those that come to the branch, one adds
+__global__ void by_coalesced(const int* in, int* out, int n) { // one of those in the branch adds
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n || in[i] % 2 == 0) return;
   const auto active = cg::coalesced_threads();
@@ -62,7 +62,7 @@ __global__ void of_the_grid(const int* in, int* out, int* partial, int n) {
   for (auto i = grid.thread_rank(); i < n; i += grid.size()) sum += in[i];
   partial[grid.thread_rank()] = sum;
   grid.sync();
-  for (auto half = grid.size() / 2; half > 0; half /= 2) { // the grid has a power of two of threads
+  for (auto half = grid.size() / 2; half > 0; half /= 2) { // the grid's size is a power of two
     if (grid.thread_rank() < half) partial[grid.thread_rank()] += partial[grid.thread_rank() + half];
     grid.sync();
   }

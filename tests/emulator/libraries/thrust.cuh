@@ -1,4 +1,4 @@
-// Thrust's algorithms; it has no histogram and no run-length encoding, which its own examples make of others.
+// Thrust's algorithms. It has no histogram and no run-length encoding; its examples build them from others.
 #pragma once
 
 #include "elements.cuh"
@@ -53,7 +53,7 @@ struct Library {
   static void stable_sort(Buffer<K>& keys, Buffer<V>& values, int n) {
     thrust::stable_sort_by_key(thrust::device, keys.data(), keys.data() + n, values.data(), Less());
   }
-  // By sorting, and then counting how many come before the end of each bin (thrust's example histogram.cu).
+  // Sorts, then counts how many elements come before the end of each bin (Thrust's example histogram.cu).
   template <class T>
   static void histogram(const T* in, int* out, int bins, int n) {
     Buffer<T> sorted(n);
@@ -71,7 +71,7 @@ struct Library {
     return static_cast<int>(ends.first - heads);
   }
 
-  // nvcc names these outside the class, so they cannot be private.
+  // nvcc refers to these outside of the class, so they cannot be private.
   struct Equal {
     template <class T>
     __host__ __device__ bool operator()(const T& a, const T& b) const {

@@ -42,7 +42,7 @@ void note(std::vector<Operand>& operands, char letter, ptx::Type type) {
   operands.insert(place, {letter, type});
 }
 
-// Takes the types out of the heading and notes which operands there are.
+// Removes the types from the heading and records which operands there are.
 Instruction parse_heading(const std::string& text) {
   Instruction result;
   std::string name;

@@ -1,4 +1,4 @@
-// The kernel around an instruction that is tested.
+// Builds the kernel around an instruction under test.
 #include "case_file.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@ namespace warpfold::cases {
 
 namespace {
 
-// Registers hold 8-bit values in 16 bits; a predicate travels as a word that is 0 or not.
+// Registers hold 8-bit values in 16 bits; a predicate is passed as a word that is 0 or not.
 std::string register_type(ptx::Type type) {
   if (type == ptx::Type::pred) return "pred";
   std::size_t bytes = ptx::size_of(type);
@@ -76,7 +76,7 @@ std::string wrap(const CaseFile& file, const Instruction& instruction, Wrapping 
                   slots_per_lane * slot_bytes, memory_bytes);
   unsigned slot = 0;
   for (const Operand& operand : instruction.inputs) text += load(operand, slot++, "inputs");
-  // Outputs begin as what lies in their slots, so that a lane that takes no part can be seen to keep it.
+  // Outputs start with what their slots contain, so that an inactive lane can be seen to keep its value.
   slot = 0;
   for (const Operand& operand : instruction.outputs) text += load(operand, slot++, "outputs");
   if (wrapping == Wrapping::branch) text += "  @!is_odd bra after;\n";

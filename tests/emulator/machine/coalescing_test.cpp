@@ -10,7 +10,7 @@ namespace {
 
 using Addresses = std::array<std::uint64_t, warp_lanes>;
 
-// Lane i at first + i * stride.
+// Lane i is at first + i * stride.
 Addresses strided(std::uint64_t first, std::uint64_t stride) {
   Addresses addresses;
   for (unsigned lane = 0; lane < warp_lanes; ++lane) addresses[lane] = first + lane * stride;

@@ -1,5 +1,4 @@
-// Runs every case of cases/*.txt on the machine, and makes sure that no opcode of its tables goes without
-// one.
+// Runs every case in cases/*.txt on the machine, and makes sure that every opcode in its tables has a case.
 #include "case_file.hpp"
 
 #include "machine/decoder.hpp"
@@ -132,7 +131,7 @@ std::string name_of(const ::testing::TestParamInfo<std::filesystem::path>& info)
 }
 INSTANTIATE_TEST_SUITE_P(Instruction, Cases, ::testing::ValuesIn(case_files()), name_of);
 
-// The words that begin a statement anywhere in the cases, function bodies included.
+// The words that begin a statement anywhere in the cases, including function bodies.
 std::set<std::string> opcodes_with_cases() {
   std::set<std::string> found;
   for (const auto& path : case_files()) {
@@ -162,7 +161,7 @@ TEST(Opcodes, EachHasACase) {
   EXPECT_EQ(missing, "") << "opcodes that no file of " << CASES_FOLDER << " uses";
 }
 
-// The decoder would take whichever comes first.
+// Otherwise the decoder would take whichever comes first.
 TEST(Opcodes, EachIsInOneFamily) {
   std::set<std::string_view> seen;
   for (auto family : machine::families())

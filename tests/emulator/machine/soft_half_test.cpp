@@ -1,4 +1,4 @@
-// Halves by integer arithmetic are those of the host's own type, to the bit.
+// Halves computed with integer arithmetic match the host's own type bit by bit.
 #include "machine/instructions/half.hpp"
 
 #include <cstring>
@@ -31,8 +31,8 @@ TEST(SoftHalf, RoundsAsTheHostDoes) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 1'000'000; ++i) {
     std::uint64_t raw = random();
-    if (i & 1) raw = (raw & 0x800fffffffffffff) | (993 + random() % 50) << 52; // about where halves lie
-    if (i & 2) raw &= ~((1ull << 40) - 1);                                     // many a tie
+    if (i & 1) raw = (raw & 0x800fffffffffffff) | (993 + random() % 50) << 52; // roughly the range of halves
+    if (i & 2) raw &= ~((1ull << 40) - 1);                                     // makes many ties
     const auto x = std::bit_cast<double>(raw);
     ASSERT_EQ(bits_of(static_cast<SoftHalf>(x)), bits_of(static_cast<HostHalf>(x))) << std::hexfloat << x;
   }

@@ -1,4 +1,4 @@
-// Sixteen bytes go by one access: no thread sees half of another's.
+// Sixteen bytes are accessed as a whole: no thread sees half of another's store.
 #include "machine/whole_access.hpp"
 
 #include <array>
@@ -10,7 +10,7 @@ using namespace warpfold::machine;
 
 namespace {
 
-// Two writers put pairs of equal numbers, each its own, into one place for a while; a reader must always find
+// For a while, each of two writers puts pairs of equal numbers into the same place; a reader must always find
 // a pair.
 template <typename Load, typename Store>
 void expect_pairs(Load load, Store store) {
@@ -60,7 +60,7 @@ TEST(WholeAccess, PairsHoldTheirOrder) {
 
 TEST(WholeAccess, CopiesEveryWidth) {
   for (std::size_t bytes : {1, 2, 4, 8, 16, 32}) {
-    for (std::size_t shift : {0, 1, 8}) { // aligned, not at all, and to 8 bytes
+    for (std::size_t shift : {0, 1, 8}) { // aligned, not aligned at all, aligned to 8 bytes
       alignas(32) std::array<std::byte, 64> from{}, memory{}, back{};
       for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i + 1);
       store_whole(memory.data() + shift, from.data(), bytes);

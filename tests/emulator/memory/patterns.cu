@@ -1,4 +1,4 @@
-// Kernels that touch device memory each in its own way, for what the emulator needs beside it:
+// Kernels that each access device memory in their own way, to see what the emulator needs besides it:
 //   patterns PATTERN ELEMENTS    (elements: 4 bytes each)
 #include <cstdio>
 #include <cstdlib>
@@ -26,13 +26,13 @@ __global__ void phases(float* data, float* sum, size_t n) {
   if (threadIdx.x == 0) atomicAdd(sum, partial[0]);
 }
 
-// Every other word written, each by its reader.
+// Every other word is written, each by its reader.
 __global__ void every_other(float* data, float*, size_t n) {
   const size_t i = 2 * (size_t{blockIdx.x} * blockDim.x + threadIdx.x);
   if (i + 1 < n) data[i] += data[i + 1];
 }
 
-// Every word written, and then read by another thread.
+// Every word is written, and then read by another thread.
 __global__ void handed_on(float* data, float* sum, size_t n) {
   const size_t begin = size_t{blockIdx.x} * blockDim.x;
   const unsigned other = (threadIdx.x + 33) % blockDim.x;

@@ -1,4 +1,4 @@
-// libcu++ and cooperative groups as they are compiled for compute capability 8.0: barriers in shared memory,
+// libcu++ and cooperative groups as compiled for compute capability 8.0: barriers in shared memory,
 // asynchronous copies, pipelines, tiles of several warps.
 #include "verdict.hpp"
 
@@ -9,7 +9,7 @@
 #include <cuda/barrier>
 #include <cuda/pipeline>
 
-// Barriers have constructors; `init` does their work, as the CUDA guide has it.
+// Barriers have constructors; `init` does their work, as the CUDA guide recommends.
 #pragma nv_diag_suppress static_var_with_dynamic_init
 
 namespace cg = cooperative_groups;

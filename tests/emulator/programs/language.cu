@@ -1,5 +1,5 @@
-// C++ as nvcc compiles it: calls, recursion, pointers to functions, virtual functions, 128-bit integers, the
-// heap.
+// C++ features as nvcc compiles them: calls, recursion, pointers to functions, virtual functions, 128-bit
+// integers, the heap.
 #include "verdict.hpp"
 
 #include <utility>

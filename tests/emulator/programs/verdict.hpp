@@ -1,4 +1,4 @@
-// What every program here says at its end of a step: a name and whether all was as computed on the host.
+// What every program here prints at the end of a step: a name, and whether all values match the host's.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-// Runs `launch` on zeroed words of device memory and counts those that are not what `expected` says.
+// Runs `launch` on zeroed words of device memory and counts those that differ from what `expected` says.
 inline void check(const char* name, unsigned words, const std::function<void(int*)>& launch,
                   const std::function<int(unsigned)>& expected) {
   int* memory = nullptr;

@@ -5,7 +5,7 @@ __device__ int lock_word;
 __device__ unsigned blocks_done, barrier_arrivals;
 __device__ volatile unsigned barrier_round;
 
-// Every lane takes the lock; since Volta the one that holds it makes progress while its neighbours spin.
+// Every lane takes the lock; since Volta, the lane that holds it makes progress while its neighbours spin.
 __global__ void lock_by_every_lane(int* count) {
   while (atomicCAS(&lock_word, 0, 1) != 0) {
   }
@@ -22,7 +22,7 @@ __global__ void ticket_lock(int* words) {
   atomicAdd(&words[2], 1);
 }
 
-// Each block waits for the one after it, which a machine that runs blocks to their end in order never
+// Each block waits for the one after it, which a machine that runs each block to completion in order never
 // reaches.
 __global__ void chain_from_the_last(volatile int* sums) {
   unsigned block = blockIdx.x, last = gridDim.x - 1;
@@ -58,7 +58,7 @@ __global__ void rotate_by_rounds(volatile int* values, int rounds) {
   }
 }
 
-// The block that comes last adds up what all have left.
+// The last block to arrive adds up what all of them have stored.
 __global__ void last_block_sums(int* words) {
   __shared__ bool is_last;
   words[1 + blockIdx.x] = 0;
@@ -74,7 +74,7 @@ __global__ void last_block_sums(int* words) {
   words[0] = sum;
 }
 
-// Two warps write, two read, and two named barriers hand the buffer over.
+// Two warps write and two read; two named barriers hand the buffer over.
 __global__ void named_barriers(int* sums) {
   __shared__ int buffer[64];
   unsigned lane = threadIdx.x % 64;

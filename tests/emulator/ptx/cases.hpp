@@ -1,4 +1,4 @@
-// The test inputs: files beside the tests, found by their ending.
+// The test inputs: files next to the tests, found by their extension.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace warpfold::inputs {
 
-// All files below the room's `cases` folder with this ending, in the order of their names.
+// All files in the `cases` folder with this extension, sorted by name.
 std::vector<std::filesystem::path> cases(const std::string& ending);
 std::string read_file(const std::filesystem::path& path);
 

@@ -1,4 +1,4 @@
-// Random bodies: what `basic_blocks` says is held against the definitions, computed the slow way.
+// Random bodies: the results of `basic_blocks` are compared with the definitions, computed the slow way.
 #include "ptx/control_flow.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ using warpfold::ptx::BasicBlock;
 using warpfold::ptx::Function;
 using warpfold::ptx::Module;
 
-// `count` statements, each labelled; most are guarded branches to anywhere, so that the end is always
-// reached. The end has two instructions and two ways in, so that no branch into it is passed over as a way
+// `count` statements, each with a label. Most are guarded branches to anywhere, so that the end can always be
+// reached. The end has two instructions and two entries, so that no branch into it is treated as a mere way
 // out.
 Module module_of_random_function(std::mt19937& random, int count) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
@@ -56,8 +56,8 @@ std::vector<bool> reachable(const std::vector<BasicBlock>& blocks, std::uint32_t
   return seen;
 }
 
-// By definition: p post-dominates b if without p the end cannot be reached from b. The immediate one is that
-// which all the others post-dominate too.
+// By definition, p post-dominates b if without p, the end cannot be reached from b. The immediate
+// post-dominator is the one that all the others post-dominate too.
 std::uint32_t slow_post_dominator(const std::vector<BasicBlock>& blocks, std::uint32_t block) {
   const auto end = static_cast<std::uint32_t>(blocks.size() - 1);
   std::set<std::uint32_t> all;

@@ -70,7 +70,7 @@ private:
     return "?";
   }
 
-  // Registers of different scopes may share a name: then the index says which is meant.
+  // Registers in different scopes may share a name; the index then tells which one is meant.
   std::string reg(std::uint32_t index) const {
     const std::string& name = function_->registers[index].name;
     return names_.count(name) > 1 ? fmt::format("{}@{}", name, index) : name;

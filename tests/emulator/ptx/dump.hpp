@@ -9,7 +9,7 @@
 namespace warpfold::ptx {
 
 std::string dump(const Module& module);
-// The same of a PTX text, or "error: ..." where it cannot be parsed.
+// The same for a PTX text, or "error: ..." if it cannot be parsed.
 std::string dump_or_error(std::string_view text);
 
 } // namespace warpfold::ptx

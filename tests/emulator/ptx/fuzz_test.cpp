@@ -1,4 +1,4 @@
-// Damaged inputs: whatever is done to a text, parsing ends, with a module or a ParseError.
+// Damaged inputs: whatever the damage, parsing ends, either with a module or with a ParseError.
 #include "cases.hpp"
 #include "dump.hpp"
 
@@ -100,10 +100,10 @@ TEST(Fuzz, DamagedTextsAreParsedOrRefused) {
   Mutator mutator(std::move(texts), 20261120);
   int parsed = 0, refused = 0;
   for (int round = 0; round < 40000; ++round) {
-    const std::string result = ptx::dump_or_error(mutator.next()); // the dump follows every index there is
+    const std::string result = ptx::dump_or_error(mutator.next()); // the dump follows every index
     ++(result.starts_with("error: PTX, line ") ? refused : parsed);
   }
-  // Both must happen, or the damage is too slight or too great to say anything.
+  // Both must happen; otherwise the damage is too slight or too severe for a meaningful test.
   EXPECT_GT(parsed, 1000);
   EXPECT_GT(refused, 1000);
 }
@@ -114,7 +114,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
   return all;
 }
 
-// Nesting and multiplication: short texts that ask for much.
+// Nesting and multiplication: short texts that demand much memory or time.
 TEST(Fuzz, ExcessIsRefused) {
   const std::string head = ".version 8.0\n.target sm_75\n",
                     body = head + ".entry k() { .reg .b32 r; .reg .pred p;\n";

@@ -8,8 +8,8 @@
 
 namespace {
 
-// The loads of global memory in a kernel of these instructions, in order: 'w' for one with which a wait
-// begins, '.' for one that goes along with others.
+// The loads from global memory in a kernel with these instructions, in order: 'w' for a load with which a
+// wait begins, '.' for one that joins others.
 std::string waits(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75

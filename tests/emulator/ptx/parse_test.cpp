@@ -1,4 +1,4 @@
-// Each cases/NAME.ptx is parsed and its dump held against cases/NAME.txt, errors included.
+// Parses each cases/NAME.ptx and compares its dump with cases/NAME.txt, including errors.
 #include "cases.hpp"
 #include "dump.hpp"
 

@@ -7,9 +7,9 @@
 
 namespace {
 
-// Of the volatile and strong loads and the atomics of a kernel of these instructions, in order: 'l' for one
-// that takes a lock, 'p' for any other that polls, '-' for an atomic whose value nobody uses, '.' for what is
-// none of these.
+// For the volatile and strong loads and the atomics of a kernel with these instructions, in order: 'l' for
+// one that takes a lock, 'p' for any other that polls, '-' for an atomic whose value is not used, '.' for the
+// rest.
 std::string found(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75
@@ -115,7 +115,7 @@ TEST(Synchronising, FirstLookOfADebugBuildGoesByWayOfLocalMemory) {
             "pp");
 }
 
-// The loads of a kernel of these instructions that are guesses, by number from 1.
+// The loads that are guesses in a kernel with these instructions, numbered from 1.
 std::string guesses(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75

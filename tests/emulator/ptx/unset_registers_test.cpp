@@ -6,7 +6,7 @@
 
 namespace {
 
-// The names of the registers that a kernel of these instructions may read unset, separated by blanks.
+// The names of the registers that a kernel with these instructions may read unset, separated by spaces.
 std::string unset(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75
@@ -59,7 +59,7 @@ TEST(UnsetRegisters, CodeThatNothingReachesIsNotLookedAt) {
   EXPECT_EQ(unset("bra over; add.f32 %f2, %f1, %f1; over: mov.f32 %f3, 0f00000000;"), "");
 }
 
-// The names of the registers of such a kernel into which the value of %f1 may get.
+// The names of the registers of such a kernel that the value of %f1 may reach.
 std::string reached(std::string_view body) {
   const std::string text = std::string(R"(.version 8.0
 .target sm_75
@@ -89,7 +89,7 @@ TEST(ReachedFrom, NotThroughMemoryOrAVote) {
             "%p1 %f1");
 }
 
-// Of a kernel of these lines: '1' for each instruction that is a library's, '0' for the others.
+// For a kernel with these lines: '1' for each instruction that belongs to a library, '0' for the others.
 std::string of_library(std::string_view name, std::string_view body) {
   const std::string text = ".version 8.0\n.target sm_75\n.visible .entry " + std::string(name) +
                            "(.param .u64 p) {\n.reg .b32 %r<9>;\n" + std::string(body) + "ret;\n}\n" +

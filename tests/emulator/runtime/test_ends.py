@@ -30,13 +30,13 @@ class Ends(unittest.TestCase):
             for checks in "none", "all":
                 with self.subTest(which, checks=checks):
                     result = run(which, step_limit="1000000", checks=checks)
-                    self.assert_told(result, "warp instructions without coming to its end", f"ends.cu:{line} (running)")
+                    self.assert_told(result, "warp instructions without coming to an end", f"ends.cu:{line} (running)")
 
     def test_a_barrier_of_the_grid_that_blocks_have_left_is_told(self):
         self.assert_told(run("grid barrier"), "waits for all 8 blocks of the grid, 4 of which have ended")
 
     def test_a_launch_ends_by_its_time_limit(self):
-        self.assert_told(run("polling", time_limit="300"), "has not come to its end after", "ends.cu:17 (running)")
+        self.assert_told(run("polling", time_limit="300"), "has not come to an end after", "ends.cu:17 (running)")
 
     def test_a_signal_leaves_a_report(self):
         for which in "polling", "host loop":

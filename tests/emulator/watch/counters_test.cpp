@@ -1,4 +1,4 @@
-// What a launch is charged with, and what is worked out of it.
+// What is counted for a launch, and what is computed from the counts.
 #include "watch/counters.hpp"
 
 #include "machine/address_space.hpp"
@@ -10,8 +10,8 @@
 namespace warpfold::watch {
 namespace {
 
-// The counters of one launch of a kernel with this body. %rd1: address of 4096 bytes of global memory; %r1:
-// threadIdx.x; %rd2: the same times 4; `table`: 4096 bytes of shared memory.
+// The counters of one launch of a kernel with this body. %rd1: the address of 4096 bytes of global memory;
+// %r1: threadIdx.x; %rd2: threadIdx.x times 4; `table`: 4096 bytes of shared memory.
 machine::LaunchRecord launched(const std::string& body, std::uint32_t threads, std::uint32_t blocks,
                                Counters& total) {
   machine::AddressSpace memory(1 << 20);
@@ -87,7 +87,7 @@ TEST(Counting, Stores) {
 }
 
 TEST(Counting, BankConflicts) {
-  // Lane i at word 2 * i: two lanes to a bank.
+  // Lane i accesses word 2 * i: two lanes per bank.
   const Counters c = counted("mov.u32 %r2, table; mad.lo.s32 %r2, %r1, 8, %r2; st.shared.b32 [%r2], %r1;"
                              "ld.shared.b32 %r3, [%r2];");
   EXPECT_EQ(c.shared_store_requests, 1u);

@@ -1,4 +1,4 @@
-// What the report says of a hazard.
+// What the report says about a hazard.
 #include "watch/hazards.hpp"
 
 #include "watch/report.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 class Recorded : public ::testing::Test {
 protected:
-  Recorder recorder; // of which there is one for a process
+  Recorder recorder; // there is one per process
   Recorded() { recorder.reset(); }
   nlohmann::json hazards() const { return nlohmann::json::parse(recorder.json()).at("hazards"); }
   static Hazard race(std::uint32_t line, int reach = 0) {

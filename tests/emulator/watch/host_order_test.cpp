@@ -1,4 +1,4 @@
-// The rules of order by themselves: tests/emulator/runtime/host_order has whole programs.
+// The rules of order on their own; tests/emulator/runtime/host_order has whole programs.
 #include "watch/host_order.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 struct HostOrderTest : testing::Test {
   HostOrder order;
-  std::vector<std::uint64_t> found; // where a later operation's range begins that conflicts
+  std::vector<std::uint64_t> found; // where the ranges of conflicting later operations begin
 
   void work(HostOrder::Stream stream, std::vector<TouchedRange> touched) {
     Operation operation = order.issue(stream);
@@ -148,7 +148,7 @@ TEST_F(HostOrderTest, NodesOfAGraph) {
   const Operation first = node({&launch}, true, write(0, 8)), left = node({&first}, true, write(8, 16)),
                   right = node({&first}, false, write(16, 24));
   EXPECT_TRUE(found.empty());
-  node({&right}, true, read(8, 16)); // the left one's
+  node({&right}, true, read(8, 16)); // the left one has written it
   EXPECT_EQ(found, std::vector<std::uint64_t>{8});
   const Operation last = node({&left, &right}, true, read(8, 24));
   EXPECT_EQ(found.size(), 1u);

@@ -51,7 +51,7 @@ TEST_F(Written, FreshMemoryIsNot) {
 
 TEST_F(Written, PartsOfRowsAreKnownByTheByte) {
   written.allocated(begin, 1024);
-  written.written(begin + 100, 60); // the end of one row of 128 bytes and the begin of the next
+  written.written(begin + 100, 60); // the end of one row of 128 bytes and the beginning of the next
   EXPECT_TRUE(written.is_written(begin + 100, 60));
   EXPECT_FALSE(written.is_written(begin + 99, 2));
   EXPECT_FALSE(written.is_written(begin + 159, 2));

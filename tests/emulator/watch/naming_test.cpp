@@ -1,4 +1,4 @@
-// Addresses and threads in the words of the program.
+// Addresses and threads in the program's own terms.
 #include "watch/naming.hpp"
 
 #include "scene.hpp"

@@ -39,7 +39,7 @@ protected:
     shadow.reset(scene.grid.shared_bytes() / 4, false);
     order.begin(scene.first.warps.size());
   }
-  // Enters the request and returns how many races it makes.
+  // Enters the request and returns the number of races it makes.
   unsigned races(const Request& request) {
     const std::uint32_t number = records.next();
     const AccessRecord record = record_of(request, scene.first, order);
@@ -143,7 +143,7 @@ protected:
   std::uint64_t begin =
       reinterpret_cast<std::uint64_t>(scene.memory.allocate(1024, machine::MemoryKind::device, "input"));
   std::uint32_t next = 0;
-  Missing missing = Missing::order; // at the last race
+  Missing missing = Missing::order; // of the last race
 
   GlobalRaces() {
     records.begin_launch();
@@ -163,7 +163,7 @@ protected:
                  [&](const Conflict& conflict) { ++found, missing = conflict.missing; });
     return found;
   }
-  // Block 0 releases, block 1 acquires; each at a flag of its own or at the same.
+  // Block 0 releases and block 1 acquires, each at its own flag or both at the same one.
   void release(std::uint64_t flag) {
     const auto log = logs.at(flag);
     auto released = orders[0].release(0, 1, 0, log);

@@ -1,5 +1,4 @@
-// A launch that stands still: what the checks ask of a grid, a block and its warps, without a program that
-// runs.
+// A launch that does not run: what the checks ask of a grid, a block and its warps, without a program.
 #pragma once
 
 #include "machine/block.hpp"
@@ -41,7 +40,7 @@ struct Scene {
                      .fault = {}};
   machine::Worker worker{grid};
   machine::Block first{worker}, second{worker};
-  machine::Operation operation; // a plain one, of no consequence
+  machine::Operation operation; // a plain one; which one does not matter
 
   Scene() {
     first.start(0);
@@ -56,10 +55,10 @@ struct Request {
   std::uint32_t mask = 1;
   std::uint64_t first = 0;
   std::uint32_t width = 4;
-  const void* values = nullptr; // that lanes store, `width` bytes from lane to lane; null: not at hand
+  const void* values = nullptr; // what the lanes store, `width` bytes from lane to lane; null: not available
 };
 
-// The request as the machine would tell a watcher of it.
+// The request as the machine would report it to a watcher.
 class ToldAccess {
 public:
   ToldAccess(Scene& scene, machine::Block& block, ptx::Space space, const Request& request) {

@@ -1,4 +1,4 @@
-// Addresses from one space to another, questions about them, and hints (PTX ISA 9.7.9).
+// Converting addresses between spaces, testing them, and hints (PTX ISA 9.7.9).
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
@@ -7,7 +7,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// cvta: an offset in a window becomes a generic address, or (to) the other way round.
+// cvta: an offset in a window becomes a generic address or, with `to`, the reverse.
 template <typename From, bool To>
 const Operation* convert_address(Warp& warp, const Operation* op) {
   const From* a = warp.row<From>(op->a);
@@ -61,7 +61,7 @@ const Operation* nothing(Warp&, const Operation* op) {
   return op + 1;
 }
 
-// Hints change no result.
+// Hints never change a result.
 void decode_hint(Decoder& decoder, const ptx::Instruction&) {
   decoder.emit(nothing);
 }

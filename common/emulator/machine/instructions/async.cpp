@@ -1,5 +1,5 @@
-// Asynchronous copies (PTX ISA 9.7.9.25): done at once, which is one of the orders that they allow. A watcher
-// is told when they may have begun and when they must be over.
+// Asynchronous copies (PTX ISA 9.7.9.25). They are done at once, which is one of the orders that PTX allows.
+// The watcher is told when they may have begun and when they must be complete.
 #include "lanes.hpp"
 #include "mbarrier.hpp"
 
@@ -9,7 +9,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// cp.async.ca.shared.global [to], [from], size, bytes from the source; what remains is zeros.
+// cp.async.ca.shared.global [to], [from], size, bytes from the source; the rest is filled with zeros.
 const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   Request from, to = read_listed_address(warp, op, 0);
   read_addresses(warp, op, from);
@@ -34,8 +34,8 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// cp.async.bulk.shared.global.mbarrier::complete_tx::bytes [to], [from], size, [barrier]: as a rule by one
-// lane.
+// cp.async.bulk.shared.global.mbarrier::complete_tx::bytes [to], [from], size, [barrier]: usually executed by
+// one lane.
 const Operation* copy_bulk(Warp& warp, const Operation* op) {
   Request from, to = read_listed_address(warp, op, 0), barrier = read_listed_address(warp, op, 3);
   read_addresses(warp, op, from);
@@ -55,8 +55,8 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// cp.async.mbarrier.arrive.noinc: the copies before it are done, so it is an arrival. Without .noinc it adds
-// the arrival that it then makes.
+// cp.async.mbarrier.arrive.noinc: the copies before it are complete, so it is an arrival. Without .noinc, it
+// also adds the arrival that it then makes to the barrier's count.
 const Operation* arrive_after_copies(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
@@ -70,8 +70,8 @@ const Operation* commit_copies(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// For all groups but the last `e`. Who waits at an mbarrier waits for the copies that it was told of before;
-// that is taken to be so from there on.
+// Waits for all groups except the last `e`. A thread that waits at an mbarrier also waits for the copies that
+// the mbarrier was told of; they count as complete from that point on.
 const Operation* wait_for_copies(Warp& warp, const Operation* op) {
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_waited_for(warp, op->e);
   return op + 1;

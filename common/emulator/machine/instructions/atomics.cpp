@@ -1,4 +1,4 @@
-// Atomic updates (PTX ISA 9.7.13): atom, which returns what was there before, and red, which does not.
+// Atomic updates (PTX ISA 9.7.13): atom, which returns the previous value, and red, which does not.
 #include "half.hpp"
 #include "lanes.hpp"
 
@@ -27,7 +27,7 @@ constexpr auto pair_sum = [](auto old, auto value) {
 template <std::size_t Bytes>
 using Bits = std::conditional_t<Bytes == 2, u16, std::conditional_t<Bytes == 4, u32, u64>>;
 
-// Replaces what lies at `place` by update(old); other blocks may be at it too. Returns the old value.
+// Replaces the value at `place` with update(old); other blocks may access it too. Returns the old value.
 template <typename T, typename Update>
 T exchange(std::byte* place, bool shared_with_others, Update update) {
   using U = Bits<sizeof(T)>;
@@ -44,7 +44,7 @@ T exchange(std::byte* place, bool shared_with_others, Update update) {
   return std::bit_cast<T>(seen);
 }
 
-// Where the active lanes' words are, and whether all of them are one.
+// Where the active lanes' words are, and whether they are all the same word.
 struct Targets {
   std::byte* at[warp_lanes];
   bool one_word = false, shared_with_others = true;
@@ -84,7 +84,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   if (spins) note_possible_spin(warp);
 }
 
-// Lanes take their turn in order; on one word, as one exchange of what all of them make of it.
+// Lanes take turns in order. On one word, this is a single exchange of the combined result.
 template <typename T, auto F, bool Returns>
 const Operation* update(Warp& warp, const Operation* op) {
   Targets targets;

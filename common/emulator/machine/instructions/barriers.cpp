@@ -18,8 +18,8 @@ unsigned barrier_number(Warp& warp, const Operation* op) {
   return number;
 }
 
-// Threads that the barrier waits for, where the instruction gives a count: whole warps are counted (PTX ISA,
-// bar).
+// The threads that the barrier waits for, if the instruction gives their number; only whole warps are counted
+// (PTX ISA, bar).
 struct Count {
   u32 expected = 0, arriving = 0;
 };
@@ -54,7 +54,7 @@ const Operation* arrive_only(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// What bar.red found, read by each warp when it goes on.
+// The result of bar.red, which each warp reads when it continues.
 enum class Reduction : std::int64_t { population, all, any };
 const Operation* read_population(Warp& warp, const Operation* op) {
   u32 population = warp.block->barriers[barrier_number(warp, op)].result_population;
@@ -88,8 +88,8 @@ void decode_reduction(Decoder& decoder, const ptx::Instruction& in) {
     refuse(in);
 }
 
-// Lanes may execute it together and each name a group of its own, as the tiles of a warp do. True if all of
-// these groups are complete here.
+// Lanes may execute it together, each with a mask of its own, as the tiles of a warp do. True if all of these
+// groups are complete here.
 bool are_groups_complete(Warp& warp, const u32* masks) {
   bool complete = true;
   each_active(warp, [&](unsigned lane) {
@@ -129,7 +129,7 @@ const Operation* sync_warp(Warp& warp, const Operation* op) {
 
 void decode_bar(Decoder& decoder, const ptx::Instruction& in) {
   if (in.has(
-          "cluster")) { // clusters hold one block, so the block's own barrier does; arrive and wait are one
+          "cluster")) { // a cluster holds one block, so its barrier is the block's; arrive and wait are one
     if (in.has("arrive")) return void(decoder.emit([](Warp&, const Operation* op) { return op + 1; }));
     decoder.emit(sync_block, 0, decoder.constant(0, 4), no_count, no_count);
     return;

@@ -15,7 +15,7 @@ namespace {
 
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 
-// The ordered comparisons are false where an operand is NaN; those that end in u are true then.
+// The ordered comparisons are false if an operand is NaN; those that end in u are then true.
 template <Compare Which, typename T>
 inline bool compares(T a, T b) {
   using enum Compare;
@@ -46,7 +46,7 @@ inline T loaded(S raw) {
 }
 
 #ifdef __AVX512F__
-// The comparison as the numbers that vpcmp and vcmpps take (Intel SDM, VPCMPD and VCMPPS).
+// The comparison as the number that vpcmp and vcmpps take (Intel SDM, VPCMPD and VCMPPS).
 template <Compare Which>
 constexpr int integer_code() {
   using enum Compare;
@@ -59,7 +59,7 @@ constexpr int float_code() {
   return codes[static_cast<int>(Which)];
 }
 
-// One vector of 64 bytes at a time gives its lanes' bits at once.
+// Each vector of 64 bytes gives the bits of its lanes at once.
 template <Compare Which, typename T>
 inline u32 compare_vectors(const T* a, const T* b) {
   constexpr unsigned per_vector = 64 / sizeof(T);
@@ -85,7 +85,7 @@ inline u32 compare_vectors(const T* a, const T* b) {
 }
 #endif
 
-// The lowest bit of each of 32 bytes that are 0 or 0xff.
+// The lowest bit of each of 32 bytes, which are 0 or 0xff.
 inline u32 gather_bits(const std::uint8_t* bytes) {
 #ifdef __AVX2__
   return static_cast<u32>(_mm256_movemask_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(bytes))));
@@ -100,14 +100,14 @@ inline u32 gather_bits(const std::uint8_t* bytes) {
 #endif
 }
 
-// A bit per lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as
+// One bit per lane. `S` is how the register holds the value, `T` how it is compared (halves are compared as
 // float).
 template <Compare Which, typename T, typename S>
 inline u32 compare_bits(const S* a, const S* b) {
 #ifdef __AVX512F__
   if constexpr (std::is_same_v<S, T> && sizeof(T) >= 4) return compare_vectors<Which, T>(a, b);
 #endif
-  // A byte per lane first, which vectorises; then a bit of each byte.
+  // First a byte per lane, because this vectorises; then one bit of each byte.
   alignas(32) std::uint8_t holds[warp_lanes];
 #pragma GCC ivdep
   for (unsigned lane = 0; lane < warp_lanes; ++lane)
@@ -115,7 +115,7 @@ inline u32 compare_bits(const S* a, const S* b) {
   return gather_bits(holds);
 }
 
-// setp.cmp p, a, b; the common form.
+// setp.cmp p, a, b: the common form.
 template <Compare Which, typename T, typename S>
 const Operation* set_predicate(Warp& warp, const Operation* op) {
   u32 bits = compare_bits<Which, T, S>(warp.row<S>(op->a), warp.row<S>(op->b));
@@ -124,8 +124,8 @@ const Operation* set_predicate(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// What follows the comparison in setp.cmp.bool p|q, a, b, c: d holds the comparison, e its complement (or
-// nothing).
+// What follows the comparison in setp.cmp.bool p|q, a, b, c: d holds the comparison's result, e its
+// complement (or nothing).
 enum class Combine : std::uint8_t { conjunction, disjunction, exclusive };
 constexpr std::int64_t negate_c = 1, write_second = 2;
 template <Combine How>
@@ -180,7 +180,7 @@ Handler pick_compare(const ptx::Instruction& in, ptx::Type type) {
   return nullptr;
 }
 
-// With .ftz, subnormal operands count as zeros: they are made that first, in a row of their own.
+// With .ftz, subnormal operands count as zeros: they are flushed first, into a row of their own.
 constexpr auto flushed = [](float a) {
   return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(0.0f, a) : a;
 };
@@ -240,7 +240,7 @@ void decode_setp(Decoder& decoder, const ptx::Instruction& in) {
   emit_combine(decoder, in, first, compared, write_second, second);
 }
 
-// set.cmp.dtype.stype d, a, b: all ones or 1.0 where it holds.
+// set.cmp.dtype.stype d, a, b: all ones or 1.0 if the comparison holds.
 template <typename D>
 const Operation* spread_predicate(Warp& warp, const Operation* op) {
   u32 bits = *warp.row<u32>(op->a);

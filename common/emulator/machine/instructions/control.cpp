@@ -1,5 +1,5 @@
-// Control flow (PTX ISA 9.7.12): branches, calls, leaving; and what the decoder puts in by itself: block
-// block leaders and guards.
+// Control flow (PTX ISA 9.7.12): branches, calls, exits, and what the decoder adds by itself: block leaders
+// and guards.
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
@@ -9,7 +9,7 @@
 
 namespace warpfold::machine {
 
-// Begins a basic block: diverged lanes may reconverge here, and each entry of the block is counted here.
+// Begins a basic block: diverged lanes may reconverge here, and each entry into the block is counted here.
 const Operation* lead_block(Warp& warp, const Operation* op) {
   if (warp.reconvergence_at == op) [[unlikely]]
     return warp.arrive();
@@ -40,8 +40,8 @@ const Operation* go_to(Warp& warp, const Operation* op, const Operation* target)
   return --warp.slice == 0 ? warp.slice_over(target) : target;
 }
 
-// A branch leads to the leader of a basic block; where no lanes reconverge there, that is done here and saves
-// a step.
+// A branch leads to the leader of a basic block. If no lanes reconverge there, the leader's work is done
+// here, which saves a step.
 inline const Operation* enter(Warp& warp, const Operation* leader) {
   if (warp.reconvergence_at == leader) return leader;
   return lead_block(warp, leader);
@@ -78,7 +78,7 @@ void decode_bra(Decoder& decoder, const ptx::Instruction& in) {
   if (conditional) decoder.set_reconvergence(op);
 }
 
-// Lanes of one index jump together; the others come back to the same operation.
+// Lanes with the same index jump together; the others come back to this operation.
 const Operation* branch_by_index(Warp& warp, const Operation* op) {
   const u32* index = warp.row<u32>(op->a);
   u32 first = index[std::countr_zero(warp.mask)], together = 0;
@@ -128,7 +128,7 @@ const Operation* call_function(Warp& warp, const Operation* op) {
   return warp.call(op, static_cast<std::uint32_t>(op->immediate));
 }
 
-// Lanes that call the same function go together; the others come back here for theirs.
+// Lanes that call the same function go together; the others come back here for their own calls.
 const Operation* call_address(Warp& warp, const Operation* op) {
   const u64* address = warp.row<u64>(op->a);
   u64 first = address[std::countr_zero(warp.mask)];
@@ -140,8 +140,8 @@ const Operation* call_address(Warp& warp, const Operation* op) {
   u64 function = first & ~window_mask;
   if ((first & window_mask) != function_window || function >= code.frame_of_function.size() ||
       code.frame_of_function[function] < 0)
-    stop(warp, op, Fault::Kind::invalid_instruction, fmt::format("calls 0x{:x}, which is no function", first),
-         together);
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         fmt::format("calls 0x{:x}, which is not a function", first), together);
   if (together != warp.mask) warp.diverge(op, warp.mask & ~together, nullptr, op->reconvergence);
   return warp.call(op, static_cast<std::uint32_t>(code.frame_of_function[function]));
 }
@@ -182,7 +182,7 @@ void decode_nothing(Decoder& decoder, const ptx::Instruction&) {
   decoder.emit([](Warp&, const Operation* op) { return op + 1; });
 }
 
-// A thread that sleeps gives way to others.
+// A thread that sleeps gives way to other threads.
 const Operation* sleep(Warp& warp, const Operation* op) {
   note_possible_spin(warp);
   return op + 1;
@@ -202,7 +202,7 @@ constexpr Opcode opcodes[] = {
     {"pmevent", decode_nothing},
     {"nanosleep", decode_nanosleep},
     {"griddepcontrol",
-     decode_nothing}, // launches run one after the other, so what they would wait for is done
+     decode_nothing}, // launches run one after another, so what they would wait for is complete
     {"setmaxnreg", decode_nothing},
 };
 

@@ -1,8 +1,8 @@
 // cvt: between integers, floats and halves (PTX ISA 9.7.9.21).
 //
-// A conversion is a chain of small steps: an 8-bit source is cut out of its register, a half becomes a
-// double, a float becomes a whole number, and so on, until the value is what the instruction says. Any two
-// types need few steps, and each step is one handler.
+// A conversion is a chain of small steps: an 8-bit source is extracted from its register, a half becomes a
+// double, a float is rounded to an integer, and so on, until the value is what the instruction requires. Any
+// two types need few steps, and each step is one handler.
 #include "half.hpp"
 #include "lanes.hpp"
 
@@ -45,7 +45,7 @@ constexpr auto same = [](auto a) { return a; };
 template <typename Byte>
 constexpr auto lowest_byte = [](Held<Byte> x) { return static_cast<Byte>(x); };
 
-// Between the widths of registers, in bytes.
+// Between register widths, in bytes.
 Handler resized(unsigned from, unsigned to, bool sign) {
   if (from == to)
     return from == 2 ? unary<same, u16, u16> : from == 4 ? unary<same, u32, u32> : unary<same, u64, u64>;
@@ -56,7 +56,7 @@ Handler resized(unsigned from, unsigned to, bool sign) {
   return sign ? unary<same, s64, s16> : unary<same, u64, u16>;
 }
 
-// A 64-bit integer to the nearest that I has.
+// A 64-bit integer, clamped to the range of I.
 template <typename I, typename Wide>
 constexpr auto fitted = [](Wide x) {
   using Limits = std::numeric_limits<I>;
@@ -85,8 +85,8 @@ Handler to_whole(Rounding rounding) {
   }
 }
 
-// Towards zero. Out of range clamps, NaN becomes 0 (for s64/u64 and the narrow types alike, as the ISA's
-// table says for NVIDIA's hardware since sm_20: NaN to 0 in 32 bits and below, and 0x8000... in 64).
+// Towards zero. Values out of range are clamped; NaN becomes 0 in 32 bits and below, and 0x8000... in 64
+// bits, as the ISA's table says for NVIDIA's hardware since sm_20.
 template <typename I>
 constexpr auto clamped = [](auto x) -> I {
   using F = decltype(x);
@@ -98,14 +98,14 @@ constexpr auto clamped = [](auto x) -> I {
   return static_cast<I>(x);
 };
 
-// Into a floating-point type with fewer bits than the value may need; Operation::immediate: the rounding.
+// To a floating-point type with fewer bits than the value may need; Operation::immediate is the rounding.
 template <typename D, typename S>
 const Operation* rounded(Warp& warp, const Operation* op) {
   const S* a = warp.row<S>(op->a);
   const int before = std::fegetround();
   std::fesetround(host_mode(static_cast<Rounding>(op->immediate)));
   write_lanes(warp, warp.row<D>(op->d), [=](unsigned lane) {
-    volatile S input = a[lane]; // keeps the conversion between the two changes of mode
+    volatile S input = a[lane]; // keeps the conversion between the two mode changes
     volatile D result = static_cast<D>(input);
     return static_cast<D>(result);
   });
@@ -122,11 +122,11 @@ constexpr auto flush = [](float x) {
   return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
 };
 
-// .sat of a floating-point type: to [0, 1], NaN to 0.
+// .sat of a floating-point type: clamps to [0, 1], NaN to 0.
 constexpr auto unit = [](auto x) { return x > 0 ? (x < 1 ? x : decltype(x){1}) : decltype(x){0}; };
 
-// Halves come from doubles, which hold every half exactly. Of a 64-bit integer the bits that double has no
-// room for go into its last one, where they still show that something was there.
+// Halves are converted from doubles, which can hold every half exactly. If a 64-bit integer has bits that do
+// not fit into a double, they are merged into its last bit, so that rounding still takes them into account.
 constexpr auto with_sticky_bit = [](auto x) {
   bool negative = x < 0;
   u64 magnitude = negative ? -static_cast<u64>(x) : static_cast<u64>(x);
@@ -138,7 +138,7 @@ constexpr auto with_sticky_bit = [](auto x) {
 template <typename H>
 constexpr auto to_half = [](double x) { return H(x); };
 
-// Rounded towards zero, down or up, from the nearest half.
+// Rounded towards zero, down or up, starting from the nearest half.
 template <typename H, Rounding How>
 constexpr auto to_half_directed = [](double exact) {
   H nearest{exact};
@@ -190,7 +190,7 @@ struct Form {
   bool integer_rounding = false, saturate = false, flush = false;
 };
 
-// What leads from a value of one type to a value of another.
+// The steps from a value of one type to a value of another.
 class Chain {
 public:
   Chain(const ptx::Instruction& in, const Form& form) : in_(in), form_(form) {}
@@ -307,7 +307,7 @@ private:
   }
 
   void to_half_type(ptx::Type to) {
-    if (form_.saturate) saturate(ptx::Type::f64); // 0 and 1 are halves: to clamp first is the same
+    if (form_.saturate) saturate(ptx::Type::f64); // 0 and 1 are halves: clamping first is the same
     add(to == ptx::Type::f16 ? half_from_double<Half>(form_.rounding)
                              : half_from_double<BFloat>(form_.rounding),
         2);
@@ -356,7 +356,7 @@ void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
                    .flush = in.has("ftz")});
   std::uint32_t source = decoder.source(in.operands[1], from);
   std::uint32_t destination = decoder.destination(in.operands[0], bytes_of(to));
-  // Registers may be wider than the types: cut the source first, spread the result last.
+  // Registers may be wider than the types: narrow the source first, widen the result last.
   unsigned source_width = decoder.width_of(in.operands[1]), width = decoder.width_of(in.operands[0]);
   if (source_width > held_bytes(from)) chain.resize(source_width, held_bytes(from), false);
   chain.convert(from, to);

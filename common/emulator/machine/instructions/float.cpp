@@ -1,5 +1,5 @@
 // Floating-point arithmetic in float and double (PTX ISA 9.7.3). Compiled with -ffp-contract=off: a
-// multiplication and an addition are two roundings unless the program says fma.
+// multiplication and an addition round twice unless the program says fma.
 #include "arithmetic.hpp"
 
 #include <bit>
@@ -16,7 +16,7 @@ constexpr auto minus = [](auto a, auto b) { return a - b; };
 constexpr auto times = [](auto a, auto b) { return a * b; };
 constexpr auto fused = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
 constexpr auto quotient = [](auto a, auto b) { return a / b; };
-// minNum and maxNum of IEEE 754-2008: a number wins over a NaN, and -0 is smaller than +0.
+// minNum and maxNum of IEEE 754-2008: a number is preferred to a NaN, and -0 is smaller than +0.
 constexpr auto smaller = [](auto a, auto b) {
   auto least = (a < b || (a == b && std::signbit(a))) ? a : b;
   return a != a ? b : b != b ? a : least;
@@ -55,7 +55,7 @@ constexpr auto clamped = [](auto a) { return a > 0 ? (a < 1 ? a : decltype(a){1}
 template <auto F>
 constexpr auto saturating = [](auto... a) { return clamped(F(a...)); };
 
-// Directed rounding: the host's rounding mode around one operation. Rare, so it need not be quick.
+// Directed rounding: sets the host's rounding mode around one operation. Rare, so it need not be fast.
 template <auto F, int Mode>
 constexpr auto rounding = [](auto... a) __attribute__((noinline)) {
   int before = std::fegetround();
@@ -65,7 +65,7 @@ constexpr auto rounding = [](auto... a) __attribute__((noinline)) {
   return result;
 };
 
-// Variants by modifier. `Rounded` operations have directed modes too.
+// Variants by modifier. `Rounded` operations also have directed modes.
 template <auto F, bool Rounded, unsigned Sources>
 struct Make {
   template <auto G>
@@ -127,7 +127,7 @@ void decode_float(Decoder& decoder, const ptx::Instruction& in) {
   decoder.emit(run, op.d, op.a, op.b, op.c);
 }
 
-// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of the upper 32 bits, with the lower ones zero.
+// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: computed from the upper 32 bits, with the lower ones zero.
 template <auto F>
 constexpr auto upper_half = [](double a) {
   auto upper = [](double x) {

@@ -1,4 +1,4 @@
-// Arithmetic in half and bfloat16, alone and in pairs (PTX ISA 9.7.4). Each lane computes in double, where a
+// Arithmetic in half and bfloat16, single and in pairs (PTX ISA 9.7.4). Each lane computes in double, where a
 // product of two halves is exact, and rounds once.
 #include "half.hpp"
 
@@ -38,7 +38,7 @@ constexpr auto clipped = [](auto... a) {
   return x > 0 ? x : x != x ? x : 0;
 };
 
-// F on one number, or on both numbers of a pair.
+// Applies F to one number, or to both numbers of a pair.
 template <auto F>
 constexpr auto apply = []<typename T>(T first, auto... others) {
   if constexpr (requires { first.low; }) {

@@ -1,6 +1,5 @@
-// Integer arithmetic (PTX ISA 9.7.1, 9.7.2). Overflow wraps: the file is compiled with -fwrapv.
-// Instructions that share a name with floating-point ones (add, min, ...) hand those on to float.cpp and
-// half.cpp.
+// Integer arithmetic (PTX ISA 9.7.1, 9.7.2). Overflow wraps: the file is compiled with -fwrapv. Instructions
+// that share a name with floating-point ones (add, min, ...) pass those on to float.cpp and half.cpp.
 #include "arithmetic.hpp"
 
 #include <bit>
@@ -20,7 +19,7 @@ constexpr auto larger = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto absolute = [](auto a) { return a < 0 ? -a : a; };
 constexpr auto negative = [](auto a) { return -a; };
 
-// Division by zero gives all ones, as the hardware's division routine does; PTX leaves it open.
+// Division by zero gives all ones, as the hardware's division routine does; PTX leaves the result open.
 constexpr auto quotient = [](auto a, auto b) {
   using T = decltype(a);
   if (b == 0) return static_cast<T>(-1);
@@ -36,8 +35,8 @@ constexpr auto remainder = [](auto a, auto b) {
   return static_cast<T>(a % b);
 };
 
-// 32-bit division by way of double, which is exact here (a quotient that is no integer is at least 2^-32 away
-// from one) and, unlike the integer instruction, comes in vectors.
+// 32-bit division through double, which is exact here (a quotient that is not an integer is at least 2^-32
+// away from one) and, unlike the integer instruction, vectorises.
 constexpr auto quick_quotient = [](auto a, auto b) {
   using T = decltype(a);
   auto exact = static_cast<s64>(static_cast<double>(a) / static_cast<double>(b == 0 ? T{1} : b));
@@ -48,7 +47,7 @@ constexpr auto quick_remainder = [](auto a, auto b) {
   return b == 0 ? a : static_cast<T>(a - static_cast<T>(quick_quotient(a, b) * b));
 };
 
-// Most remainders in a reduction are by one power of two for the whole warp.
+// Most remainders in a reduction use the same power of two for the whole warp.
 template <auto General>
 const Operation* unsigned_division(Warp& warp, const Operation* op) {
   const u32* b = warp.row<u32>(op->b);
@@ -235,9 +234,8 @@ void decode_dot(Decoder& decoder, const ptx::Instruction& in) {
   emit_ternary(decoder, in, run, ptx::Type::u32);
 }
 
-// Extended precision (PTX ISA 9.7.2): the carry of each lane travels in Warp::carry. A subtraction is the
-// addition of the complement and 1, so its carry says that nothing was borrowed: nvcc's 128-bit division
-// reads it with addc.
+// Extended precision (PTX ISA 9.7.2): each lane's carry is kept in Warp::carry. A subtraction adds the
+// complement and 1, so its carry means that nothing was borrowed: nvcc's 128-bit division reads it with addc.
 enum class Carry : std::uint8_t { out, in, in_out };
 template <typename T, Carry Mode, bool Subtract>
 const Operation* with_carry(Warp& warp, const Operation* op) {
@@ -279,7 +277,7 @@ void decode_carry_out(Decoder& decoder, const ptx::Instruction& in) {
   emit_binary(decoder, in, pick_carry<Carry::out, Subtract>(type_modifier(in)), type_modifier(in));
 }
 
-// mad.lo.cc, madc.hi and their like: the product first, then a sum with carry.
+// mad.lo.cc, madc.hi and the like: first the product, then a sum with carry.
 void decode_mad_carry(Decoder& decoder, const ptx::Instruction& in) {
   allow(in, {"lo", "hi", "cc"});
   need_operands(in, 4);
@@ -302,7 +300,7 @@ bool is_half(ptx::Type type) {
   return type == f16 || type == f16x2 || type == bf16 || type == bf16x2;
 }
 
-// One name, three kinds of number.
+// One name, three kinds of numbers.
 template <Decode Integer, Decode Float, Decode Half>
 void by_kind(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Type type = type_modifier(in);
@@ -311,7 +309,7 @@ void by_kind(Decoder& decoder, const ptx::Instruction& in) {
   Integer(decoder, in);
 }
 
-// min and max clamp at 0 with .relu (s32 only).
+// With .relu, min and max clamp at 0 (s32 only).
 template <auto F>
 constexpr auto clipped = [](s32 a, s32 b) { return std::max(F(a, b), 0); };
 template <auto F, Decode Packed>

@@ -13,7 +13,7 @@ constexpr auto exclusive = [](auto a, auto b) { return a ^ b; };
 constexpr auto complement = [](auto a) { return ~a; };
 constexpr auto is_zero = [](auto a) { return a == 0 ? 1 : 0; };
 
-// Shifts by the width or more leave zeros, or copies of the sign.
+// Shifts by the register's width or more leave zeros, or copies of the sign.
 constexpr auto left = [](auto a, u32 by) {
   using T = decltype(a);
   return by >= 8 * sizeof(T) ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << by);
@@ -121,7 +121,7 @@ void decode_count(Decoder& decoder, const ptx::Instruction& in) {
   decoder.emit(need(run, in), decoder.destination(in.operands[0], 4), decoder.source(in.operands[1], type));
 }
 
-// Position of the highest bit that differs from the sign; -1 where there is none.
+// The position of the highest bit that differs from the sign; -1 if there is none.
 constexpr auto highest_bit = [](auto a) -> u32 {
   using T = decltype(a);
   auto bits = static_cast<std::make_unsigned_t<T>>(std::is_signed_v<T> && a < 0 ? ~a : a);

@@ -1,5 +1,5 @@
-// mbarrier (PTX ISA 9.7.13.15). What the program sees as 64 opaque bits holds, here as on the hardware, how
-// many arrivals and bytes the phase still waits for, and which phase it is.
+// mbarrier (PTX ISA 9.7.13.15). The program sees 64 opaque bits. Here, as on the hardware, they hold how many
+// arrivals and bytes the phase still waits for, and which phase it is.
 #include "mbarrier.hpp"
 
 #include "lanes.hpp"
@@ -27,7 +27,7 @@ struct Mbarrier {
 };
 static_assert(sizeof(Mbarrier) == 8);
 
-// Changes the lane's barrier in its place.
+// Changes the lane's barrier in place.
 template <typename Change>
 void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change make) {
   if ((address & window_mask) == 0) address |= shared_window;
@@ -53,7 +53,7 @@ void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u
   barrier.advance();
 }
 
-// One lane after the other; `F` gets the barrier and the lane's count.
+// Handles one lane after another; `F` gets the barrier and the lane's count.
 using Step = void (*)(Warp&, const Operation*, unsigned lane, Mbarrier&, u32 count);
 void initialise(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
   if (count == 0 || count > largest_count)
@@ -90,7 +90,7 @@ void tell_shared(Warp& warp, const Operation* op, Request& request, AccessKind k
   tell(warp, op, request, ptx::Space::shared, kind, sizeof(Mbarrier));
 }
 
-// The token of an arrival is the barrier as it was: its phase is what a wait needs.
+// The token of an arrival is the barrier's state before it: a wait needs the phase in it.
 template <Step Do>
 const Operation* update(Warp& warp, const Operation* op) {
   Request request;
@@ -108,8 +108,8 @@ const Operation* update(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A phase is over when the barrier is in the other one. Who asks in vain gives way to those that it waits
-// for.
+// A phase is complete when the barrier is in the other one. A thread that polls in vain gives way to the
+// threads that it waits for.
 template <bool Parity>
 const Operation* test_wait(Warp& warp, const Operation* op) {
   Request request;
@@ -140,14 +140,14 @@ void emit_update(Decoder& decoder, const ptx::Instruction& in, Handler run, cons
                  const ptx::Operand* count, std::uint32_t token) {
   std::uint32_t count_row = count ? decoder.source(*count, ptx::Type::u32) : decoder.constant(1, 4);
   MemoryForm form = memory_form(in);
-  form.order = MemoryOrder::release; // PTX ISA: the default of an arrival, as acquire is of a wait
+  form.order = MemoryOrder::release; // the PTX ISA's default for an arrival, as acquire is for a wait
   Decoder::Address address = decoder.address(where, form.space);
   Operation& op = decoder.emit(run, token, 0, count_row);
   set_form(op, form, address, sizeof(Mbarrier));
 }
 
 void decode_arrive(Decoder& decoder, const ptx::Instruction& in) {
-  if (in.operands.size() < 2) refuse(in, "only barriers of the own block are");
+  if (in.operands.size() < 2) refuse(in, "only barriers of the thread's own block are");
   std::uint32_t token =
       std::holds_alternative<ptx::Sink>(in.operands[0].value) ? 0 : decoder.destination(in.operands[0], 8);
   const ptx::Operand* count = in.operands.size() > 2 ? &in.operands[2] : nullptr;

@@ -8,7 +8,7 @@ namespace warpfold::machine {
 
 namespace {
 
-// A value as a register holds it: widened by its sign, or by zeros.
+// A value as a register holds it: sign-extended or zero-extended.
 template <typename R, typename T>
 inline R widened(T value) {
   return static_cast<R>(value);
@@ -25,8 +25,8 @@ inline bool is_strong(const Operation* op) {
   return static_cast<MemoryOrder>(op->order) != MemoryOrder::weak;
 }
 
-// Where the lanes' bytes lie, one pointer per lane; only active lanes are set. `width` bytes are checked for
-// each.
+// Where the lanes' bytes are, one pointer per lane; only those of active lanes are set. `width` bytes are
+// checked for each.
 struct Places {
   std::byte* at[warp_lanes];
   std::byte* first = nullptr; // set: lane i is at first + i * width, and all 32 may be read
@@ -58,7 +58,7 @@ template <AccessKind Kind>
 void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
                  Places& places) {
   std::uint64_t first = request.first;
-  // Inactive lanes may point past the end: the buffer is a row longer than what the block may use.
+  // Inactive lanes may point beyond the end: the buffer is one row longer than what the block may use.
   unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
   if (request.even && request.stride == width && first % width == 0 &&
       first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() &&
@@ -92,7 +92,7 @@ void find_generic(Warp& warp, const Operation* op, Request& request, unsigned wi
     return find_shared<Kind>(warp, op, request, width, value_stride, places);
   case ptx::Space::local:
     return find_local<Kind>(warp, op, request, width, value_stride, places);
-  default: // lanes point to different spaces
+  default: // the lanes point to different spaces
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = generic_at(warp, op, lane, request.address[lane], width, width, Kind);
     });
@@ -113,8 +113,8 @@ void find_places(Warp& warp, const Operation* op, unsigned width, Places& places
     find_generic<Kind>(warp, op, request, width, value_stride, places);
 }
 
-// What most requests are: neighbouring elements. Returns where lane 0's bytes lie (or would, were it active),
-// and counts the request; null where it is anything else, and the long way must be gone.
+// The most common kind of request: neighbouring elements. If true, `first` is the address of lane 0's (or
+// would be, if lane 0 were active).
 template <typename Base>
 bool are_neighbours(const Warp& warp, const Base* base, unsigned width, Base& first) {
   auto leader = static_cast<unsigned>(std::countr_zero(warp.mask));
@@ -125,7 +125,7 @@ bool are_neighbours(const Warp& warp, const Base* base, unsigned width, Base& fi
   return differs == 0;
 }
 
-// The address of lane 0, or none of the lanes' where they are no neighbours.
+// The address of lane 0's element, or no_row if the lanes' elements are not neighbours.
 constexpr std::uint64_t no_row = ~0ull;
 std::uint64_t row_of_neighbours(Warp& warp, const Operation* op, unsigned width) {
   if (op->width == 8) {
@@ -139,7 +139,8 @@ std::uint64_t row_of_neighbours(Warp& warp, const Operation* op, unsigned width)
              : no_row;
 }
 
-// A warp that strides over an array comes next to where no prefetcher of the host looks: a page or more away.
+// A warp that strides over an array next accesses a place that no prefetcher of the host predicts: a page or
+// more away.
 inline void fetch_ahead(Warp& warp, const Operation* op, std::uint64_t first, unsigned bytes) {
   constexpr std::uint64_t turns = 6, cache_line = 64;
   std::uint64_t& last = warp.worker->ranges[op->index].last;
@@ -149,9 +150,10 @@ inline void fetch_ahead(Warp& warp, const Operation* op, std::uint64_t first, un
     __builtin_prefetch(reinterpret_cast<const void*>(next + byte));
 }
 
-// Global memory: a whole warp only, since inactive lanes' elements may be another block's, and weak accesses
-// only, since other blocks must see each lane's strong access whole. Shared memory: any lanes, as long as one
-// pass serves them; the buffer is a row longer than what the block may use.
+// Global memory: only for a whole warp, because the elements of inactive lanes may belong to another block,
+// and only for weak accesses, because other blocks must see each lane's strong access as a whole. Shared
+// memory: for any lanes, as long as one pass serves them; the buffer is one row longer than what the block
+// may use.
 template <ptx::Space S, AccessKind Kind>
 std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (S != ptx::Space::global && S != ptx::Space::shared) return nullptr;
@@ -182,7 +184,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if constexpr (Kind == AccessKind::load) {
     if (!is_strong(op)) warp.count_read(warp.from_shared, width);
   }
-  unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass meet in a bank
+  unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass use the same bank
   counters.wavefronts += passes;
   counters.ideal_wavefronts += passes;
   return warp.block->shared.data() + first;
@@ -233,7 +235,7 @@ const Operation* store(Warp& warp, const Operation* op) {
     T* to = reinterpret_cast<T*>(places.first);
     write_lanes(warp, to, [=](unsigned lane) { return static_cast<T>(from[lane]); });
   } else {
-    // Never by reading and writing back what inactive lanes point to: it may be another block's.
+    // Must not read and write back what inactive lanes point to: it may belong to another block.
     each_active(
         warp, [&](unsigned lane) { store_whole<T>(places.of(lane, sizeof(T)), static_cast<T>(from[lane])); });
   }
@@ -242,9 +244,9 @@ const Operation* store(Warp& warp, const Operation* op) {
 
 constexpr unsigned widest_vector = 32; // bytes: eight words, or four of 8 bytes
 
-// Vectors: the elements of a lane lie side by side in memory, and each in a register of its own. A lane's
-// vector is moved as a whole, but for rows that no other block may be writing just now. N: the number of
-// elements where rows are likely, else 0.
+// Vectors: the elements of a lane are adjacent in memory, and each has a register of its own. A lane's vector
+// is moved as a whole, except in rows that no other block can be writing at this time. N: the number of
+// elements if rows are likely, else 0.
 template <typename T, typename R, unsigned N, ptx::Space S>
 const Operation* load_vector(Warp& warp, const Operation* op) {
   if constexpr (N != 0) {
@@ -303,7 +305,7 @@ const Operation* load_kernel_parameter(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A function's parameters and results lie in its frame, `e` bytes per lane.
+// A function's parameters and results are in its frame, `e` bytes per lane.
 template <typename T, typename R>
 const Operation* load_slot(Warp& warp, const Operation* op) {
   const std::byte* from = warp.frame + op->a + op->immediate;
@@ -384,7 +386,7 @@ Handler by_register(unsigned held, ptx::Space space, unsigned elements) {
   return nullptr;
 }
 
-// Signs matter only when a load widens.
+// Signs matter only if a load widens.
 template <Family F>
 Handler by_type(ptx::Type type, unsigned held, ptx::Space space, unsigned elements) {
   std::size_t bytes = ptx::size_of(type);

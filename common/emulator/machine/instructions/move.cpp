@@ -26,7 +26,7 @@ const Operation* move_predicate(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// One part of a wider register: `immediate` is its index. Packing writes it, unpacking reads it.
+// One part of a wider register; `immediate` is its index. Packing writes it, unpacking reads it.
 template <typename Part, typename Whole>
 const Operation* pack(Warp& warp, const Operation* op) {
   constexpr unsigned parts = sizeof(Whole) / sizeof(Part);
@@ -69,7 +69,7 @@ ptx::Type bits_type(std::size_t bytes) {
                       : ptx::Type::b128;
 }
 
-// mov.b64 d, {a, b}; through a scratch row, since d may be one of the sources.
+// mov.b64 d, {a, b}: through a scratch row, because d may be one of the sources.
 void decode_packing(Decoder& decoder, const ptx::Instruction& in, std::size_t whole) {
   const auto& parts = decoder.elements(in.operands[1]);
   std::size_t part = whole / parts.size();
@@ -99,7 +99,7 @@ u64 nanoseconds() {
   return static_cast<u64>(now.tv_sec) * 1'000'000'000ull + static_cast<u64>(now.tv_nsec);
 }
 
-// Clocks tick in nanoseconds of the host: they order events, they measure nothing of a GPU.
+// Clocks count nanoseconds of the host: they order events, and measure nothing about a GPU.
 template <typename T, unsigned Shift>
 const Operation* read_clock(Warp& warp, const Operation* op) {
   auto now = static_cast<T>(nanoseconds() >> Shift);
@@ -141,7 +141,7 @@ void decode_mov(Decoder& decoder, const ptx::Instruction& in) {
   decoder.emit(need(run, in), destination, decoder.source(in.operands[1], type));
 }
 
-// prmt: four bytes chosen of eight; bit 3 of a selector spreads the byte's sign.
+// prmt: selects four of eight bytes; bit 3 of a selector replicates the byte's sign.
 constexpr auto choose_bytes = [](u32 a, u32 b, u32 selectors) {
   u64 bytes = u64{b} << 32 | a;
   u32 result = 0;
@@ -154,7 +154,7 @@ constexpr auto choose_bytes = [](u32 a, u32 b, u32 selectors) {
   return result;
 };
 
-// The special modes of prmt, as the selector that each stands for.
+// The special modes of prmt, each as the selector that it stands for.
 template <unsigned Mode>
 constexpr auto choose_mode = [](u32 a, u32 b, u32 c) {
   constexpr u32 forward[4] = {0x3210, 0x4321, 0x5432, 0x6543}, backward[4] = {0x5670, 0x6701, 0x7012, 0x0123};

@@ -12,7 +12,7 @@ constexpr auto larger = [](auto a, auto b) { return a > b ? a : b; };
 template <auto F>
 constexpr auto clipped = [](auto a, auto b) { return std::max(static_cast<int>(F(a, b)), 0); };
 
-// F on the lower and on the upper halves.
+// Applies F to the lower and to the upper halves.
 template <typename T, auto F>
 constexpr auto halves = [](u32 a, u32 b) {
   auto apply = [](u32 x, u32 y) -> u32 { return static_cast<u16>(F(static_cast<T>(x), static_cast<T>(y))); };

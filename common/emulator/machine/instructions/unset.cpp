@@ -1,14 +1,14 @@
-// Registers that a kernel may read before anything was put into them. On a GPU such a register holds what
-// another thread left there. So it does here: its bits are such that a float is no number and an index leads
-// nowhere, and nothing is right by luck.
+// Registers that a kernel may read before anything has set them. On a GPU, such a register holds what another
+// thread left there. Here it holds bits for which a float is a NaN and an index leads nowhere, so that no
+// result is right by luck.
 //
-// A compiler reads such a register where it knows that the value does not matter, and libraries move what is
-// beyond their last element about with the rest. So a value is followed where it goes: a copy, a selection, a
-// shuffle of what was never set is as little set, and nothing is said of it. It is said when such a value
-// decides a branch, is an address or goes into an atomic; when it is stored in global memory; and when it was
-// computed with something that was set and the result is stored anywhere, at the line that computed. What a
-// library does inside of itself is its own affair: CUB and Thrust scan, compare and scatter whole tiles, and
-// drop what lies behind the last element in the end.
+// A compiler reads such a register if it knows that the value does not matter, and libraries move what is
+// beyond their last element along with the rest. So values are followed: a copy, a selection or a shuffle of
+// an unset value is itself unset, and is not reported. A report is made when such a value decides a branch,
+// is an address or goes into an atomic; when it is stored in global memory; and when it was combined with a
+// set value and the result is stored anywhere (the report names the line that combined them). What a library
+// does internally is its own business: CUB and Thrust scan, compare and scatter whole tiles, and discard what
+// is beyond the last element at the end.
 #include "shuffle_lanes.hpp"
 
 #include <algorithm>
@@ -20,20 +20,21 @@ namespace warpfold::machine {
 
 namespace {
 
-// What is known of a register in a lane: it is set; nobody has put anything into it; or else what an
-// operation made of that, this much above the operation's index.
+// What is known of a register in a lane: it is set; nothing has ever set it; or an operation computed it from
+// such a value, in which case this is that operation's index plus `combined`.
 constexpr u32 is_set = 0, never_set = 1, combined = 2;
-// In Operation::width of one that follows: the library's line is none to be told.
+// In Operation::width of an operation that follows values: it is a library's, whose line must not be
+// reported.
 constexpr std::uint8_t by_library = 1;
 
-// Which of its lanes an operation is told of.
+// For which operands an operation is reported.
 enum class Use : std::int64_t {
   of_anything,  // any operand
   of_result,    // an operand that was combined
-  of_never_set, // that, or one of which no part was ever set
+  of_never_set, // the same, or one of which no part was ever set
 };
 
-// The register of row `a`, `e` bytes a lane, holds anything.
+// From here on, the register in row `a`, `e` bytes per lane, holds an arbitrary value.
 const Operation* forget_register(Warp& warp, const Operation* op) {
   constexpr u64 leftovers = 0x7fbadbad7fbadbadull;
   u32* const unset = warp.row<u32>(op->d);
@@ -56,7 +57,7 @@ const Operation* forget_predicate(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// Visits the operation's source rows, which Code::lists holds.
+// Visits the operation's source rows, which are in Code::lists.
 template <typename Visit>
 void each_row(Warp& warp, const Operation* op, Visit visit) {
   const u32* const list = warp.worker->grid.code.lists.data() + op->list;
@@ -81,7 +82,7 @@ const Operation* follow(Warp& warp, const Operation* op, Value value) {
   return op + 1;
 }
 
-// Of several values together. `c` more of them are known to be set.
+// Combines several values. `c` more of them are known to be set.
 struct Together {
   u32 unset = 0, first_combined = is_set;
 };
@@ -103,7 +104,7 @@ const Operation* combine(Warp& warp, const Operation* op) {
   });
 }
 
-// A struct may have a part that is never set, as its padding is not.
+// A struct may have a part that is never set, such as its padding.
 const Operation* pack(Warp& warp, const Operation* op) {
   if (!warp.watched) return op + 1;
   return follow(warp, op, [=, &warp](unsigned lane) {
@@ -113,7 +114,7 @@ const Operation* pack(Warp& warp, const Operation* op) {
   });
 }
 
-// The predicate of row `c` says which: row `a` or row `b`, 0 where that is always set.
+// The predicate in row `c` decides: row `a` or row `b`, where 0 means that the value is always set.
 const Operation* select(Warp& warp, const Operation* op) {
   if (!warp.watched) return op + 1;
   const u32 chosen = *warp.row<u32>(op->c) ^ (op->guard_negated ? all_lanes : 0);
@@ -186,7 +187,7 @@ void Decoder::emit_follow_unset(const ptx::Instruction& instruction) {
 
 namespace {
 
-// The values that an operand names, one or the elements of a vector.
+// The values that an operand names: one, or the elements of a vector.
 std::span<const ptx::Operand> values_of(const ptx::Operand& operand) {
   if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
   return {&operand, 1};
@@ -234,8 +235,9 @@ void Decoder::emit_flow_of_unset(const ptx::Instruction& in) {
   const ptx::RegisterUse use = ptx::registers_of(in);
   const Flow flow = ptx::flow_of(in);
   const std::size_t needed = flow == Flow::selected || flow == Flow::exchanged ? 4 : 0;
-  if (in.operands.size() < needed) return; // it is refused
-  // A compiler cuts a narrow value out of a register by such an instruction and a constant, set or not.
+  if (in.operands.size() < needed) return; // it will be refused
+  // A compiler extracts a narrow value from a register with such an instruction and a constant, whether or
+  // not the register is set.
   const bool constants_count =
       !is_one_of(in.opcode, {"and", "or", "xor", "lop3", "shl", "shr", "shf", "bfe", "bfi", "prmt", "szext"});
   std::vector<std::uint32_t> rows;
@@ -261,7 +263,7 @@ void Decoder::emit_flow_of_unset(const ptx::Instruction& in) {
     std::uint32_t first = 0;
     Operation* op = nullptr;
     if (rows.empty() || (flow == Flow::exchanged && destination_of_shuffle() != index)) {
-      emit(combine, d); // of nothing: it is set
+      emit(combine, d); // computed from nothing, so it is set
       continue;
     }
     first = list(rows);

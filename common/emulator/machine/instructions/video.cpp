@@ -12,10 +12,10 @@ constexpr auto distance = [](int a, int b) { return a > b ? a - b : b - a; };
 constexpr auto least = [](int a, int b) { return a < b ? a : b; };
 constexpr auto most = [](int a, int b) { return a > b ? a : b; };
 
-// What the handler needs to know of the types: Operation::immediate.
+// What the handler needs to know about the types: Operation::immediate.
 enum Form : unsigned { result_signed = 1, a_signed = 2, b_signed = 4, saturates = 8, adds_up = 16 };
 
-// Parts of `Bits` bits; with .add their results are added to c, else each goes to its place.
+// Parts of `Bits` bits; with .add, their results are added to c, otherwise each goes to its own place.
 template <auto F, unsigned Bits>
 u32 by_parts(u32 a, u32 b, u32 c, unsigned form) {
   constexpr u32 mask = (1u << Bits) - 1;

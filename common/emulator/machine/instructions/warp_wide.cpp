@@ -20,8 +20,8 @@ void note_member_mask(Warp& warp, const Operation* op, u32 members) {
     watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
 }
 
-// Lanes may name different masks in one instruction (tiles of a warp): each mask is served by itself. Calls
-// serve(members, lanes, values, present) with the source values of all members that are here.
+// Lanes may name different masks in one instruction (tiles of a warp): each mask is served separately. Calls
+// serve(members, lanes, values, present) with the source values of all members that are present.
 template <typename T, typename Serve>
 const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
   const u32* masks = warp.row<u32>(op->e);
@@ -30,7 +30,7 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
   const T* source = warp.row<T>(op->a);
   if ((warp.mask & ~same) == 0) {
     note_member_mask(warp, op, members);
-    if ((members & warp.alive & ~warp.mask) == 0 && warp.rendezvous < 0) { // all members are in this path
+    if ((members & warp.alive & ~warp.mask) == 0 && warp.rendezvous < 0) { // all members are on this path
       serve(warp.mask, source, warp.mask);
       return op + 1;
     }
@@ -49,7 +49,7 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
     warp.collected(*met);
     return op + 1;
   }
-  // Several masks: as a rule, tiles whose lanes are all here. Tiles with lanes elsewhere would each need a
+  // Several masks: usually tiles whose lanes are all here. Tiles with lanes elsewhere would each need a
   // divergent path of their own.
   for (u32 remaining = warp.mask; remaining;) {
     members = masks[std::countr_zero(remaining)];
@@ -82,7 +82,7 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
         in_range |= static_cast<u32>(from.in_range) << lane;
         bool there = present >> from.lane & 1;
         result[lane] =
-            there ? values[from.lane] : 0; // PTX leaves it open; a stale value would look right too often
+            there ? values[from.lane] : 0; // PTX leaves it open; a stale value would too often look right
         if (!there) asked_absent |= 1u << lane;
       }
       u32* d = warp.row<u32>(op->d);
@@ -101,7 +101,7 @@ const Operation* shuffle(Warp& warp, const Operation* op) {
 }
 
 void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
-  if (!in.has("sync")) refuse(in, "shuffles without .sync are gone since compute capability 7.0");
+  if (!in.has("sync")) refuse(in, "shuffles without .sync were removed with compute capability 7.0");
   need_operands(in, 5);
   const Handler run = by_mode(in, []<Shuffle Mode>() -> Handler { return shuffle<Mode>; });
   std::uint32_t d = 0, predicate = 0;
@@ -121,7 +121,7 @@ void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
 
 enum class Vote : std::uint8_t { all, any, uniform, ballot };
 
-// The predicate travels as a 0 or 1 per lane, in `a`.
+// The predicate is passed as a 0 or 1 per lane, in `a`.
 const Operation* spread_predicate(Warp& warp, const Operation* op) {
   u32 bits = *warp.row<u32>(op->a) ^ (op->guard_negated ? all_lanes : 0);
   write_lanes(warp, warp.row<u32>(op->d), [=](unsigned lane) { return bits >> lane & 1; });
@@ -150,7 +150,7 @@ const Operation* vote(Warp& warp, const Operation* op) {
 }
 
 void decode_vote(Decoder& decoder, const ptx::Instruction& in) {
-  if (!in.has("sync")) refuse(in, "votes without .sync are gone since compute capability 7.0");
+  if (!in.has("sync")) refuse(in, "votes without .sync were removed with compute capability 7.0");
   need_operands(in, 3);
   Handler run = in.has("all")      ? vote<Vote::all>
                 : in.has("any")    ? vote<Vote::any>
@@ -258,7 +258,7 @@ void decode_activemask(Decoder& decoder, const ptx::Instruction& in) {
   decoder.emit(active_mask, decoder.destination(in.operands[0], 4));
 }
 
-// elect.sync d|p, members: p holds for one lane, the lowest.
+// elect.sync d|p, members: p holds for one lane, the lowest one.
 const Operation* elect(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32*, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;

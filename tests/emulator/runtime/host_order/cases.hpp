@@ -1,6 +1,6 @@
-// Small programs by name: CASE(name, expected) { body }. `expected` is "clean", or what the report must say:
-// the kind of the one hazard, a colon, and a regular expression for its message. The lines at fault end with
-// "// here" and, for the other place, "// there".
+// Small programs by name: CASE(name, expected) { body }. `expected` is "clean" or describes what the report
+// must say: the kind of the only hazard, a colon, and a regular expression for its message. The lines at
+// fault end with "// here" and, for the other place, "// there".
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ struct Registered {
   static const Registered registered_##name(#name, expected, name);                                          \
   static void name()
 
-// One that ends by a signal, and has no report.
+// A program that is ended by a signal and so has no report.
 #define SIGNAL_CASE(name) CASE(name, nullptr)
 
 inline void must(cudaError_t error, int line) {
@@ -48,5 +48,5 @@ inline int run_case(int argc, char** argv) {
   return 0;
 }
 
-// A number that the compiler cannot leave out.
+// A number that the compiler cannot optimise away.
 inline volatile int sink;

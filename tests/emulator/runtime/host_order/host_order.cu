@@ -1,4 +1,4 @@
-// Streams, events, copies and memory that the host shares: what orders them, and what does not.
+// Streams, events, copies and memory that is shared with the host: what orders them, and what does not.
 #include "cases.hpp"
 
 #include <csignal>
@@ -126,7 +126,7 @@ CASE(source_written_after_wait, "clean") {
   OK(cudaStreamSynchronize(t.one));
   t.pinned[100] = 7;
 }
-// Two results in one page: the one that was waited for may be read.
+// Two results in one page: the one that the host has waited for may be read.
 CASE(neighbour_waited_for, "clean") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, 4, cudaMemcpyDeviceToHost, t.one));
@@ -153,7 +153,7 @@ CASE(blocking_copy, "clean") {
 CASE(rows_waited_for, "clean") {
   Things t;
   OK(cudaMemcpy2DAsync(t.pinned, 40, t.a, 80, 40, 10, cudaMemcpyDeviceToHost, t.one));
-  sink = t.pinned[200]; // behind the last row
+  sink = t.pinned[200]; // after the last row
   OK(cudaStreamSynchronize(t.one));
   sink = t.pinned[5];
 }
@@ -233,7 +233,7 @@ CASE(event_never_recorded, "race-host: cudaStreamWaitEvent waits for an event th
   OK(cudaStreamWaitEvent(t.two, forgotten)); // here
   OK(cudaStreamSynchronize(t.two));
 }
-// The usual loop over two buffers: the first waits find nothing to wait for.
+// The usual loop over two buffers: the first waits have nothing to wait for.
 CASE(event_recorded_behind_first_wait, "clean") {
   Things t;
   const cudaEvent_t used[2] = {new_event(), new_event()};

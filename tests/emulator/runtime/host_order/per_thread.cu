@@ -1,5 +1,5 @@
-// Compiled with --default-stream per-thread: stream 0 is the thread's own, which other streams do not wait
-// for.
+// Compiled with --default-stream per-thread: stream 0 is the thread's own stream, and other streams do not
+// wait for it.
 #include "cases.hpp"
 
 __global__ void fill(int* out, int count, int value) {

@@ -1,4 +1,4 @@
-// Bad accesses, one after the other or all at once: test_bad_accesses.py says what is to be told of each.
+// Bad accesses, one after another or all at once; test_bad_accesses.py says what must be reported about each.
 #include <cstdio>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// What the device says about itself and about kernels, and what it does not support.
+// What the device reports about itself and about kernels, and what it does not support.
 #include "show.hpp"
 
 #include <cstring>

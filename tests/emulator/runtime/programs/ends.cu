@@ -1,4 +1,4 @@
-// Kernels that would never come to their end, one for each way not to; which one is the argument.
+// Kernels that would never end, each in its own way; the argument selects one.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>

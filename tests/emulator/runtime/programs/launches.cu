@@ -1,4 +1,4 @@
-// Launches that break a limit: the error, and that nothing ran.
+// Launches that exceed a limit: the error that they return, and that nothing ran.
 #include "show.hpp"
 
 __managed__ int runs;

@@ -1,4 +1,4 @@
-// CUB and Thrust: they ask the runtime for more than a program of one's own does.
+// CUB and Thrust, which demand more of the runtime than a student's own program does.
 #include "show.hpp"
 
 #include <cub/device/device_reduce.cuh>

@@ -1,4 +1,4 @@
-// Allocations, copies and fills; what is refused, and with which error.
+// Allocations, copies and fills: what is refused, and with which error.
 #include "show.hpp"
 
 #include <cstring>

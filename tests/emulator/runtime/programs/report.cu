@@ -1,5 +1,5 @@
-// Prints the report on itself: a refused launch is a hazard only if the program never asks for the error; a
-// fault is one in any case. Looked up by name, as any program may: it links to nothing of the emulator.
+// Prints the report about itself: a refused launch is a hazard only if the program never checks the error, a
+// fault in any case. Looked up by name, as any program may do: it links to nothing of the emulator.
 #include "show.hpp"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ Function* look_up(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// Prints the kinds of the hazards in the report, one a line, and how many launches it holds.
+// Prints the kinds of the hazards in the report, one per line, and how many launches it contains.
 void report(const char* what) {
   const char* text = look_up<const char*()>("warpfold_emulator_report")();
   int launches = 0;
@@ -47,7 +47,7 @@ int main() {
   report("never asked");
   look_up<void()>("warpfold_emulator_reset")();
   report("after a reset");
-  // Elements count from where the name is given: two of the ten numbers lie before it.
+  // Elements are counted from the address that is named: two of the ten numbers come before it.
   look_up<void(const void*, const char*)>("warpfold_emulator_name")(memory + 2, "numbers");
   write_to_read<<<1, 1>>>(memory, 5);
   SHOW(cudaDeviceSynchronize());
@@ -56,7 +56,7 @@ int main() {
   SHOW(cudaGetLastError());
   report("after a fault");
   SHOW_VALUE(report_says("past the end of numbers (32 bytes)"));
-  // With WARPFOLD_REPORT the fault is on disk already, whatever becomes of the program.
+  // With WARPFOLD_REPORT, the fault is already on disk, whatever happens to the program.
   if (const char* path = std::getenv("WARPFOLD_REPORT")) {
     char text[65536] = {};
     FILE* file = std::fopen(path, "r");

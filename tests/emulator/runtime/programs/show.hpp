@@ -1,4 +1,4 @@
-// What every program here uses: a call, printed as it stands in the source, and what it returned.
+// What every program here uses: prints a call as it is in the source, and what it returned.
 #pragma once
 
 #include <cstdio>

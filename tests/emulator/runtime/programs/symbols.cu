@@ -1,4 +1,4 @@
-// Variables of the device: found by the host's name for them, initialised, constant, managed, static.
+// Device variables found by their host names: initialised, constant, managed, static.
 #include "show.hpp"
 
 __device__ int table[4] = {10, 20, 30, 40};
@@ -56,7 +56,7 @@ int main() {
   SHOW_VALUE(attributes.type == cudaMemoryTypeManaged);
   cudaFree(out);
 
-  // A reset brings the first values back.
+  // A reset restores the initial values.
   SHOW(cudaDeviceReset());
   SHOW(cudaMemcpyFromSymbol(values, table, sizeof values));
   std::printf("%d %d %d %d\n", values[0], values[1], values[2], values[3]);

@@ -1,5 +1,5 @@
-// What a block's threads copy to shared memory for each other, by cp.async, and the barriers in memory that
-// go with it: mbarrier, as PTX has it, and cuda::barrier.
+// What the threads of a block copy to shared memory for each other with cp.async, and the barriers in memory
+// that belong to it: PTX's mbarrier and cuda::barrier.
 #include "litmus.cuh"
 
 #include <cooperative_groups/memcpy_async.h>
@@ -20,7 +20,7 @@ __device__ void wait_for_all_but() {
 }
 
 // LITMUS copy_of_ones_own: right
-__global__ void copy_of_ones_own(int* m) { // who copies and waits may read without a barrier
+__global__ void copy_of_ones_own(int* m) { // a thread that copies and waits may read without a barrier
   __shared__ int values[64];
   copy_word(values + threadIdx.x, m + threadIdx.x);
   commit();
@@ -39,7 +39,7 @@ __global__ void copy_not_waited_for(int* m) {
 RUN(copy_not_waited_for, 1, 64)
 
 // LITMUS copy_behind_a_barrier_only: race-shared
-__global__ void copy_behind_a_barrier_only(int* m) { // a barrier waits for no copies
+__global__ void copy_behind_a_barrier_only(int* m) { // a barrier does not wait for copies
   __shared__ int values[64];
   copy_word(values + threadIdx.x, m + threadIdx.x);
   commit();
@@ -118,7 +118,7 @@ __global__ void copy_for_others(int* m) {
 RUN(copy_for_others, 1, 64)
 
 // LITMUS copy_for_others_no_barrier: race-shared
-__global__ void copy_for_others_no_barrier(int* m) { // a wait is for one's own copies
+__global__ void copy_for_others_no_barrier(int* m) { // a wait covers only one's own copies
   __shared__ int values[64];
   values[threadIdx.x] = 0;
   __syncthreads();
@@ -130,7 +130,7 @@ __global__ void copy_for_others_no_barrier(int* m) { // a wait is for one's own 
 RUN(copy_for_others_no_barrier, 1, 64)
 
 // LITMUS copy_onto_what_others_read: race-shared
-__global__ void copy_onto_what_others_read(int* m) { // the next copy begins before all have read
+__global__ void copy_onto_what_others_read(int* m) { // the next copy begins before all threads have read
   __shared__ int values[64];
   for (int i = 0; i < 2; ++i) {
     copy_word(values + threadIdx.x, m + 64 * i + threadIdx.x); // HERE
@@ -307,7 +307,7 @@ __global__ void mbarrier_written_behind_arrival(int* m) {
 RUN(mbarrier_written_behind_arrival, 1, 64)
 
 // LITMUS mbarrier_producer_and_consumer: right
-__global__ void mbarrier_producer_and_consumer(int* m) { // one warp fills, the other empties
+__global__ void mbarrier_producer_and_consumer(int* m) { // one warp fills, the other one empties
   __shared__ unsigned long long full, empty;
   __shared__ int values[32];
   if (threadIdx.x == 0) begin(&full, 32), begin(&empty, 32);

@@ -1,5 +1,5 @@
-// What the litmus programs share. Each is a kernel of its own on the same memory, and says above what is to
-// be said of it:
+// What the litmus programs share. Each is a kernel of its own on the same memory, with a comment that says
+// what must be reported about it:
 //
 //   // LITMUS name: right
 //   // LITMUS name: race-global          the kinds that count, with | between
@@ -8,7 +8,7 @@
 //
 // LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu).
 //
-// run.py runs them all under several schedules, and what is said must not depend on who came first.
+// run.py runs all of them under several schedules; the reports must not depend on which thread comes first.
 #pragma once
 
 #include "warpfold_emulator.h"
@@ -23,7 +23,7 @@
 
 namespace cg = cooperative_groups;
 
-constexpr int words = 1 << 14; // that `m` points to, all 0
+constexpr int words = 1 << 14; // at which `m` points, all 0
 
 struct Litmus {
   const char* name;
@@ -44,7 +44,7 @@ struct Enter {
     cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(name), blocks, threads, arguments);            \
   });
 
-// The report of each program, one after the other, as a list in JSON.
+// The report of each program, one after another, as a list in JSON.
 inline int run_all() {
   const auto reset =
       reinterpret_cast<decltype(&warpfold_emulator_reset)>(dlsym(RTLD_DEFAULT, "warpfold_emulator_reset"));
@@ -72,7 +72,7 @@ template <cuda::thread_scope Scope = cuda::thread_scope_device>
 __device__ cuda::atomic_ref<int, Scope> ref(int* word) {
   return cuda::atomic_ref<int, Scope>(*word);
 }
-__device__ inline int look(int* word) { // polled where it stands in a loop
+__device__ inline int look(int* word) { // in a loop, this polls
   return *(volatile int*)word;
 }
 __device__ inline void take(int* lock) {

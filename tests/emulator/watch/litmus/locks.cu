@@ -1,4 +1,4 @@
-// Locks, with each fence left out; per-thread locks inside a warp.
+// Locks, with each fence left out in turn; per-thread locks inside a warp.
 #include "litmus.cuh"
 
 // LITMUS lock: right
@@ -239,7 +239,7 @@ __global__ void lock_many_times(int* m) {
 RUN(lock_many_times, 8, 1)
 
 // LITMUS two_locks_in_turn: right
-__global__ void two_locks_in_turn(int* m) { // data handed on under one lock, then under another
+__global__ void two_locks_in_turn(int* m) { // data is handed on under one lock, then under another
   for (int i = 0; i < 2; ++i) {
     take(m + i);
     __threadfence();
@@ -341,7 +341,7 @@ __global__ void lane_locks_by_element(int* m) { // pairs of lanes share a lock
 RUN(lane_locks_by_element, 1, 32)
 
 // LITMUS lane_locks_wrong_lock: race-global|fence
-__global__ void lane_locks_wrong_lock(int* m) { // a lock a lane, an element for two
+__global__ void lane_locks_wrong_lock(int* m) { // one lock per lane, one element for two
   int* lock = m + threadIdx.x;
   bool done = false;
   while (!done) {
@@ -435,7 +435,7 @@ __global__ void update_by_cas(int* m) { // no lock at all
 RUN(update_by_cas, 4, 32)
 
 // LITMUS try_lock_once: right
-__global__ void try_lock_once(int* m) { // whoever does not get it goes away
+__global__ void try_lock_once(int* m) { // a thread that does not get it gives up
   if (atomicCAS(m, 0, 1) == 0) m[64] = blockIdx.x;
 }
 RUN(try_lock_once, 4, 1)

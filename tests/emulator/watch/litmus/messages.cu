@@ -1,5 +1,5 @@
-// Message passing: a block writes data and raises a flag, another waits for the flag and reads the data. And
-// the litmus tests that go with it: store buffering, load buffering, two readers of two writers.
+// Message passing: a block writes data and raises a flag; another one waits for the flag and reads the data.
+// Also the related litmus tests: store buffering, load buffering, two readers of two writers.
 #include "litmus.cuh"
 
 // LITMUS mp_fence: right
@@ -18,7 +18,7 @@ __global__ void mp_fence(int* m) {
 RUN(mp_fence, 2, 1)
 
 // LITMUS mp_no_reader_fence: right
-__global__ void mp_no_reader_fence(int* m) { // a reader's own fence is not asked for, but of locks
+__global__ void mp_no_reader_fence(int* m) { // the reader needs no fence of its own, except with locks
   if (blockIdx.x == 0) {
     m[64] = 42;
     __threadfence();
@@ -149,7 +149,7 @@ __global__ void mp_volatile_no_fence(int* m) {
 RUN(mp_volatile_no_fence, 2, 1)
 
 // LITMUS mp_volatile_data: fence
-__global__ void mp_volatile_data(int* m) { // volatile is no fence
+__global__ void mp_volatile_data(int* m) { // volatile is not a fence
   volatile int* v = m;
   if (blockIdx.x == 0) {
     v[64] = 42; // HERE
@@ -298,7 +298,7 @@ __global__ void mp_reader_without_barrier(int* m) {
 RUN(mp_reader_without_barrier, 2, 128)
 
 // LITMUS mp_fence_by_all: right
-__global__ void mp_fence_by_all(int* m) { // each thread its own fence, then the barrier
+__global__ void mp_fence_by_all(int* m) { // each thread executes its own fence, then the barrier
   if (blockIdx.x == 0) {
     m[64 + threadIdx.x] = threadIdx.x;
     __threadfence();
@@ -317,7 +317,7 @@ __global__ void mp_fence_by_all(int* m) { // each thread its own fence, then the
 RUN(mp_fence_by_all, 2, 128)
 
 // LITMUS mp_through_a_third: right
-__global__ void mp_through_a_third(int* m) { // 0 to 1 by one flag, 1 to 2 by another
+__global__ void mp_through_a_third(int* m) { // 0 to 1 through one flag, 1 to 2 through another
   if (blockIdx.x == 0) {
     m[64] = 42;
     __threadfence();
@@ -379,7 +379,7 @@ __global__ void mp_twice(int* m) { // and back again
 RUN(mp_twice, 2, 1)
 
 // LITMUS mp_no_way_back: race-global|fence
-__global__ void mp_no_way_back(int* m) { // the next message may overtake the reading of this one
+__global__ void mp_no_way_back(int* m) { // the next message may arrive before this one is read
   volatile int* flag = m;
   if (blockIdx.x == 0) {
     m[64] = 1;
@@ -420,7 +420,7 @@ __global__ void sb_volatile(int* m) {
 RUN(sb_volatile, 2, 1)
 
 // LITMUS sb_fenced_plain: race-global|fence
-__global__ void sb_fenced_plain(int* m) { // fences order nothing without an access that both know
+__global__ void sb_fenced_plain(int* m) { // fences order nothing without an access that both sides use
   m[blockIdx.x * 32] = 1;                 // HERE
   __threadfence();
   m[128 + blockIdx.x] = m[(1 - blockIdx.x) * 32]; // HERE

@@ -1,5 +1,5 @@
-// Several readers of a word, several writers, neighbours that write the same: which pair is told must not
-// depend on who came first or on how many there were.
+// Several readers of a word, several writers, neighbours that write the same value: which pair is reported
+// must not depend on which thread comes first or on how many there are.
 #include "litmus.cuh"
 
 // LITMUS reader_writes_its_own: race-global
@@ -110,7 +110,7 @@ __global__ void row_read_then_shifted_write_right(int* m) {
 RUN(row_read_then_shifted_write_right, 1, 32)
 
 // LITMUS three_readers_one_unordered: race-global|fence
-__global__ void three_readers_one_unordered(int* m) { // of three readers the writer has waited for two
+__global__ void three_readers_one_unordered(int* m) { // the writer has waited for two of three readers
   if (blockIdx.x < 3) {
     m[128 + blockIdx.x] = m[64]; // HERE
     __threadfence();

@@ -1,7 +1,7 @@
-// Fences, atomics and locks, each right and with its scope too narrow or a part left out: 18 with a race and
-// 14 without, each on plain data and on volatile data. Their kinds are those of a published suite of
-// micro-benchmarks (Kamath, George, Basu: "ScoRD: A Scoped Race Detector for GPUs", ISCA 2020), the programs
-// are not. "far": between blocks; "near": between warps of one block.
+// Fences, atomics and locks, each once right and once with too narrow a scope or a part left out: 18 with a
+// race and 14 without, each on plain data and on volatile data. The kinds are those of a published suite of
+// micro-benchmarks (Kamath, George, Basu: "ScoRD: A Scoped Race Detector for GPUs", ISCA 2020), but the
+// programs are not. "far": between blocks; "near": between warps of one block.
 #include "litmus.cuh"
 
 #define RUN_BOTH(name, blocks, threads)                                                                      \
@@ -11,7 +11,7 @@
 
 constexpr int data_word = 64;
 
-// Who writes and who reads a message: the first and the last thread of the grid.
+// The thread that writes a message and the one that reads it: the first and the last of the grid.
 __device__ bool is_writer() {
   return blockIdx.x == 0 && threadIdx.x == 0;
 }
@@ -313,7 +313,7 @@ RUN_BOTH(far_lock_of_system, 4, 1)
 
 // LITMUS_BOTH far_lock_over_two_words: right
 template <class Data>
-__global__ void far_lock_over_two_words(int* m) { // who reads one word and writes the other takes it too
+__global__ void far_lock_over_two_words(int* m) { // it covers the word that is read, too
   Data* data = m + data_word;
   take(m);
   __threadfence();
@@ -325,7 +325,7 @@ RUN_BOTH(far_lock_over_two_words, 4, 1)
 
 // LITMUS_BOTH far_lock_for_a_block: right
 template <class Data>
-__global__ void far_lock_for_a_block(int* m) { // one thread takes it for all of its block
+__global__ void far_lock_for_a_block(int* m) { // one thread takes it for its whole block
   Data* data = m + data_word;
   if (threadIdx.x == 0) {
     take(m);

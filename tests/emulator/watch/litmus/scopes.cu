@@ -1,5 +1,5 @@
-// Scopes: block, device, system. What is strong for the own block only is no more than a plain access to
-// another.
+// Scopes: block, device, system. To another block, an access that is strong only for its own block is no more
+// than a plain one.
 #include "litmus.cuh"
 
 // LITMUS add_block_by_two: race-global

@@ -2,7 +2,7 @@
 #include "litmus.cuh"
 
 // LITMUS sequence_by_updates: right
-__global__ void sequence_by_updates(int* m) { // an update between carries the release on
+__global__ void sequence_by_updates(int* m) { // an update in between continues the release
   if (blockIdx.x == 0) {
     m[64] = 42;
     __threadfence();
@@ -21,7 +21,7 @@ __global__ void sequence_by_updates(int* m) { // an update between carries the r
 RUN(sequence_by_updates, 3, 1)
 
 // LITMUS sequence_cut_by_a_store: race-global|fence
-__global__ void sequence_cut_by_a_store(int* m) { // who reads 2 has read nothing of block 0
+__global__ void sequence_cut_by_a_store(int* m) { // a thread that reads 2 has read nothing from block 0
   if (blockIdx.x == 0) {
     m[64] = 42; // HERE
     __threadfence();
@@ -61,7 +61,7 @@ __global__ void sequence_store_with_fence(int* m) {
 RUN(sequence_store_with_fence, 3, 1)
 
 // LITMUS update_without_release: right
-__global__ void update_without_release(int* m) { // the ticket of one that has nothing to tell
+__global__ void update_without_release(int* m) { // the ticket of a thread that has nothing to announce
   if (blockIdx.x == 0) {
     m[64] = 42;
     __threadfence();
@@ -90,7 +90,7 @@ __global__ void chain_of_flags(int* m) {
 RUN(chain_of_flags, 30, 1)
 
 // LITMUS chain_with_a_gap: race-global|fence
-__global__ void chain_with_a_gap(int* m) { // block 5 waits for nobody
+__global__ void chain_with_a_gap(int* m) { // block 5 does not wait
   if (blockIdx.x > 0 && blockIdx.x != 5)
     while (look(m + blockIdx.x - 1) == 0) {
     }
@@ -424,7 +424,7 @@ __global__ void polled_twice(int* m) { // what was polled is read once more
 RUN(polled_twice, 2, 1)
 
 // LITMUS polled_after_a_look: right
-__global__ void polled_after_a_look(int* m) { // value and mark in one word, cleared by the reader
+__global__ void polled_after_a_look(int* m) { // value and mark in one word, which the reader clears
   volatile unsigned long long* word = reinterpret_cast<volatile unsigned long long*>(m);
   constexpr unsigned long long present = 1ull << 32;
   if (blockIdx.x > 0) {
@@ -456,7 +456,7 @@ __global__ void volatile_never_polled(int* m) {
 RUN(volatile_never_polled, 2, 32)
 
 // LITMUS volatile_walked: race-global
-__global__ void volatile_walked(int* m) { // a loop that moves on is no waiting
+__global__ void volatile_walked(int* m) { // a loop that moves on does not wait
   volatile int* v = m;
   if (blockIdx.x == 0) {
     v[threadIdx.x] = 1; // HERE

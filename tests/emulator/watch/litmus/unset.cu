@@ -1,5 +1,5 @@
-// Variables of a thread's own that nothing was put into: told where the value matters, and not where it is
-// only moved about.
+// Variables of a thread that are never given a value: reported if the value matters, and not if it is only
+// moved about.
 #include "litmus.cuh"
 
 // LITMUS sum_stored_in_global: unset-register
@@ -45,7 +45,7 @@ __global__ void count_stored_in_shared(int* m) {
 RUN(count_stored_in_shared, 1, 64)
 
 // LITMUS decides_a_branch: unset-register
-__global__ void decides_a_branch(int* m) { // the compiler may compare in each round of the loop
+__global__ void decides_a_branch(int* m) { // the compiler may compare in each iteration
   int last;
   for (int i = 0; i < 40 + m[0]; ++i)      // HERE
     if (m[i] > 3) last = i;                // HERE
@@ -56,7 +56,7 @@ RUN(decides_a_branch, 1, 32)
 // LITMUS is_an_index: unset-register
 __global__ void is_an_index(int* m) {
   int last;
-  for (int i = 0; i < 40 + m[0]; ++i) // how often the compiler cannot know
+  for (int i = 0; i < 40 + m[0]; ++i) // the compiler cannot know how often
     if (m[i] > 3) last = i;
   m[1024 + (last & 63)] = 1; // HERE
 }
@@ -71,7 +71,7 @@ __global__ void largest_of_nothing(int* m) {
 RUN(largest_of_nothing, 1, 64)
 
 // LITMUS shuffled_into_a_sum: unset-register
-__global__ void shuffled_into_a_sum(int* m) { // the threads without an element have a value all the same
+__global__ void shuffled_into_a_sum(int* m) { // the threads without an element still have a value
   int value;
   if (threadIdx.x < 40) value = m[threadIdx.x];
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset); // HERE
@@ -80,7 +80,7 @@ __global__ void shuffled_into_a_sum(int* m) { // the threads without an element 
 RUN(shuffled_into_a_sum, 1, 64)
 
 // LITMUS shuffled_and_dropped: right
-__global__ void shuffled_and_dropped(int* m) { // who has a neighbour takes its value
+__global__ void shuffled_and_dropped(int* m) { // only lanes that have a neighbour take its value
   int value;
   if (threadIdx.x < 40) value = m[threadIdx.x];
   const int next = __shfl_down_sync(~0u, value, 1);
@@ -98,7 +98,7 @@ __global__ void computed_and_dropped(int* m) {
 RUN(computed_and_dropped, 1, 64)
 
 // LITMUS laid_aside_in_shared: right
-__global__ void laid_aside_in_shared(int* m) { // a copy that nobody looks at
+__global__ void laid_aside_in_shared(int* m) { // a copy that nobody reads
   __shared__ int values[64];
   int value;
   if (threadIdx.x < 40) value = m[threadIdx.x];

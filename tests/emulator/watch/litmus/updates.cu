@@ -1,4 +1,4 @@
-// Updates of a place that several threads update: by atomics, by loops of compare and swap, and plainly.
+// Updates of a place that several threads update: with atomics, with compare-and-swap loops, and plainly.
 #include "litmus.cuh"
 
 // LITMUS store_among_atomics: race-global
@@ -76,8 +76,8 @@ __global__ void store_of_a_warps_lane_among_its_atomics(int* m) {
 }
 RUN(store_of_a_warps_lane_among_its_atomics, 1, 32)
 
-// As the CUDA C++ Programming Guide has it ("Atomic Functions"): the plain look that it begins with may find
-// an old value, which the compare and swap then refuses.
+// As in the CUDA C++ Programming Guide ("Atomic Functions"): the plain load with which it begins may find an
+// old value, which the compare and swap then rejects.
 __device__ double add_by_cas(double* address, double value) {
   auto* word = reinterpret_cast<unsigned long long*>(address);
   unsigned long long old = *word, assumed;
@@ -95,7 +95,7 @@ __global__ void double_by_cas(int* m) {
 RUN(double_by_cas, 4, 64)
 
 // LITMUS double_by_cas_to_many_places: right
-__global__ void double_by_cas_to_many_places(int* m) { // neighbouring threads, neighbouring places
+__global__ void double_by_cas_to_many_places(int* m) { // neighbouring threads use neighbouring places
   add_by_cas(reinterpret_cast<double*>(m) + threadIdx.x, blockIdx.x);
 }
 RUN(double_by_cas_to_many_places, 4, 64)
@@ -111,7 +111,7 @@ __global__ void words_by_cas_to_many_places(int* m) {
 RUN(words_by_cas_to_many_places, 4, 64)
 
 // LITMUS maximum_by_cas: right
-__global__ void maximum_by_cas(int* m) { // ends early where there is nothing to do
+__global__ void maximum_by_cas(int* m) { // ends early if there is nothing to do
   const float value = threadIdx.x;
   int old = *m;
   while (__int_as_float(old) < value) {
@@ -153,7 +153,7 @@ __global__ void plain_update(int* m) {
 RUN(plain_update, 2, 1)
 
 // LITMUS cas_tried_once: race-global
-__global__ void cas_tried_once(int* m) { // nobody tries again where another came between
+__global__ void cas_tried_once(int* m) { // no retry if another thread came in between
   const int old = m[0];                  // HERE
   atomicCAS(m, old, old + 1);            // HERE
 }
@@ -174,7 +174,7 @@ __global__ void cas_loop_beside_a_plain_store(int* m) {
 RUN(cas_loop_beside_a_plain_store, 3, 1)
 
 // LITMUS cas_loop_that_looks_elsewhere: race-global|fence
-__global__ void cas_loop_that_looks_elsewhere(int* m) { // the look at the other place is no guess
+__global__ void cas_loop_that_looks_elsewhere(int* m) { // the load of the other place is not a guess
   int assumed, old = 0;
   const int step = m[1]; // HERE
   do {

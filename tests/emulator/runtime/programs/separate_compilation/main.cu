@@ -1,4 +1,4 @@
-// Built with -rdc=true from two files: device functions, variables and kernels used across them.
+// Built with -rdc=true from two files, which use each other's device functions, variables and kernels.
 #include "../show.hpp"
 
 extern __device__ int shared_table[3];
