@@ -3,7 +3,9 @@
 import re
 
 # nvcc: file(12): error: ..., file(12): error #20: ...; g++ and clang: file:12:3: error: ...
-HEADING = re.compile(r"^(?P<file>[^\s:(]+)(?:\((?P<line>\d+)\)|:(?P<other>\d+)(?::\d+)?): (?:fatal )?(?P<kind>error|warning|note|remark|catastrophic error)\b")
+HEADING = re.compile(
+    r"^(?P<file>[^\s:(]+)(?:\((?P<line>\d+)\)|:(?P<other>\d+)(?::\d+)?): (?:fatal )?(?P<kind>error|warning|note|remark|catastrophic error)\b"
+)
 CONTEXT = re.compile(r"^(In file included from|\s+from |\S+: In )")
 OWN = re.compile(r"(^|/)(labs|solutions)/\d\d_")
 TALLY = re.compile(r"^\d+ (errors?|warnings?) (detected|generated)|^Remark: ")
