@@ -1,4 +1,4 @@
-"""Programs that never outlive the kit: whatever ends it, be it SIGKILL, ends them."""
+"""Programs that never outlive the kit: whatever ends it, even SIGKILL, ends them."""
 
 import ctypes
 import os
@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1  # of Linux's prctl: the signal that a process gets when the one that started it is gone
-GRACE = 2.0  # seconds that a program gets to say what it has found
+GRACE = 2.0  # seconds that a program has to report what it has found
 
 try:
     _PRCTL = ctypes.CDLL(None).prctl
@@ -24,7 +24,7 @@ def bound(signal_number: int = signal.SIGKILL) -> Callable[[], None] | None:
 
     def bind() -> None:
         _PRCTL(PR_SET_PDEATHSIG, int(signal_number), 0, 0, 0)
-        if os.getppid() != parent:  # gone before the line above
+        if os.getppid() != parent:  # the parent ended before the line above
             os._exit(128 + signal_number)
 
     return bind
@@ -44,7 +44,7 @@ class Child:
         self.at_end = False  # of its output
 
     def lines(self) -> list[str]:
-        """The whole lines that have come since the last call; at the end, what is left as well."""
+        """The complete lines that have arrived since the last call; at the end, the rest as well."""
         try:
             while part := os.read(self.output, 1 << 16):
                 self._rest += part
@@ -57,7 +57,7 @@ class Child:
         return [line.decode(errors="replace") for line in whole]
 
     def stop(self) -> None:
-        """Asks the program to end, and after a while makes it, with all that it has started."""
+        """Asks the program to end and, if it does not, kills it with everything that it has started."""
         if self.process.poll() is None:
             self._signal(signal.SIGTERM)
             try:
@@ -76,7 +76,7 @@ class Child:
 
 
 def how_it_ended(code: int) -> str:
-    """Of a program that a signal ended, in words; "" of any other."""
+    """Says in words which signal ended a program; "" if none did."""
     if code >= 0:
         return ""
     try:

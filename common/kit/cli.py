@@ -2,9 +2,9 @@
 
 Such a module has
   PURPOSE              what the command does, for --help: a phrase without a full stop
-  ORDER                where it stands in --help's list: lower numbers first
+  ORDER                its position in --help's list: lower numbers first
   arguments(parser)    adds its arguments to its own argparse parser
-  run(options) -> int  does it, and gives the exit code
+  run(options) -> int  runs the command and returns the exit code
 """
 
 import argparse
@@ -35,14 +35,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def known_commands(only: tuple[str, ...] = ()) -> dict[str, ModuleType]:
-    """The modules of the folder `commands`, or `only` those of it, by name, in the order of --help."""
+    """The modules in the folder `commands`, or `only` those named, by name, in the order of --help."""
     names = only or [found.name for found in pkgutil.iter_modules(commands.__path__)]
     modules = {name: importlib.import_module(f".{name}", commands.__name__) for name in names}
     return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
 
 
 def version() -> str:
-    """The project's, which meson.build states and nothing else does; the Python package was given it when it was built."""
+    """The project's version, which only meson.build states; the Python package receives it when it is built."""
     if not (ROOT / "meson.build").exists():
         return importlib.metadata.version("warpfold")
     return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
@@ -64,9 +64,9 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
 
 
 def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:
-    """`only`: the commands of a program that has not all of them."""
+    """`only`: the commands of a program that does not have all of them."""
     console.SPEAKER = program.removeprefix("./")
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is no error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is not an error
     try:
         words = sys.argv[1:] if arguments is None else arguments
         options = parser(program, only).parse_args(words or ["--help"])

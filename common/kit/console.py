@@ -1,11 +1,11 @@
-"""What `kit` says to people: progress on stderr, results on stdout, colour only where it helps."""
+"""What `kit` prints for people: progress on stderr, results on stdout, colour only if it helps."""
 
 import os
 import shutil
 import sys
 from contextlib import contextmanager
 
-SPEAKER = "kit"  # the program's name, before what it says
+SPEAKER = "kit"  # the program's name, printed before its messages
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
 
 
@@ -20,7 +20,7 @@ def paint(text: str, colour: str, stream=None) -> str:
 
 
 def width() -> int:
-    """Columns to write to. A file or a pipe has no width: it gets the whole table."""
+    """The width of the terminal in columns. A file or a pipe has no width: it gets the whole table."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS"):
         return shutil.get_terminal_size().columns
     return 1000
@@ -33,7 +33,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def progress(doing: str):
-    """A function that shows how many steps of how many are done: one line, rewritten, where somebody watches."""
+    """A function that shows how many of all steps are done, in one line that is rewritten if the output is a terminal."""
 
     def show(done: int, of: int) -> None:
         if sys.stderr.isatty():

@@ -1,7 +1,7 @@
 """The catalogue of counters, read from the emulator's own (common/emulator/watch/counted.def, which says what a row is).
 
-Whatever shows, compares or measures a counter takes its label, unit, meaning and Nsight Compute's name from here, and what
-is worked out of counters, as the SIMT efficiency is, from `value`: for a line, a launch, or sums over several."""
+Code that shows, compares or measures a counter takes its label, unit, meaning and Nsight Compute name from here, and
+derived figures such as the SIMT efficiency from `value`, which works for a line, a launch, or sums over several."""
 
 import ast
 import re
@@ -19,11 +19,11 @@ ROW = re.compile(
 class Counter:
     key: str  # in reports
     label: str
-    unit: str  # "share" for a part of 1
+    unit: str  # "share" for a fraction of 1
     meaning: str
     nsight: tuple[str, ...] = ()  # Nsight Compute's metrics of a launch, to be added up
-    is_most: bool = False  # of several launches the greatest, not the sum
-    numerator: str = ""  # of a ratio, over other counters' keys
+    is_most: bool = False  # for several launches, the maximum instead of the sum
+    numerator: str = ""  # for a ratio, in terms of other counters' keys
     denominator: str = ""
 
     @property
@@ -46,7 +46,7 @@ CATALOGUE = _read(FILE.read_text())
 
 
 def value(counted: dict, key: str) -> float | None:
-    """A counter of a line, a launch or a sum of them; of a ratio whose denominator is 0, and of what was not counted, None."""
+    """The counter's value for a line, a launch or a sum of them; None for a ratio whose denominator is 0 and for what was not counted."""
     counter = CATALOGUE[key]
     if not counter.is_ratio:
         return counted.get(key)
@@ -55,7 +55,7 @@ def value(counted: dict, key: str) -> float | None:
 
 
 def add_up(into: dict, counted: dict) -> None:
-    """Adds the counters of a line or a launch to a sum. Ratios are left out: `value` works them out of the sum."""
+    """Adds the counters of a line or a launch to a sum. Ratios are left out: `value` computes them from the sum."""
     for key, number in counted.items():
         if key in CATALOGUE and not CATALOGUE[key].is_ratio:
             into[key] = max(into.get(key, 0), number) if CATALOGUE[key].is_most else into.get(key, 0) + number

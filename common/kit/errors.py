@@ -1,4 +1,4 @@
-"""What can go wrong in a way that the user can mend."""
+"""Errors that the user can do something about."""
 
 USAGE = 2  # wrong command line
 SETUP = 3  # the machine lacks something that an administrator or the user must add

@@ -1,4 +1,4 @@
-"""The GPU of this machine: what the driver says of it, and who else uses it."""
+"""The GPU of this machine: what the driver says about it, and who else uses it."""
 
 import ctypes
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ATTRIBUTES = {
     "capability_minor": 76, "shared_per_multiprocessor": 81, "registers_per_multiprocessor": 82, "shared_per_block_opt_in": 97,
     "blocks_per_multiprocessor": 106,
 }  # fmt: skip
-BUSY_PERCENT = 5  # of the last second; less is a desktop's
+BUSY_PERCENT = 5  # of the last second; less than this may be a desktop
 
 
 @dataclass
@@ -30,21 +30,21 @@ class Gpu:
 
     @property
     def grid_for(self) -> str:
-        """For WARPFOLD_GRID_FOR: grids that fit this machine, on the emulator too."""
+        """The value for WARPFOLD_GRID_FOR that gives grids that fit this GPU, on the emulator too."""
         return f"{self.attributes['multiprocessors']}x{self.attributes['threads_per_multiprocessor']}"
 
     @property
     def peak_gb_per_s(self) -> float:
-        """Two transfers per clock over the whole bus; 0 where the driver keeps the clock to itself."""
+        """Two transfers per clock over the whole bus; 0 if the driver does not report the clock."""
         return 2e-6 * self.attributes["memory_clock_khz"] * self.attributes["bus_bits"] / 8
 
 
 class NoGpu(Exception):
-    """Why there is none."""
+    """Says why there is no GPU."""
 
 
 def find() -> Gpu:
-    """The first GPU. Only the driver is asked: neither a toolkit nor a build is needed."""
+    """The first GPU. Asks only the driver, so neither a toolkit nor a build is needed."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -68,7 +68,7 @@ def find() -> Gpu:
 
 
 def others_at_work() -> str:
-    """Who else uses the first GPU, in words, by nvidia-smi; "" where nobody does, or it cannot be asked."""
+    """Who else uses the first GPU, in words, according to nvidia-smi; "" if nobody does or nvidia-smi cannot be run."""
     smi = ["nvidia-smi", "--id=0", "--format=csv,noheader,nounits"]
     load = output([*smi, "--query-gpu=utilization.gpu"])
     programs = output([*smi, "--query-compute-apps=pid,process_name,used_memory"])

@@ -1,11 +1,11 @@
-"""Where things are. All that `kit` makes lies in .kit, so that removing that folder undoes everything."""
+"""Where things are. Everything that `kit` makes is in .kit, so that removing that folder undoes it all."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / ".kit"
 VENV = OWN / "venv"
-TOOLKIT = OWN / "toolkit"  # a link to NVIDIA's wheels inside VENV, shaped as a toolkit
+TOOLKIT = OWN / "toolkit"  # a link to NVIDIA's wheels inside VENV, laid out like a toolkit
 BUILD = OWN / "build"
 LOGS = OWN / "logs"
 REQUIREMENTS = ROOT / "requirements.txt"

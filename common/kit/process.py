@@ -1,4 +1,4 @@
-"""Running other programs, with a log where their talk is of interest only when they fail."""
+"""Runs other programs, with a log if their output is of interest only when they fail."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from .paths import LOGS
 
 
 def output(command: list, **options) -> subprocess.CompletedProcess:
-    """Runs a command and keeps what it says; a program that cannot be started counts as failed (127)."""
+    """Runs a command and keeps its output; a program that cannot be started counts as failed (127)."""
     command = [str(word) for word in command]
     try:
         return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
@@ -33,7 +33,7 @@ def tail(text: str, lines: int = 20) -> str:
 
 
 def require_writable(path: Path, option: str) -> None:
-    """Before long work whose result is to go into that file."""
+    """Checks, before long work, that its result can be written to that file."""
     folder = path.resolve().parent
     if path.is_dir():
         raise KitError(f"{option} {path}: that is a folder", "Give the name of a file.", USAGE)
@@ -44,7 +44,7 @@ def require_writable(path: Path, option: str) -> None:
 
 
 def relative(path: Path) -> str:
-    """As the user would type it from where they are, where that is shorter."""
+    """The path as the user would type it from the current folder, if that is shorter."""
     try:
         return os.path.relpath(path) if len(os.path.relpath(path)) < len(str(path)) else str(path)
     except ValueError:

@@ -65,7 +65,7 @@ def print_hazards(report: dict) -> None:
 
 
 def lines_of(hazard: dict) -> list[tuple[str, int]]:
-    """The line at fault, and the other one that it takes to go wrong, each once."""
+    """The line at fault, and the other line involved, each once."""
     named = [(hazard.get("file"), hazard.get("line")), (hazard.get("other_file"), hazard.get("other_line"))]
     return list(dict.fromkeys((file, line) for file, line in named if file and line))
 
@@ -84,7 +84,7 @@ def source_line(file: str, line: int) -> str:
 
 
 def readable(kernels: list[str]) -> dict[str, str]:
-    """C++ names as the source has them; binutils' c++filt comes with any C++ compiler."""
+    """C++ names as in the source; binutils' c++filt comes with any C++ compiler."""
     result = output(["c++filt", "-p", *kernels]) if kernels else None
     if result is None or result.returncode != 0:
         return {name: name for name in kernels}

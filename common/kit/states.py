@@ -18,7 +18,7 @@ class State:
     kind: str  # "pass", "open" (nothing to judge yet) or "fail"
 
 
-# As far from passing as can be first.
+# Those furthest from passing come first.
 STATES = [State(*row) for row in ROW.findall(FILE.read_text())]
 _BY_NAME = {state.name: state for state in STATES}
 
@@ -29,6 +29,6 @@ def of(rung: dict) -> State:
 
 
 def legend(rungs: list[dict]) -> str:
-    """What those states mean that these rungs are in and that the reader can do something about; "" where there are none."""
+    """The meanings of the states of these rungs that the reader can do something about; "" if there are none."""
     present = [state for state in STATES if state.kind == "fail" and any(rung["state"] == state.name for rung in rungs)]
     return "\n".join(f"{state.name}: {state.meaning}." for state in present)

@@ -13,8 +13,8 @@ def length(text: str) -> int:
 
 
 class Table:
-    """Rows under headings; the first `left` columns are words, the others numbers. Where the terminal is too narrow,
-    columns are left out from `drop_first` on, least needed first, and the text says which."""
+    """Rows under headings; the first `left` columns are words, the others numbers. If the terminal is too narrow,
+    the columns in `drop_first` are left out in that order until it fits, and the text says which."""
 
     def __init__(self, headings: list[str], left: int = 1, drop_first: list[str] | None = None):
         self.headings = headings
@@ -28,7 +28,7 @@ class Table:
         self.rows.append(row)
 
     def section(self, title: str) -> None:
-        """A line of its own above the rows that follow."""
+        """A separate line above the rows that follow."""
         self.sections[len(self.rows)] = title
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""The body of the page of answers: for each lab its answers.md and its regions solved, as they stand in solutions/."""
+"""The body of the page of answers: for each lab its answers.md and its solved regions, as they are in solutions/."""
 
 import re
 from pathlib import Path

@@ -154,16 +154,16 @@ def record(counted: dict[str, int], tests: list[dict], seconds: float) -> None:
     told = ", ".join(f"{count} {result}" for result, count in sorted(counted.items()))
     (SOURCE / "docs/results/arm.md").write_text(f"""# 64-bit Arm: the last run
 
-`python3 tests/arm/run.py --record` wrote this page: a cross build for 64-bit Arm, run by qemu on x86-64. What that shows
-and what it cannot is in [64-bit Arm](../reference/arm.md).
+`python3 tests/arm/run.py --record` wrote this page, from a cross build for 64-bit Arm run by qemu on x86-64. [64-bit Arm](../reference/arm.md)
+says what this shows and what it cannot show.
 
 | | |
 |---|---|
 | date | {datetime.date.today().isoformat()} |
 | outcome | {told} |
 | compiler | {version(["aarch64-linux-gnu-g++", "--version"])} |
-| emulator of the processor | {version(["qemu-aarch64-static", "--version"])} |
-| time of the tests | {seconds:.0f} s, which says nothing about an Arm machine |
+| processor emulator | {version(["qemu-aarch64-static", "--version"])} |
+| time of the tests | {seconds:.0f} s, which says nothing about real Arm hardware |
 
 Tests: {", ".join(rooms)}.
 """)

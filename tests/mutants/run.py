@@ -180,8 +180,8 @@ def summary(findings: list[Finding], clean: int, alarms: int) -> list[str]:
     with_place = [finding for finding in findings if finding.mutant.kind != "none"]
     return [
         f"{count} mutants: {sum(f.caught for f in findings)} caught; "
-        f"{sum(f.right_line for f in with_place)} of {len(with_place)} that have a place, at the right line; "
-        f"{sum(f.explained for f in findings)} explained rightly "
+        f"{sum(f.right_line for f in with_place)} of the {len(with_place)} with a place at the right line; "
+        f"{sum(f.explained for f in findings)} explained correctly "
         f"({100 * sum(f.explained for f in findings) // max(count, 1)} %).",
         f"{clean} clean programs: {alarms} false alarms.",
     ]
@@ -189,11 +189,11 @@ def summary(findings: list[Finding], clean: int, alarms: int) -> list[str]:
 
 def markdown(findings: list[Finding], totals: list[str]) -> str:
     text = [
-        "# What is said of each mutant",
+        "# What the checks say about each mutant",
         "",
-        "Solved rungs with one planted mistake each (tests/mutants), run on the emulator with all checks on. Made",
-        "by `tests/mutants/run.py --table`. Where the number depends on which thread came first, any diagnosis",
-        "counts, and it is the hazard that must be right; a line is given where a hazard names one.",
+        "Each mutant is a solved rung with one planted mistake (tests/mutants), run on the emulator with all checks on.",
+        "`tests/mutants/run.py --table` made this page. If the number depends on which thread comes first, any diagnosis",
+        "counts, but the hazard must be right. A line is given if a hazard names one.",
         "",
         *totals,
     ]

@@ -107,14 +107,14 @@ def markdown(answers: dict, options: argparse.Namespace) -> str:
     text = [
         "# Who finds what",
         "",
-        f"Each mutant (tests/mutants) run alone on n = {options.n} elements, with the four tools of NVIDIA's",
-        f"compute-sanitizer ({options.version}) on {options.gpu}, and on the emulator with all checks on. Made by",
-        "`tests/mutants/sanitizer.py`. A mutant that shows at another n or block",
-        "size only (alone=... in its mark) runs with that.",
+        f"Each mutant (tests/mutants) was run alone on n = {options.n} elements, with the four tools of NVIDIA's",
+        f"compute-sanitizer ({options.version}) on {options.gpu}, and on the emulator with all checks on.",
+        "`tests/mutants/sanitizer.py` made this page. A mutant that shows only at another n or block size",
+        "(alone=... in its mark) was run with that.",
         "",
         f"Of {len(with_hazard)} mutants with a hazard, the four tools together find {len(any_tool)} ("
         + ", ".join(f"{tool} {len(found[tool])}" for tool in TOOLS)
-        + f"), the emulator finds {len(found['emulator'])}. "
+        + f"); the emulator finds {len(found['emulator'])}. "
         f"Found by a tool and not by the emulator: {missed}.",
         "",
         "## Mutants with a hazard",
@@ -122,7 +122,7 @@ def markdown(answers: dict, options: argparse.Namespace) -> str:
         "",
         "## Mutants that are wrong, or right with another technique",
         "",
-        "Nothing is to be found here by a tool that looks for hazards.",
+        "A tool that looks for hazards has nothing to find here.",
         *rows([m for m in answers if m.kind == "none"], answers),
     ]
     failures = [(m, tool, answers[m][i].failed) for m in answers for i, tool in enumerate([*TOOLS, "emulator"]) if answers[m][i].failed]

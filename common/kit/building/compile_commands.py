@@ -1,7 +1,7 @@
 """How each file is compiled, as Clang's tools read it: .kit/compile_commands.json, which .clangd names to editors.
 
-Meson writes such a file too, but one that they cannot read well: most C++ is compiled several files at a time, so that
-a file has no entry of its own, and CUDA by nvcc, whose flags Clang does not know.
+Meson writes such a file too, but Clang's tools cannot use it well: most C++ is compiled several files at a time, so that
+a single file has no entry of its own, and CUDA is compiled by nvcc, whose flags Clang does not know.
 """
 
 import json
@@ -13,17 +13,17 @@ from ..paths import OWN, ROOT
 from ..setup.toolkit_paths import Toolkit, inspect
 
 FILE = OWN / "compile_commands.json"
-# Read in front of a CUDA file in place of Clang's own header for it, which takes only the toolkits that it knows.
+# Read before a CUDA file instead of Clang's own header, which accepts only the toolkits that it knows.
 CUDA_FOR_CLANG = ROOT / "common" / "editor" / "cuda_for_clang.hpp"
 
-# What a compiler's flag must begin with to say something of the language; the others are about making code.
+# How a compiler flag begins if it concerns the language; the others concern code generation.
 TELLING = ("-D", "-U", "-W", "-fwrapv", "-pthread")
 FOLDER_FLAGS = ("-isystem", "-I")
 PIECE = re.compile(r'^#include\s*[<"](.+)[>"]$', re.MULTILINE)
 
 
 def telling_flags(command: list[str], directory: Path) -> list[str]:
-    """The flags that say what a source means; folders by their whole names."""
+    """The flags that determine what a source means, with absolute paths of folders."""
     kept = []
     words = iter(command)
     for word in words:
@@ -39,14 +39,14 @@ def telling_flags(command: list[str], directory: Path) -> list[str]:
 
 
 def sources_of(source: Path) -> list[Path]:
-    """The file itself, or those that Meson lets be compiled as one."""
+    """The file itself, or the files that Meson compiles together as one."""
     if not re.search(r"-unity\d+\.cpp$", source.name):
         return [source]
     return [Path(name).resolve() for name in PIECE.findall(source.read_text())]
 
 
 def cuda_flags(toolkit: Toolkit, flags: list[str]) -> list[str]:
-    """Those of a CUDA file. NVIDIA's headers are no system headers here: of those, editors hide names like __shfl_sync."""
+    """The flags of a CUDA file. NVIDIA's headers are not system headers here, because editors hide names such as __shfl_sync from those."""
     major, minor = toolkit.version
     found = ["-xcuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Xclang", "-fcuda-allow-variadic-functions"]
     found += [f"-D__CUDACC_VER_MAJOR__={major}", f"-D__CUDACC_VER_MINOR__={minor}", "-D__NV_NO_HOST_COMPILER_CHECK=1"]
@@ -55,7 +55,7 @@ def cuda_flags(toolkit: Toolkit, flags: list[str]) -> list[str]:
 
 
 def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
-    """Meson's entries, one for each file that somebody wrote."""
+    """Meson's entries, one for each handwritten file."""
     result = {}
     for entry in entries:
         directory = Path(entry["directory"])
@@ -68,7 +68,7 @@ def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
 
 
 def refresh(build: Path, nvcc: Path) -> None:
-    """Written again after Meson has written its own."""
+    """Writes the file again whenever Meson has written its own."""
     meson = build / "compile_commands.json"
     newest = max(path.stat().st_mtime_ns for path in (meson, Path(__file__)))
     if FILE.exists() and FILE.stat().st_mtime_ns >= newest:

@@ -29,11 +29,11 @@ class Build:
 
     path: Path
     ninja: str
-    environment: dict[str, str]  # for Ninja and all that it starts
+    environment: dict[str, str]  # for Ninja and everything that it starts
 
     def compile(self, files: list[Path], show: Callable[[int, int], None] | None = None) -> str:
-        """Builds these files and what they need, and nothing else; `show` is told how far it has got. Returns what the
-        compiler warns of in the labs' files that it compiled."""
+        """Builds these files and what they need, and nothing else; `show` is called with the progress. Returns the
+        compiler's warnings about the labs' files that it compiled."""
         if not files:
             return ""
         targets = [os.path.relpath(file, self.path) for file in files]
@@ -43,7 +43,7 @@ class Build:
                 return ninja.run(command, self.environment, show or on_terminal)
 
     def introspect(self, what: str):
-        """What `meson introspect --WHAT` prints, read from the file that Meson keeps of it for other programs."""
+        """What `meson introspect --WHAT` prints, read from the file in which Meson keeps it for other programs."""
         path = self.path / "meson-info" / f"intro-{what}.json"
         try:
             return json.loads(path.read_text())
@@ -53,25 +53,25 @@ class Build:
             raise KitError(f"{relative(path)} cannot be read", advice, BUILD) from error
 
     def target(self, kind: str, name: str) -> Path:
-        """The file that a target builds."""
+        """The file that a target produces."""
         for entry in self.introspect("targets"):
             if entry["name"] == name and entry["type"] == kind:
                 return Path(entry["filename"][0])
         raise KitError(f"the build in {relative(self.path)} has no {kind} called {name}", code=BUILD)
 
     def emulator(self) -> Path:
-        """The emulator's library, which need not have been built yet."""
+        """The path of the emulator's library, which may not have been built yet."""
         return self.target("shared library", "cudart")
 
 
 def prepare() -> Build:
-    """The kit's own build folder, with all that a build takes set up."""
+    """The kit's own build folder, with everything that a build needs set up."""
     return configured(toolchain.prepare())
 
 
 def configured(tools: Tools, tests: bool = False) -> Build:
-    """The kit's own build folder. Kit tests, once asked for, stay: building only the targets that a command needs keeps
-    the others quick."""
+    """The kit's own build folder. Once requested, the kit tests stay configured: each command builds only the targets that
+    it needs, so the other commands stay quick."""
     with exclusive():
         record = FOLDER / "kit-configuration.json"
         wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native()}

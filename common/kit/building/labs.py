@@ -1,4 +1,4 @@
-"""The labs and their rungs: asked of Meson (which programs there are) and of the programs (what they hold)."""
+"""The labs and their rungs: Meson says which programs there are, and the programs say what they contain."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def find(build: Build, solved: bool) -> list[Lab]:
 
 
 def named(labs: list[Lab], name: str) -> Lab:
-    """The lab of that name; its number or any part of its name that is unmistakable will do, and so will its folder or file."""
+    """The lab of that name; its number or any unambiguous part of its name will do, and so will its folder or file."""
     if "/" in name:
         name = next((part for part in Path(name).parts if any(lab.name == part for lab in labs)), name)
     matches = [lab for lab in labs if lab.name == name] or [lab for lab in labs if name in lab.name]
@@ -46,14 +46,14 @@ def named(labs: list[Lab], name: str) -> Lab:
 
 
 def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> str:
-    """The labs' programs, and the emulator, which any of them may turn to. Returns the compiler's warnings about the labs."""
-    # A program that is told of another emulator (common/lab/device.cpp) does not need this build's.
+    """Builds the labs' programs, and the emulator, which any of them may use. Returns the compiler's warnings about the labs."""
+    # A program that is told to use another emulator (common/lab/device.cpp) does not need this build's.
     emulator = [] if os.environ.get("WARPFOLD_EMULATOR_DIR") else [build.emulator()]
     return build.compile([*(lab.program for lab in labs), *emulator], show)
 
 
 def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dict:
-    """Runs the lab's program and reads the JSON that it prints; exit code 1 only says that a rung is wrong."""
+    """Runs the lab's program and reads the JSON that it prints; exit code 1 only means that a rung is wrong."""
     result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True, env=environment,
                             preexec_fn=bound())  # fmt: skip
     try:
@@ -67,5 +67,5 @@ NOT_THE_KERNELS = ("No usable GPU", "Times are taken on a GPU", "OpenCL device:"
 
 
 def printed(stderr: str) -> list[str]:
-    """What kernels printed: where the program answers in JSON, it stands on its stderr."""
+    """What kernels printed: if the program answers in JSON, this is on its stderr."""
     return [line for line in stderr.splitlines() if line.strip() and not line.startswith(NOT_THE_KERNELS)]

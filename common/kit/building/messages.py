@@ -1,9 +1,11 @@
-"""What compilers say, in the order in which it helps: the student's own lines first, notes from headers last."""
+"""Compiler messages, in the most helpful order: the student's own lines first, notes from headers last."""
 
 import re
 
 # nvcc: file(12): error: ..., file(12): error #20: ...; g++ and clang: file:12:3: error: ...
-HEADING = re.compile(r"^(?P<file>[^\s:(]+)(?:\((?P<line>\d+)\)|:(?P<other>\d+)(?::\d+)?): (?:fatal )?(?P<kind>error|warning|note|remark|catastrophic error)\b")
+HEADING = re.compile(
+    r"^(?P<file>[^\s:(]+)(?:\((?P<line>\d+)\)|:(?P<other>\d+)(?::\d+)?): (?:fatal )?(?P<kind>error|warning|note|remark|catastrophic error)\b"
+)
 CONTEXT = re.compile(r"^(In file included from|\s+from |\S+: In )")
 OWN = re.compile(r"(^|/)(labs|solutions)/\d\d_")
 TALLY = re.compile(r"^\d+ (errors?|warnings?) (detected|generated)|^Remark: ")
@@ -16,13 +18,13 @@ def ordered(said: str) -> str:
 
 
 def warnings(said: str) -> str:
-    """Those about the student's own file, each with the lines that belong to it."""
+    """The warnings about the student's own file, each with the lines that belong to it."""
     told = ["\n".join(lines).rstrip() for rank, lines in split(as_typed(said)) if rank == RANKS["warning"] and OWN.search(lines[0])]
-    return "\n".join(dict.fromkeys(told))  # a lab that is compiled for two capabilities is warned of twice
+    return "\n".join(dict.fromkeys(told))  # a lab that is compiled for two compute capabilities gets each warning twice
 
 
 def as_typed(said: str) -> str:
-    """With the labs' files as the student knows them, wherever the compiler ran."""
+    """The text with the labs' files named as the student knows them, wherever the compiler ran."""
     return re.sub(r"[^\s\"'(]*/(labs|solutions)/(?=\d\d_)", r"\1/", said)
 
 
@@ -30,9 +32,9 @@ RANKS = {"error": 0, "catastrophic error": 0, "warning": 2, "note": 3, "remark":
 
 
 def split(said: str) -> list[tuple[int, list[str]]]:
-    """Messages with their rank: 0 for an error in the student's file, 1 for another, then warnings, notes, and what is left."""
+    """Messages with their rank: 0 for an error in the student's file, 1 for another, then warnings, notes, and the rest."""
     blocks: list[tuple[int, list[str]]] = []
-    waiting: list[str] = []  # where the message that follows was included from
+    waiting: list[str] = []  # says from where the message that follows was included
     for line in said.splitlines():
         if TALLY.match(line):
             blocks.append((5, [line]))

@@ -1,4 +1,4 @@
-"""Running Ninja: how far it has got while it works, and what the compiler said where it failed."""
+"""Runs Ninja: shows its progress, and what the compiler said if it failed."""
 
 import re
 import signal
@@ -13,11 +13,11 @@ from ..process import relative
 from . import messages
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
-MOST_LINES = 30  # of what the compiler said
+MOST_LINES = 30  # of the compiler's output
 
 
 class BuildFailed(KitError):
-    """A target that could not be built. `said`: the compiler's own words, without Ninja's."""
+    """A target that could not be built. `said`: the compiler's output, without Ninja's."""
 
     def __init__(self, talk: str):
         lines = talk.splitlines()
@@ -36,11 +36,11 @@ def keep(talk: str) -> Path:
 
 
 def run(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> str:
-    """`show` is told of each finished step and of how many there are. Returns the compiler's warnings about the labs."""
-    # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: is not found among the lines.
+    """`show` is called with the number of finished steps and the number of all steps. Returns the compiler's warnings about the labs."""
+    # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: would not be recognised.
     environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
     talk = []
-    # Ninja ends its compilers when it is asked to end, which SIGKILL does not.
+    # Ninja ends its compilers when it is asked to end; with SIGKILL it could not.
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
                           preexec_fn=bound(signal.SIGTERM)) as process:  # fmt: skip
         for line in process.stdout:

@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 class Run:
     lab: labs.Lab
     rung: str
-    result: dict  # of the rung, as the lab's program says it
-    report: dict  # of the emulator: the profile's launches, or where the rung is wrong those of its checks
+    result: dict  # of the rung, as the lab's program reports it
+    report: dict  # from the emulator: the profile's launches or, if the rung is wrong, those of its checks
     trace: dict | None = None
 
     @property
@@ -34,13 +34,13 @@ class Run:
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """The state and its reason, and the colour that goes with it."""
+        """The state with its reason, and the matching colour."""
         state, reason = states.of(self.result), self.result.get("reason")
         return f"{state.name}{': ' + reason if reason and state.kind != 'pass' else ''}", state.colour
 
     @property
     def size(self) -> str:
-        """To stand behind the rung's name."""
+        """Text to follow the rung's name."""
         if self.n is None:
             return "; the counts are sums over the launches that checked it"
         rows = self.result["profile"]["rows"]
@@ -52,7 +52,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the compiler ran: paths in the report may be relative to it."""
+        """The folder in which the compiler ran: paths in the report may be relative to it."""
         return folder.FOLDER
 
 
@@ -75,7 +75,7 @@ def find(options) -> labs.Lab:
 
 
 def one_filled(lab: labs.Lab, name: str) -> str:
-    """The rung of that name, which must not be a TODO any more."""
+    """The rung of that name; an error if it is still a TODO."""
     rung = rungs_of(lab, [name])[0]
     if rung["state"] == "todo":
         raise KitError(todo_text(rung), "Fill it in first, or use the solved file: --solutions.")
@@ -83,7 +83,7 @@ def one_filled(lab: labs.Lab, name: str) -> str:
 
 
 def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
-    """The rungs asked for (all where none is), each with its state: `filled` or `todo`."""
+    """The requested rungs (all if none is named), each with its state: `filled` or `todo`."""
     listed = labs.ask(lab, "--list")["rungs"]
     names = [rung["name"] for rung in listed]
     for name in asked:
@@ -103,13 +103,13 @@ def todo_text(rung: dict) -> str:
 
 
 def filled_and_open(lab: labs.Lab, asked: list[str]) -> tuple[list[str], list[dict]]:
-    """Of the rungs asked for (all where none is): the names of those that can be run, and those that are still to do."""
+    """The names of the requested rungs (all if none is named) that can be run, and of those that are still to do."""
     listed = rungs_of(lab, asked)
     return [rung["name"] for rung in listed if rung["state"] != "todo"], [rung for rung in listed if rung["state"] == "todo"]
 
 
 def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> list[Result]:
-    """What `work` makes of each rung asked for that can be run; says which are left out, and why."""
+    """The results of `work` for each requested rung that can be run; says which are left out, and why."""
     filled, still_open = filled_and_open(lab, asked)
     for rung in still_open:
         say(f"left out: {todo_text(rung)}")
@@ -120,7 +120,7 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
         except KitError as error:
             if asked or error.code != USAGE:
                 raise
-            say(f"left out: {error}")  # a size that this rung does not take
+            say(f"left out: {error}")  # a size that this rung does not accept
     if not results:
         raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
                        "Fill in the TODO first, or use the solved file: --solutions.")  # fmt: skip
@@ -133,7 +133,7 @@ def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> R
 
 
 def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:
-    """What the program answers, what the emulator reports, and where a block is named, its trace."""
+    """The program's answer, the emulator's report and, if a block is named, its trace."""
     words = ["--json", how, "--device", "emulator", "--rung", rung]
     for name in ("n", "rows", "block"):
         if (value := getattr(options, name, None)) is not None:

@@ -1,4 +1,4 @@
-"""The tests that Meson knows: which there are, which of them are asked for, and what those need built."""
+"""The tests that Meson knows: which exist, which of them are requested, and what must be built for those."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import USAGE, KitError
 from .folder import Build
 
-STUDENTS = "labs"  # the suite of the student's own files, which are the student's to test
+STUDENTS = "labs"  # the suite of the student's own files, which the student tests
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Test:
 
 
 def of(build: Build) -> list[Test]:
-    build.compile([build.path / "build.ninja"])  # so that Meson looks at its files again, where one has changed
+    build.compile([build.path / "build.ninja"])  # so that Meson reads its files again if one has changed
     files = {target["id"]: tuple(map(Path, target["filename"])) for target in build.introspect("targets")}
     return [
         Test(
@@ -33,8 +33,8 @@ def of(build: Build) -> list[Test]:
 
 
 def chosen(tests: list[Test], names: list[str], suites: list[str]) -> list[Test]:
-    """Those of these names (`*` is a wildcard) and suites; all but the student's where no suite is named. Each name and
-    each suite has to be one that there is."""
+    """The tests with these names (`*` is a wildcard) and suites; all but the student's if no suite is named. Every name and
+    every suite must exist."""
     known = list(dict.fromkeys(suite for test in tests for suite in test.suites))
     for suite in suites:
         if suite not in known:

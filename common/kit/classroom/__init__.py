@@ -1,1 +1,1 @@
-"""A class: what is handed out, collected, graded and handed back. Here is everything but the commands themselves."""
+"""A class: handing out, collecting, grading and handing back. This package holds everything except the commands themselves."""

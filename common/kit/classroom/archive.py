@@ -1,5 +1,5 @@
-"""Reading what strangers packed: a zip file or a folder, entry by entry. What is no plain file of a submission is refused
-with its reason, and the rest goes on."""
+"""Reads untrusted zip files and folders, entry by entry. What is not a regular file of a submission is refused
+with a reason, and reading continues."""
 
 import io
 import os
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LARGEST_FILE = 2 << 20  # bytes, unpacked
-LARGEST_ARCHIVE = 64 << 20  # a student's own zip inside of another
-MOST_BYTES = 4 << 30  # of all that is read of one source
+LARGEST_ARCHIVE = 64 << 20  # a student's own zip file inside another
+MOST_BYTES = 4 << 30  # in all, read from one source
 MOST_ENTRIES = 200_000
 MOST_RATIO = 200  # unpacked to packed
 WANTED = (".cu", ".cl", ".md", ".ipynb", ".zip", ".yml", ".yaml")
@@ -21,31 +21,31 @@ SKIPPED = {".git", ".kit", "__MACOSX", "__pycache__", "node_modules", "solutions
 
 @dataclass(frozen=True)
 class Entry:
-    path: str  # with "/", relative
+    path: str  # relative, with "/"
     data: bytes
-    time: float  # when it was written, seconds since 1970; of a zip, local time
+    time: float  # when it was written, in seconds since 1970; in a zip file, local time
 
 
 @dataclass(frozen=True)
 class Refused:
-    path: str  # made fit to be shown
+    path: str  # made safe to show
     why: str
 
 
 def shown(text: str) -> str:
-    """A stranger's name, for a terminal or a page: no control characters, no direction marks, not too long."""
+    """An untrusted name, made safe for a terminal or a page: no control characters, no direction marks, not too long."""
     safe = "".join(character if character.isprintable() else "?" for character in text)
     return safe if len(safe) <= 200 else safe[:197] + "..."
 
 
 def why_not(path: str) -> str:
-    """What is wrong with an entry's name; "" where it may be used."""
+    """What is wrong with an entry's name; "" if nothing is."""
     if not path or len(path) > 1000:
         return "its name is empty or too long"
     if any(not character.isprintable() for character in path):
         return "its name has control characters"
     if path.startswith(("/", "\\")) or "\\" in path or path[1:2] == ":":
-        return "its name is no relative path"
+        return "its name is not a relative path"
     if ".." in path.split("/"):
         return "its name leads out of the folder"
     return ""
@@ -57,7 +57,7 @@ def wanted(path: str) -> bool:
 
 
 def read(source: Path) -> Iterator[Entry | Refused]:
-    """What a source holds that could be part of a submission, in the order of its names."""
+    """What a source contains that could be part of a submission, sorted by name."""
     if source.is_dir():
         yield from read_folder(source)
     elif zipfile.is_zipfile(source):
@@ -90,7 +90,7 @@ def read_file(place: Path, path: str) -> Entry | Refused:
     with open(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
-            return Refused(shown(path), "no plain file")
+            return Refused(shown(path), "not a regular file")
         largest = LARGEST_ARCHIVE if path.lower().endswith(".zip") else LARGEST_FILE
         if about.st_size > largest:
             return Refused(shown(path), f"larger than {largest >> 20} MiB")
@@ -102,7 +102,7 @@ def read_zip(file) -> Iterator[Entry | Refused]:
         archive = zipfile.ZipFile(file)
         entries = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        yield Refused("", f"no readable zip file: {shown(str(error))}")
+        yield Refused("", f"not a readable zip file: {shown(str(error))}")
         return
     if len(entries) > MOST_ENTRIES:
         yield Refused("", f"more than {MOST_ENTRIES} entries")
@@ -127,14 +127,14 @@ def read_zip(file) -> Iterator[Entry | Refused]:
 def why_not_unpacked(entry: zipfile.ZipInfo) -> str:
     kind = entry.external_attr >> 16
     if kind and stat.S_IFMT(kind) not in (0, stat.S_IFREG):
-        return "a link" if stat.S_ISLNK(kind) else "no plain file"
+        return "a link" if stat.S_ISLNK(kind) else "not a regular file"
     if entry.flag_bits & 1:
         return "encrypted"
     largest = LARGEST_ARCHIVE if entry.filename.lower().endswith(".zip") else LARGEST_FILE
     if wanted(entry.filename) and entry.file_size > largest:
         return f"larger than {largest >> 20} MiB"
     if entry.file_size > 1 << 20 and entry.file_size > MOST_RATIO * max(1, entry.compress_size):
-        return "packed more densely than a submission can be"
+        return "compressed more than any submission can be"
     return ""
 
 
@@ -146,7 +146,7 @@ def unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Entry | Refused:
     except Exception as error:
         return Refused(shown(entry.filename), f"damaged: {shown(str(error))}")
     if len(data) > largest:
-        return Refused(shown(entry.filename), "larger than it says")
+        return Refused(shown(entry.filename), "larger than its header says")
     try:
         written = time.mktime((*entry.date_time, 0, 0, -1))
     except (ValueError, OverflowError):
@@ -155,9 +155,9 @@ def unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Entry | Refused:
 
 
 def nested(entry: Entry) -> Iterator[Entry | Refused]:
-    """What a student's own zip holds; a zip in there is not opened."""
+    """The contents of a student's own zip file; a zip file inside it is not opened."""
     for each in read_zip(io.BytesIO(entry.data)):
         if isinstance(each, Entry) and each.path.lower().endswith(".zip"):
-            yield Refused(each.path, "a zip in a zip in a zip")
+            yield Refused(each.path, "a zip file in a zip file in a zip file")
         else:
             yield each

@@ -1,4 +1,4 @@
-"""How long a class takes to be graded here: a made-up one, in which everybody has solved everything, each in a text of their own."""
+"""How long it takes to grade a class here: a made-up one in which everybody has solved everything, each in a text of their own."""
 
 import subprocess
 import sys
@@ -16,10 +16,10 @@ from . import engine, results, version
 @dataclass(frozen=True)
 class Figures:
     students: int
-    seconds: float  # on the wall
+    seconds: float  # wall time
     again: float  # a second run of the unchanged class
-    cpu: dict[str, list[float]]  # by lab, of each submission, sandbox included
-    memory: int  # bytes that the largest process of the engine held
+    cpu: dict[str, list[float]]  # by lab, for each submission, sandbox included
+    memory: int  # peak bytes of the engine's largest process
 
     def as_json(self) -> dict:
         each = [value for values in self.cpu.values() for value in values]
@@ -62,7 +62,7 @@ def cpu_of(into: Path, lab: str) -> list[float]:
 
 
 class Watched:
-    """The largest memory of a process that a run in this folder starts."""
+    """Records the peak memory of the largest process that a run in this folder starts."""
 
     def __init__(self, into: Path):
         self.into = into

@@ -1,7 +1,7 @@
-"""A board for those who like to compete: the last lab's fastest kernels by a time worked out from counts, under pseudonyms.
+"""A board for those who like to compete: the fastest kernels of lab 09, by a time computed from counts, under pseudonyms.
 
-Only what passed is on it. The first ten are judged anew, on inputs that nobody has seen before, and no time below what the
-memory's bandwidth allows is believed."""
+Only kernels that pass are on it. The first ten are judged again on inputs that nobody has seen before, and no time below the
+limit that memory bandwidth sets is accepted."""
 
 import hashlib
 import secrets
@@ -17,8 +17,8 @@ from .sandbox import Sandbox
 from .work import Piece
 
 LAB, RUNG = "09_speed_of_light", "champion"
-FIRST = 10  # so many are judged anew
-ELEMENTS = 1 << 22  # that the times are for: enough that starting a kernel is not all of it
+FIRST = 10  # how many are judged again
+ELEMENTS = 1 << 22  # the size that the times are for: large enough that the launch does not dominate
 COLOURS = (
     "amber",
     "azure",
@@ -59,7 +59,7 @@ ANIMALS = (
 
 @dataclass(frozen=True)
 class Line:
-    student: str  # "" where it is not a student's
+    student: str  # "" if it is not a student's
     name: str
     us: float
     n: int
@@ -67,7 +67,7 @@ class Line:
 
 
 def pseudonyms(students: list[str], secret: bytes) -> dict[str, str]:
-    """The same for the whole term, and not to be worked out without the class's secret. No two are the same."""
+    """Pseudonyms that stay the same for the whole term and cannot be computed without the class's secret. No two are the same."""
     found: dict[str, str] = {}
     for student in sorted(students):
         number = int.from_bytes(hashlib.sha256(secret + b"\0board\0" + student.encode()).digest()[:8], "big")
@@ -80,7 +80,7 @@ def pseudonyms(students: list[str], secret: bytes) -> dict[str, str]:
 
 
 def launches(lab: version.Lab, text: str, hidden: Hidden, sandbox: Sandbox, elements: int = ELEMENTS) -> tuple[list[dict], int]:
-    """What the rung launches for so many elements, with counts, and how many there were; nothing where it does not pass on these inputs."""
+    """What the rung launches for this many elements, with counts, and the actual number of elements; nothing if it fails on these inputs."""
     with tempfile.TemporaryDirectory(prefix="warpfold-board-") as folder:
         job = Job(lab, spliced_with(lab, text), hidden, sandbox, Path(folder))
         if job.compile():
@@ -91,7 +91,7 @@ def launches(lab: version.Lab, text: str, hidden: Hidden, sandbox: Sandbox, elem
 
 
 def counted(piece: Piece, hidden: Hidden, sandbox: Sandbox) -> tuple[list[dict], int]:
-    """The same, from the file where it was kept when this text was first on the board."""
+    """The same, read from a file if this text has been on the board before."""
     kept = piece.into / "board" / f"{piece.key}.json"
     if known := results.read(kept):
         return known["launches"], known["n"]
@@ -108,7 +108,7 @@ def passes(piece: Piece) -> bool:
 def lines(
     pieces: dict[str, Piece], names: dict[str, str], price: Callable[[list[dict]], float], limit: Callable[[int], float], sandbox: Sandbox
 ) -> list[Line]:
-    """Fastest first. `price`: microseconds of launches; `limit`: those that reading so many elements takes at the least."""
+    """Fastest first. `price`: microseconds of launches; `limit`: the least number of microseconds that reading this many elements takes."""
     made = []
     for student, piece in pieces.items():
         if passes(piece):
@@ -127,13 +127,13 @@ def lines(
 
 
 def again(piece: Piece, sandbox: Sandbox) -> bool:
-    """Whether it passes on inputs and sizes that are made up this moment."""
+    """Whether it passes on inputs and sizes that are made up now."""
     sizes = (str(1000 + secrets.randbelow(100_000)), f"{500 + secrets.randbelow(50_000)}:{32 << secrets.randbelow(6)}")
     try:
         found, _ = launches(piece.lab, piece.source.read_text(), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
         return bool(found)
     except NotGraded:
-        return True  # the machine's fault is nobody's
+        return True  # the machine's fault, not the student's
 
 
 def page(title: str, gpu: str, board: list[Line], limit: float) -> str:
@@ -146,10 +146,10 @@ def page(title: str, gpu: str, board: list[Line], limit: float) -> str:
         )
     said = (
         f"Microseconds that {RUNG} of {LAB} would take for {board[0].n if board else ELEMENTS:,} elements on the {gpu}, "
-        "worked out from what the emulator counted: predicted, not measured."
+        "computed from the emulator's counts: predicted, not measured."
     )
     return pages.page(
         f"{title}: the board",
         f'<h1>{escape(title)}</h1><p>{escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the bandwidth</th><th></th></tr>'
-        f'{"".join(rows)}</table><p class="note">The limit, {limit:.2f} us, is reading all elements once at the bandwidth of the data sheet.</p>',
+        f'{"".join(rows)}</table><p class="note">The limit, {limit:.2f} us, is the time to read all elements once at the bandwidth in the data sheet.</p>',
     )

@@ -1,4 +1,4 @@
-"""What came in, student by student and lab by lab: `./kit collect`."""
+"""The submissions, by student and lab: `./kit collect`."""
 
 import json
 import re
@@ -23,12 +23,12 @@ METADATA = "submission_metadata.yml"
 
 @dataclass
 class HandedIn:
-    """A file of a student's, before it is clear what it is."""
+    """A student's file, before it is known what it is."""
 
-    names: tuple[str, ...]  # how the place calls the student
+    names: tuple[str, ...]  # what the submission system calls the student
     entry: Entry
     file: str  # its path as the student handed it in
-    late: bool = False  # the place says so itself
+    late: bool = False  # according to the submission system
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Report:
     duplicates: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
     missing: dict[str, list[str]] = field(default_factory=dict)  # lab -> students
-    late: list[str] = field(default_factory=list)  # as the place says, or after the due date
+    late: list[str] = field(default_factory=list)  # according to the submission system
 
     def as_json(self) -> dict:
         return {
@@ -92,7 +92,7 @@ def candidate(each: HandedIn, stub: Stub, report: Report) -> Candidate | None:
         text = handin.as_source(each.file, each.entry.data, stub)
         touched = not splice(stub.text, text).untouched >= {rung for rung, _ in stub.keys}
     except NotALab as error:
-        try:  # kept all the same where it is text: the instructor hears of it, and the student is not "missing"
+        try:  # keep it if it is text: the instructor is told, and the student is not "missing"
             text, touched = clean(each.entry.data), True
         except NotALab:
             report.refused.append(Refused(path, str(error)))
@@ -102,12 +102,12 @@ def candidate(each: HandedIn, stub: Stub, report: Report) -> Candidate | None:
 
 
 def keep(into: Path, student: str, lab: str, several: list[Candidate], report: Report) -> None:
-    """The newest of those in which something was done."""
+    """Keeps the newest of those in which something was changed."""
     several.sort(key=lambda each: (each.touched, each.attempt, each.time, each.path))
     best = several[-1]
     others = {each.path for each in several[:-1] if each.touched and each.text != best.text}
     if others:
-        report.duplicates.append(f"{student} {lab}: taken {best.path}; not {', '.join(sorted(others))}")
+        report.duplicates.append(f"{student} {lab}: took {best.path}, not {', '.join(sorted(others))}")
     if best.late:
         report.late.append(f"{student} {lab}")
     about = {"path": best.path, "time": best.time, "late": best.late}
@@ -119,7 +119,7 @@ def keep(into: Path, student: str, lab: str, several: list[Candidate], report: R
     (folder / "about.json").write_text(json.dumps(about))
 
 
-# ---- what each place's download looks like
+# ---- what the download of each submission system looks like
 
 
 def handed_in(source: Path, roster: Roster, report: Report) -> Iterator[HandedIn]:
@@ -131,7 +131,7 @@ def handed_in(source: Path, roster: Roster, report: Report) -> Iterator[HandedIn
         elif entry.path.endswith(METADATA):
             metadata |= gradescope_metadata(entry.data)
         elif GRADESCOPE.match(entry.path):
-            waiting.append(entry)  # whose they are stands in the metadata, which comes later
+            waiting.append(entry)  # the metadata says whose they are, and comes later
         else:
             yield from opened(whose(entry), report)
     for entry in waiting:
@@ -155,7 +155,7 @@ def whose(entry: Entry) -> HandedIn:
 
 
 def opened(each: HandedIn, report: Report) -> Iterator[HandedIn]:
-    """A student's own zip file in place of its files."""
+    """The file itself, or the contents of a student's own zip file."""
     if not each.entry.path.lower().endswith(".zip"):
         yield each
         return
@@ -168,14 +168,14 @@ def opened(each: HandedIn, report: Report) -> Iterator[HandedIn]:
 
 
 def gradescope_metadata(data: bytes) -> dict[str, dict]:
-    """submission number -> names and time, out of the YAML that Gradescope writes; read line by line, as it is this plain."""
+    """submission number -> names and time, from the YAML that Gradescope writes, which is simple enough to read line by line."""
     found: dict[str, dict] = {}
     current: dict | None = None
     for line in data.decode(errors="replace").splitlines():
         if match := re.match(r"^submission_(\d+):", line):
             current = found[match[1]] = {"fields": {}, "time": 0.0}
         elif current is not None and (match := re.match(r"^[ -]*:(sid|email|name):\s*(.*)$", line)):
-            current["fields"].setdefault(match[1], match[2].strip().strip("'\""))  # of a group, the first
+            current["fields"].setdefault(match[1], match[2].strip().strip("'\""))  # the first of a group
         elif current is not None and (match := re.match(r"^\s+:created_at:\s*(\S+ \S+)", line)):
             current["time"] = seconds(match[1])
     for each in found.values():
@@ -193,7 +193,7 @@ def seconds(text: str) -> float:
 
 
 def commit_time(folder: Path, sandbox: Sandbox | None) -> float | None:
-    """When the last commit of a clone was made. Git reads a stranger's settings there, so it does so in the sandbox."""
+    """When the last commit of a clone was made. Git reads untrusted settings there, so it runs in the sandbox."""
     if sandbox is None or sandbox.unsafe or not (folder / ".git").is_dir() or (folder / ".git").is_symlink() or not shutil.which("git"):
         return None
     room = Room(
@@ -208,7 +208,7 @@ def commit_time(folder: Path, sandbox: Sandbox | None) -> float | None:
 
 
 def students_in(into: Path, roster: Roster) -> list[Student]:
-    """Everybody of the roster, and whoever handed in besides."""
+    """Everybody in the roster, and everybody else who handed something in."""
     folder = into / "submissions"
     handed = sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     extra = [Student(name, name, rostered=not roster.students) for name in handed if name not in roster.students]

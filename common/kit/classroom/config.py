@@ -1,4 +1,4 @@
-"""course.toml: which labs count, for how much, until when. docs/instructor/grading.md says what may stand in it."""
+"""course.toml: which labs count, for how many points, until when. docs/instructor/grading.md says what it may contain."""
 
 import hashlib
 import os
@@ -11,14 +11,14 @@ from .. import states
 from ..errors import USAGE, KitError
 from .grader import Hidden
 
-DEFAULT = """# What counts in this class. docs/instructor/grading.md says all that may stand here.
+DEFAULT = """# What counts in this class. docs/instructor/grading.md lists everything that this file may contain.
 title = "Parallel reduction"
-labs = []  # all that can be graded; or ["02_tree", "05_grid_stride"]
+labs = []  # all labs that can be graded; or ["02_tree", "05_grid_stride"]
 
-[points]  # for each rung of a lab; or a table: [points.02_tree] with many_pass = 3, default = 1
+[points]  # per rung of a lab; or a table: [points.02_tree] with many_pass = 3, default = 1
 default = 1
 
-[credit]  # which part of a rung's points a state brings
+[credit]  # the share of a rung's points that a state earns
 pass = 1.0
 hazard = 0.5
 off-technique = 0.5
@@ -26,21 +26,21 @@ off-technique = 0.5
 # [due]
 # 02_tree = 2026-11-30T23:59:00+01:00
 
-# [extensions]  # days, for all labs; or a table: alice = { 02_tree = 2 }
+# [extensions]  # in days, for all labs; or a table: alice = { 02_tree = 2 }
 # alice = 2
 
 # [late]
-# per_day = 0.1   # part of the points that each day begun takes
-# most_days = 5   # after so many days nothing is left
+# per_day = 0.1   # the share of the points that each day or part of a day costs
+# most_days = 5   # after this many days nothing is left
 # grace_minutes = 10
 
-# [hidden]  # tried beside the public sizes; made up once (secret.txt) where it is not said
+# [hidden]  # tried in addition to the public sizes; if left out, chosen once (secret.txt)
 # seed = 4711
 # sizes = ["12345", "777:64"]  # N, or N:B with B threads per block
 
 # [engine]
-# kind = "slurm"  # else "local": a pool on this machine
-# workers = 4     # at the same time, on each node
+# kind = "slurm"  # or "local": a pool on this machine
+# workers = 4     # concurrently, on each node
 # nodes = 2       # of Slurm
 # partition = "main"
 # walltime = "01:00:00"
@@ -82,7 +82,7 @@ class Course:
         return float(self.credit.get(state, 0.0))
 
     def days_late(self, student: str, lab: str, when: float | None) -> int:
-        """Days begun after the due date, with this student's extension."""
+        """Days late, each part of a day counting as a day, with this student's extension."""
         due = self.due.get(lab)
         if due is None or not when:
             return 0
@@ -101,16 +101,14 @@ class Course:
 
 
 def load(into: Path) -> Course:
-    """The class's course.toml, which is written with what is usual where there is none."""
+    """The class's course.toml; if there is none, the default is written first."""
     path = into / "course.toml"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
         path.write_text(DEFAULT)
     table = toml(path)
     if unknown := set(table) - KEYS:
-        raise KitError(
-            f"{path}: nobody knows what {', '.join(sorted(unknown))} is", f"What may stand there: {', '.join(sorted(KEYS))}.", USAGE
-        )
+        raise KitError(f"{path}: unknown: {', '.join(sorted(unknown))}", f"The keys: {', '.join(sorted(KEYS))}.", USAGE)
     for state in table.get("credit", {}):
         if state not in {each.name for each in states.STATES}:
             raise KitError(
@@ -120,12 +118,12 @@ def load(into: Path) -> Course:
             )
     for lab, due in table.get("due", {}).items():
         if not isinstance(due, datetime):
-            raise KitError(f"{path}: due.{lab}: write a date with its time: 2026-11-30T23:59:00+01:00", code=USAGE)
+            raise KitError(f"{path}: due.{lab}: write a date with a time: 2026-11-30T23:59:00+01:00", code=USAGE)
     return Course(**table)
 
 
 def secret(into: Path) -> bytes:
-    """What was made up for this class when it was first asked for."""
+    """This class's secret, made when it is first needed."""
     path = into / "secret.txt"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
@@ -137,7 +135,7 @@ def secret(into: Path) -> bytes:
 
 
 def hidden(into: Path, course: Course) -> Hidden:
-    """What course.toml says, or what was made up when this class was first graded."""
+    """The hidden sizes and seed: those in course.toml, or else those derived from the class's secret."""
     if course.hidden:
         return Hidden(int(course.hidden.get("seed", 1)), tuple(map(str, course.hidden.get("sizes", []))))
     numbers = hashlib.sha256(secret(into)).digest()

@@ -28,11 +28,11 @@ def argument(parser) -> None:
 def open(folder: Path, new_roster: Path | None = None) -> Class:
     folder = folder.resolve()
     if folder == ROOT or (folder / "meson.build").exists():
-        raise KitError(f"--class {folder}: a class's folder holds nothing of the course")
+        raise KitError(f"--class {folder}: this is the course; a class needs a folder of its own")
     course = config.load(folder)
     kept = folder / "roster.csv"
     if new_roster is not None:
-        roster.read(new_roster)  # complains where it is none
+        roster.read(new_roster)  # raises an error if it is not a roster
         if new_roster.resolve() != kept:
             shutil.copyfile(new_roster, kept)
     known = roster.read(kept) if kept.exists() else roster.Roster([])
@@ -56,6 +56,6 @@ def locked(course: Class):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise KitError(f"{course.folder} is being graded by another process", "Wait for it, or end it; nothing is lost.") from None
+            raise KitError(f"{course.folder} is being graded by another process", "Wait for it, or stop it; nothing is lost.") from None
         os.set_inheritable(file.fileno(), False)
         yield

@@ -1,5 +1,5 @@
-"""Spreading the work: Parsl, with a pool on this machine or with Slurm. It carries pieces to workers and nothing back but
-that they are done; the truth is in the result files."""
+"""Distributes the work with Parsl, to a pool on this machine or to Slurm. Workers report only that a piece is done; the
+result files are the record."""
 
 import os
 import shlex
@@ -18,11 +18,11 @@ from ..setup import environment
 from .grader import needs_no_room
 from .work import Piece, grade, scratch_of
 
-MARK = "WARPFOLD_CLASS"  # in the environment of all that a run starts: its class folder
+MARK = "WARPFOLD_CLASS"  # in the environment of every process that a run starts: its class folder
 
 
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
-    """Grades all of these; returns how many could not be."""
+    """Grades all of these; returns how many could not be graded."""
     end_what_was_left(into)
     failed, waiting = 0, []
     for piece in pieces:
@@ -39,10 +39,10 @@ def run(pieces: list[Piece], into: Path, settings: dict) -> int:
 
 
 def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
-    programs = str(environment.VENV / "bin")  # Parsl's own, which it starts by name
+    programs = str(environment.VENV / "bin")  # Parsl's own programs, which it starts by name
     os.environ |= {
         MARK: str(into.resolve()),
-        "SPT_NOENV": "1",  # Parsl gives its processes titles, which would overwrite the environment that they are known by
+        "SPT_NOENV": "1",  # Parsl sets process titles, which would overwrite the environment by which its processes are recognised
         "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}",
         "PYTHONPATH": str(ROOT / "common"),
     }
@@ -126,13 +126,13 @@ def end_what_was_left(into: Path) -> None:
 
 
 def left_behind(into: Path) -> list[int]:
-    """Processes of a run in this class's folder, known by their environment; one that lost it, by the log that it writes there."""
+    """Processes of a run in this class's folder, recognised by their environment or, if that is lost, by the log that they write there."""
     mark, logs = f"{MARK}={into.resolve()}".encode(), f"{into.resolve()}/work/parsl/"
     return [pid for pid in processes() if mark in environment_of(pid) or any(path.startswith(logs) for path in open_files(pid))]
 
 
 def scratch(into: Path) -> list[Path]:
-    """The folders on this machine that pieces of this class were graded in when their process was ended."""
+    """Temporary folders left on this machine by processes that were ended while they graded this class."""
     return sorted(Path(tempfile.gettempdir()).glob(f"{scratch_of(into)}*"))
 
 
@@ -155,8 +155,8 @@ def open_files(pid: int) -> list[str]:
 
 
 def in_own_environment() -> None:
-    """Parsl lives in the kit's own environment: this command runs there."""
-    environment.install("class", "the engine that spreads the grading")
+    """Restarts this command in the kit's own environment, where Parsl is installed."""
+    environment.install("class", "the engine that distributes the grading")
     if Path(sys.prefix).resolve() == environment.VENV.resolve():
         return
     sys.stdout.flush()
@@ -166,7 +166,7 @@ def in_own_environment() -> None:
 
 
 class Progress:
-    """One line: what is done, how much of it passes, how long it will take. Iterating shows it along the way."""
+    """One line: how much is done, how many rungs pass, and how long the rest will take. Iterating updates it."""
 
     def __init__(self, pieces: list[Piece]):
         self.pieces, self.began = pieces, time.monotonic()

@@ -1,7 +1,7 @@
-"""Marks in the form that others take: CSV, Canvas, Moodle, nbgrader, JUnit, JSON.
+"""Marks in other formats: CSV, Canvas, Moodle, nbgrader, JUnit, JSON.
 
-For Canvas and Moodle the instructor's own export is filled in: no column is added, and a cell is written only where there is a
-mark. Nothing that a student wrote becomes a formula (OWASP, "CSV Injection")."""
+For Canvas and Moodle the instructor's own export is filled in: no column is added, and a cell is written only if there is a
+mark for it. Nothing that a student wrote becomes a formula (OWASP, "CSV Injection")."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ def number(points: float | None) -> str:
 
 
 def plain(text: str) -> str:
-    """A cell that a spreadsheet takes for text."""
+    """A cell that a spreadsheet treats as text."""
     text = "".join(character if character.isprintable() else " " for character in text)
     return "'" + text if text.startswith(FORMULA) else text
 
@@ -123,7 +123,7 @@ def as_junit(marks: list[Mark]) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Without what XML 1.0 has no way to write."""
+    """Without the characters that XML 1.0 cannot represent."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
 
 
@@ -131,7 +131,7 @@ def xml_text(text: str) -> str:
 
 
 def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, str], kind: str) -> tuple[str, list[str]]:
-    """The export with marks in it, and what could not be written, in words."""
+    """The export with the marks filled in, and messages about what could not be written."""
     try:
         data = path.read_bytes().decode("utf-8-sig")
         bom = path.read_bytes().startswith(b"\xef\xbb\xbf")
@@ -139,7 +139,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
         raise KitError(f"{path}: {error}", code=USAGE) from error
     rows = list(csv.reader(io.StringIO(data, newline="")))
     if len(rows) < 2:
-        raise KitError(f"{path}: no students in it", code=USAGE)
+        raise KitError(f"{path}: it contains no students", code=USAGE)
     heading = rows[0]
     labs = list(dict.fromkeys(mark.lab for mark in marks))
     places = {lab: column_of(heading, lab, columns, kind, len(labs)) for lab in labs}
@@ -158,7 +158,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
                 "Points Possible" in row[0] or row[0].strip() in ("", "Student, Test") or row[0].strip().startswith("Points")
             ):
                 continue
-            problems.append(f"no student of the class: {row[0][:80]}")
+            problems.append(f"not a student of this class: {row[0][:80]}")
             continue
         met.add(student)
         for lab, place in places.items():
@@ -176,12 +176,12 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
             if comments is not None and mark.note:
                 row[comments] = plain(mark.note)
     problems += [f"{lab}: {count} handed in nothing; their cells stay as they are" for lab, count in missing.items() if count]
-    problems += [f"{student} does not stand in {path.name}" for student in of_student if student not in met]
+    problems += [f"{student} is not in {path.name}" for student in of_student if student not in met]
     return table(rows, bom, "\r\n" in data), problems
 
 
 def column_of(heading: list[str], lab: str, columns: dict[str, str], kind: str, labs: int) -> int:
-    """The column of a lab: as --column says, or by its name: "02_tree (1234)", "Lab 02", "Assignment: Tree (Real)"."""
+    """The column of a lab: the one that --column gives, or found by its name: "02_tree (1234)", "Lab 02", "Assignment: Tree (Real)"."""
     if lab in columns:
         matches = [index for index, name in enumerate(heading) if name.strip() == columns[lab]]
     else:

@@ -1,11 +1,11 @@
-"""One submission to one lab: compiled and run in the sandbox, judged by a process that none of it runs in.
+"""One submission to one lab: compiled and run in the sandbox, judged by a process in which none of its code runs.
 
 1. The submission's regions, in the pristine file, are compiled in the sandbox: to PTX, and to a program whose CUDA
-   runtime does nothing but ask (common/recorder).
-2. That program runs in a sandbox. The trusted program, which is the solution's, runs in another; a socket is all that
-   there is between them. It makes the inputs, has the host functions ask for launches, carries them out with the PTX
-   on the emulator, and judges (common/lab/grading).
-3. Its answer comes through a pipe of its own. What any other process prints is shown at most."""
+   runtime only forwards requests (common/recorder).
+2. That program runs in a sandbox. The trusted program, which is the solution's, runs in another; only a socket connects
+   the two. The trusted program makes the inputs, has the host functions request launches, performs them with the PTX
+   on the emulator, and judges the results (common/lab/grading).
+3. Its answer comes through a pipe of its own. What any other process prints decides nothing."""
 
 import json
 import os
@@ -29,18 +29,18 @@ LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 
 @dataclass(frozen=True)
 class Hidden:
-    """What is tried beside the public sizes."""
+    """What is tried in addition to the public sizes."""
 
     seed: int
     sizes: tuple[str, ...]  # as --more takes them: N or N:B
 
 
 class NotGraded(Exception):
-    """Something failed that is not the student's doing; the message says what."""
+    """Something failed for which the student is not to blame; the message says what."""
 
 
 def key_of(lab: version.Lab, spliced: str, hidden: Hidden, unsafe: bool) -> str:
-    """Names a result by all that goes into it."""
+    """Names a result by everything that it depends on."""
     settings = json.dumps([asdict(hidden), unsafe, [asdict(limits) for limits in (COMPILING, HOSTING, JUDGING)]], sort_keys=True)
     return version.digest(lab.name.encode(), lab.fingerprint.encode(), spliced.encode(), settings.encode())
 
@@ -50,7 +50,7 @@ def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
 
 
 def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, scratch: str = "warpfold-") -> dict:
-    """The result, ready to be written. Never throws for what a submission holds. `scratch`: how its folder's name begins."""
+    """The result, ready to be written. Never raises because of what a submission contains. `scratch`: how its folder's name begins."""
     result: dict = {
         "format": version.FORMAT,
         "lab": lab.name,
@@ -80,7 +80,7 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, sc
 
 
 def needs_no_room(lab: version.Lab, submitted: str) -> bool:
-    """Whether the text alone says all: it is as it was handed out, or cannot be taken apart."""
+    """Whether the text alone decides the result: it is unchanged, or cannot be taken apart."""
     try:
         return spliced_with(lab, submitted).untouched >= set(lab.rungs)
     except NotALab:
@@ -88,7 +88,7 @@ def needs_no_room(lab: version.Lab, submitted: str) -> bool:
 
 
 def untouched(rung: str) -> dict:
-    return {"name": rung, "state": "todo", "reason": "as it was handed out", "checks": [], "hazards": []}
+    return {"name": rung, "state": "todo", "reason": "unchanged since it was handed out", "checks": [], "hazards": []}
 
 
 def wrong(rung: str, reason: str) -> dict:
@@ -100,13 +100,13 @@ class Job:
         self.lab, self.spliced, self.hidden, self.sandbox, self.folder = lab, spliced, hidden, sandbox, folder
         self.cpu = 0.0
         self.flags: list[str] = []
-        folder.chmod(0o711)  # whoever runs in the sandbox may get through, not look around
+        folder.chmod(0o711)  # users in the sandbox may pass through it, but not list it
         self.source = folder / lab.file
         self.source.write_text(spliced.text)
         self.inside = f"/labs/{lab.name}/{lab.file}"
 
     def final(self, rung: dict) -> dict:
-        """As it stands in the result: what nobody touched is to do, be it empty or broken as handed out."""
+        """The rung's entry in the result: an unchanged rung is `todo`, whether it was handed out empty or broken."""
         if rung["name"] in self.spliced.untouched and rung["state"] not in ("pass", "todo"):
             return untouched(rung["name"])
         return rung
@@ -116,7 +116,7 @@ class Job:
         if problem:
             return [wrong(rung, problem) for rung in self.lab.rungs]
         results: dict[str, dict] = {}
-        alone = False  # after a run without an answer, one rung at a time
+        alone = False  # after a run without an answer, judge one rung at a time
         while remaining := [rung for rung in self.lab.rungs if rung not in results]:
             asked = remaining[:1] if alone else remaining
             answered, reason = self.judge(asked)
@@ -132,7 +132,7 @@ class Job:
     # ---- compiling
 
     def compile(self) -> str:
-        """ "", or what the student is told of a file that does not compile."""
+        """ "", or what the student is told about a file that does not compile."""
         out = self.folder / "out"
         out.mkdir()
         toolkit = self.lab.nvcc.parent.parent
@@ -168,7 +168,7 @@ class Job:
         return ""
 
     def copies(self) -> tuple[Path, Path]:
-        """What the compiler needs of the course, where another user may read it; the course itself is closed to them."""
+        """Copies of what the compiler needs from the course, where another user may read them; the course itself is closed to that user."""
         header, recorder = self.folder / "include", self.folder / "recorder"
         header.mkdir()
         shutil.copy(self.lab.header, header)
@@ -184,9 +184,9 @@ class Job:
 
     def why_not_compiled(self, outcome: Outcome) -> str:
         if outcome.ended == "time":
-            raise NotGraded(f"the compiler was not done after {COMPILING.wall:.0f} s: is this machine busy with other things?")
+            raise NotGraded(f"the compiler did not finish within {COMPILING.wall:.0f} s: is this machine busy with other work?")
         if outcome.ended:
-            return f"does not compile: the compiler was ended, it took too much {resource_name(outcome.ended)}"
+            return f"does not compile: the compiler was ended because it used too much {resource_name(outcome.ended)}"
         said = self.readable(outcome.said)
         errors = [line for line in said.splitlines() if "error" in line.lower()]
         if not errors:
@@ -203,21 +203,19 @@ class Job:
         )
         runtime = [name for name in missing if name.startswith(("cuda", "__cuda", "cu"))]
         if runtime:
-            raise NotGraded(
-                f"the host code calls {', '.join(runtime)[:300]}, which the class's grader cannot carry out: look at it by hand"
-            )
+            raise NotGraded(f"the host code calls {', '.join(runtime)[:300]}, which the grader does not support: look at it by hand")
         if outcome.ended == "time" or not outcome.said:
             raise NotGraded(f"the linker ended with code {outcome.code}")
         return f"does not link: {self.readable(outcome.said).strip().splitlines()[-1][:400]}"
 
     def readable(self, text: str) -> str:
-        """What a compiler said, with the paths that the student knows, and nothing that acts on a terminal."""
+        """A compiler's output, with the paths that the student knows, and without control characters."""
         text = text.replace(str(self.source), self.inside).replace("/labs/", "labs/")
         return "".join(character if character.isprintable() or character == "\n" else "?" for character in text)
 
     @staticmethod
     def keep(found: Path, kept: Path, largest: int) -> None:
-        """Takes a file out of a folder that the sandbox could write to: no link, no pipe, not too large."""
+        """Copies a file from a folder that the sandbox could write to; refuses links, pipes and files that are too large."""
         try:
             handle = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -225,14 +223,14 @@ class Job:
         with open(handle, "rb") as file:
             about = os.fstat(handle)
             if not stat.S_ISREG(about.st_mode) or about.st_size > largest:
-                raise NotGraded(f"{found.name} is no file of up to {largest} bytes")
+                raise NotGraded(f"{found.name} is not a regular file of at most {largest} bytes")
             kept.write_bytes(file.read(largest + 1))
 
     # ---- judging
 
     def judge(self, rungs: list[str], more: tuple[str, ...] = ()) -> tuple[list[dict], str]:
-        """What the trusted program says of these rungs, or of the first of them; or nothing, and what to say of the first.
-        `more`: further options for it."""
+        """What the trusted program says about these rungs, or about the first of them; or nothing, and what to say about the first.
+        `more`: further options for the trusted program."""
         theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         answer_read, answer_write = os.pipe()
         host_room = Room(read={self.folder / "student": "/student/program"})
@@ -284,32 +282,32 @@ class Job:
         except (ValueError, KeyError) as error:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
-            raise NotGraded("the trusted program answers for other rungs than it was asked for")
+            raise NotGraded("the trusted program answered for other rungs than those it was asked about")
         return rungs
 
     def why_no_answer(self, judged: Outcome, hosted: Outcome) -> str:
         if judged.ended in ("cpu", "memory"):
-            return f"the kernels were ended: they took too much {resource_name(judged.ended)}"
+            return f"the kernels were ended: they used too much {resource_name(judged.ended)}"
         if judged.ended == "output":
-            return "the kernels print without end"
+            return "the kernels print endlessly"
         if judged.ended == "time":
             raise NotGraded(
-                f"not done after {JUDGING.wall:.0f} s, though the processor's time was not used up: is this machine busy with other things?"
+                f"not finished within {JUDGING.wall:.0f} s, although the CPU time was not used up: is this machine busy with other work?"
             )
         if hosted.ended in ("cpu", "memory", "output"):
-            return f"the host code was ended: it took too much {resource_name(hosted.ended)}"
+            return f"the host code was ended: it used too much {resource_name(hosted.ended)}"
         if judged.code == 1 and "host function does not end" in judged.said:
             return "the program does not start: something before main() does not end"
         if judged.code == 1 and "host function ended the program" in judged.said:
             return "the program ends before it has run a host function"
         if judged.code == 1 and "in the sandbox" in judged.said:
-            return "the program does not do what a lab's program does"
+            return "the program does not behave like a lab's program"
         raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
 
 
 def printable(value):
-    """The same with every string fit to be shown, as a kernel's name is the student's; and without addresses, which are others
-    in each run, so that a result is the same however often it is made."""
+    """The same value with every string made safe to show, as the student chooses names such as those of kernels; and without
+    addresses, which differ between runs, so that a result is always the same."""
     if isinstance(value, dict):
         return {key: printable(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -321,9 +319,9 @@ def printable(value):
 
 
 def resource_name(ended: str) -> str:
-    return {"cpu": "of the processor's time", "memory": "memory", "output": "room for what it prints", "time": "time"}[ended]
+    return {"cpu": "CPU time", "memory": "memory", "output": "output", "time": "time"}[ended]
 
 
 def outside_system(folder: Path) -> dict[Path, str]:
-    """A toolkit that the system's folders do not hold, where it lies."""
+    """The path of a toolkit that is outside the system's folders."""
     return {} if str(folder).startswith("/usr/") else {folder: str(folder)}

@@ -1,4 +1,4 @@
-"""From a handed-in file to the text of a lab: which lab it is, and a handout's `%%lab` cells put into the pristine file."""
+"""From a submitted file to the text of a lab: finds out which lab it is, and puts a handout's `%%lab` cells into the pristine file."""
 
 import json
 import re
@@ -26,7 +26,7 @@ class Stub:
 
 
 def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
-    """The lab that a file is of, going by its regions, else by its name; None where it is of none."""
+    """The lab that a file belongs to, judging by its regions or else by its name; None if it belongs to none."""
     name = PurePosixPath(path).name
     if name.lower().endswith((".md", ".ipynb")):
         rungs = {rung for rung, _, _ in cells(name, data)}
@@ -37,7 +37,7 @@ def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
         except NotALab:
             keys = set()
         matches = [(len(keys & stub.keys), stub) for stub in stubs]
-        if not keys:  # markers that are damaged: by name, so that somebody hears of it
+        if not keys:  # damaged markers: go by the name, so that the damage is reported
             matches = [(1, stub) for stub in stubs if is_named(name, stub.file)]
     else:
         return None
@@ -46,13 +46,13 @@ def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
 
 
 def is_named(name: str, file: str) -> bool:
-    """tree.cu, and what browsers and Canvas make of a second one: "tree (1).cu", "tree-1.cu"."""
+    """tree.cu, and what browsers and Canvas call a second one: "tree (1).cu", "tree-1.cu"."""
     stem, _, ending = file.rpartition(".")
     return re.search(rf"(^|[_ -]){re.escape(stem)}([ _-]?\(?\d+\)?)?\.{ending}$", name, re.I) is not None
 
 
 def as_source(path: str, data: bytes, stub: Stub) -> str:
-    """The lab's file as handed in, or as the cells of a handout make it. Throws NotALab."""
+    """The lab's file as handed in, or made from the cells of a handout. Raises NotALab."""
     if path.lower().endswith((".md", ".ipynb")):
         return filled(stub, cells(path, data))
     return clean(data)
@@ -88,14 +88,14 @@ def clean_notebook(data: bytes) -> str:
 
 
 def filled(stub: Stub, given: list[tuple[str, int, str]]) -> str:
-    """The stub with these cells in its regions; of several for one region the last that holds code, as when they are run."""
+    """The stub with these cells in its regions; if several are for one region, the last one with code counts, as when they are run."""
     parts = take_apart(stub.text)
     code = {(rung, part): body for rung, part, body in given if has_code(body)}
     lines = list(parts.outside[0])
     for index, (key, (_, region)) in enumerate(zip(parts.keys(), parts.regions, strict=False)):
         body = code.get(key)
         if body is not None and re.search(r"^[ \t]*// (BEGIN|END) ", body, re.M):
-            raise NotALab(f"the cell of {key[0]} holds a BEGIN or END marker")
+            raise NotALab(f"the cell of {key[0]} contains a BEGIN or END marker")
         lines += (region if body is None else body.rstrip("\n").split("\n")) + parts.outside[index + 1]
     return "\n".join(lines)
 

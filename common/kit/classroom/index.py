@@ -1,4 +1,4 @@
-"""Which result is whose: class/index.json, written by `kit grade`, read by whatever comes after."""
+"""Which result belongs to whom: class/index.json, written by `kit grade` and read by the commands after it."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from . import results
 
 @dataclass(frozen=True)
 class Found:
-    """As much of a piece of work as marks take."""
+    """As much of a piece of work as marks need."""
 
     into: Path
     lab: str
@@ -37,15 +37,15 @@ def update(into: Path, index: dict) -> None:
 
 
 def read(into: Path) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, str], Found]]:
-    """The labs with their rungs, and by student and lab what was graded."""
+    """The labs with their rungs, and what was graded, by student and lab."""
     try:
         index = json.loads((into / "index.json").read_text())
     except (OSError, ValueError):
-        raise KitError(f"{into}: nothing has been graded there yet", "./kit grade comes first.") from None
+        raise KitError(f"{into}: nothing has been graded there yet", "Run ./kit grade first.") from None
     pieces = {}
     for name, (key, file, text) in index["keys"].items():
         student, _, lab = name.rpartition("/")
         source = into / "submissions" / student / lab / file
-        if source.is_file():  # what was handed in since is not graded yet
+        if source.is_file():  # what has been handed in since then is not graded yet
             pieces[student, lab] = Found(into, lab, key if hash_of(source) == text else "not-graded-yet")
     return {lab: tuple(rungs) for lab, rungs in index["labs"].items()}, pieces

@@ -1,4 +1,4 @@
-"""From results to marks: points by rung and state, what is taken off for being late, and what the instructor decides by hand."""
+"""From results to marks: points by rung and state, deductions for lateness, and the instructor's own decisions."""
 
 import csv
 import json
@@ -22,30 +22,30 @@ class RungMark:
     points: float
     most: float
     by_hand: bool = False
-    detail: dict = field(default_factory=dict)  # the rung as the result has it
+    detail: dict = field(default_factory=dict)  # the rung's entry in the result
 
 
 @dataclass
 class Mark:
-    """Of one student for one lab."""
+    """The mark of one student for one lab."""
 
     student: Student
     lab: str
     most: float
-    points: float | None  # None: not graded, and `why` says why; or nothing was handed in and nothing is due
+    points: float | None  # None: not graded, and `why` says why
     state: str  # "graded", "not graded", "missing"
     why: str = ""
     rungs: list[RungMark] = field(default_factory=list)
     days_late: int = 0
     factor: float = 1.0
-    machine: float | None = None  # what it would be without overrides
+    machine: float | None = None  # what the points would be without overrides
     comments: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     unsafe: bool = False
 
     @property
     def note(self) -> str:
-        """In a line, for a column of comments."""
+        """One line, for a column of comments."""
         parts = [self.why] if self.why else []
         parts += [f"{rung.name}: {rung.state}" for rung in self.rungs if rung.state != "pass"]
         parts += [f"{self.days_late} day(s) late, times {self.factor:g}"] if self.days_late else []
@@ -59,7 +59,7 @@ class Override:
 
 
 def overrides(into: Path) -> dict[tuple[str, str, str], Override]:
-    """By student, lab and rung ("": the whole lab). The file is the instructor's; it is only ever read, or made empty."""
+    """By student, lab and rung ("": the whole lab). The file is the instructor's: the kit only reads it, or creates it with a header row."""
     path = into / "overrides.csv"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
@@ -69,13 +69,13 @@ def overrides(into: Path) -> dict[tuple[str, str, str], Override]:
     with open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
         if reader.fieldnames is None or not set(COLUMNS[:2]) <= set(reader.fieldnames):
-            raise KitError(f"{path}: its first line names the columns", f"{','.join(COLUMNS)}", USAGE)
+            raise KitError(f"{path}: its first line must name the columns", f"{','.join(COLUMNS)}", USAGE)
         for number, row in enumerate(reader, 2):
             text = (row.get("points") or "").strip()
             try:
                 points = float(text) if text else None
             except ValueError:
-                raise KitError(f"{path}, line {number}: {text} is no number of points", code=USAGE) from None
+                raise KitError(f"{path}, line {number}: {text} is not a number of points", code=USAGE) from None
             key = ((row.get("student") or "").strip(), (row.get("lab") or "").strip(), (row.get("rung") or "").strip())
             found[key] = Override(points, (row.get("comment") or "").strip())
     return found
@@ -84,7 +84,7 @@ def overrides(into: Path) -> dict[tuple[str, str, str], Override]:
 def all_marks(
     into: Path, course: Course, students: list[Student], labs: dict[str, tuple[str, ...]], pieces: dict[tuple[str, str], Piece]
 ) -> list[Mark]:
-    """For each student and lab, in that order. `labs`: their rungs."""
+    """The marks of each student for each lab, in that order. `labs`: the rungs of each."""
     by_hand = overrides(into)
     known = {student.id for student in students}
     for student, lab, rung in by_hand:

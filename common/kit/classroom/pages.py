@@ -1,4 +1,4 @@
-"""What goes back: a page for each student, and one for the instructor. Each is one file that loads nothing, works offline, and
+"""The pages: one for each student, and one for the instructor. Each is a single file that loads nothing, works offline, and
 runs no script; every text in it is escaped."""
 
 import re
@@ -26,7 +26,7 @@ pre mark { background: #ffe08a } .state { display: inline-block; border-radius: 
  .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
 """
 
-# What lies behind a state's name, by the colour that the table of states gives it, on a light page and on a dark one.
+# The background of a state's name, by the colour in the table of states, on a light page and on a dark one.
 BEHIND = {"green": ("#d5f0dc", "#1d4a2b"), "red": ("#fbd9d5", "#6a2620"), "yellow": ("#fdeecb", "#5b4716"), "grey": ("#e7eaed", "#31373d")}
 
 
@@ -84,7 +84,7 @@ def to_section(lab: str) -> str:
 def lab_section(mark: Mark, source: list[str]) -> str:
     parts = [f'<h2 id="{escape(mark.lab)}">{escape(mark.lab)}: {points(mark.points)} of {points(mark.most)}</h2>']
     if mark.days_late:
-        parts.append(f'<p class="note">{mark.days_late} day(s) late: the points times {mark.factor:g}.</p>')
+        parts.append(f'<p class="note">{mark.days_late} day(s) late: the points are multiplied by {mark.factor:g}.</p>')
     if mark.unsafe:
         parts.append('<p class="note">Graded without a sandbox.</p>')
     parts += [f"<p>{escape(comment)}</p>" for comment in mark.comments]
@@ -161,7 +161,7 @@ def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str
 
 
 def grid(marks: list[Mark]) -> str:
-    """Students by rungs."""
+    """A table of students and rungs."""
     rungs = next(([rung.name for rung in mark.rungs] for mark in marks if mark.rungs), [])
     head = "".join(f'<th class="names">{escape(name)}</th>' for name in rungs)
     rows = []
@@ -180,7 +180,7 @@ def grid(marks: list[Mark]) -> str:
 
 
 def mistakes(marks: list[Mark]) -> str:
-    """What went wrong most often, so that the next lecture can take it up."""
+    """The most frequent mistakes, so that the next lecture can discuss them."""
     counted: Counter[str] = Counter()
     for mark in marks:
         made = set()
@@ -190,7 +190,7 @@ def mistakes(marks: list[Mark]) -> str:
     if not counted:
         return ""
     rows = "".join(f'<tr><td class="n">{count}</td><td>{escape(what)}</td></tr>' for what, count in counted.most_common(12))
-    return f'<h3>Mistakes most made</h3><table><tr><th class="n">students</th><th>rung and mistake</th></tr>{rows}</table>'
+    return f'<h3>Most frequent mistakes</h3><table><tr><th class="n">students</th><th>rung and mistake</th></tr>{rows}</table>'
 
 
 def kinds(rung: RungMark) -> set[str]:
@@ -218,7 +218,7 @@ def listing(title: str, lines: list[tuple[Mark, str]]) -> str:
 
 
 def told(texts: list[str]) -> str:
-    """Edits elsewhere are folded away: a student who sends less than the whole file has many."""
+    """Edits outside the regions are folded: a student who sends less than the whole file has many."""
     elsewhere = [text.removeprefix(ELSEWHERE) for text in texts if text.startswith(ELSEWHERE)]
     parts = [f"<p>{escape(text)}</p>" for text in texts if not text.startswith(ELSEWHERE)]
     if elsewhere:
@@ -229,7 +229,7 @@ def told(texts: list[str]) -> str:
 
 
 def alike(texts: dict[tuple[str, str], str]) -> str:
-    """Regions that are the same but for comments and spaces, where they are long enough not to be so by chance."""
+    """Regions that are identical except for comments and white space, if they are long enough not to be so by chance."""
     shared: dict[tuple[str, str], set[str]] = {}
     for (student, lab), text in texts.items():
         try:
@@ -246,11 +246,11 @@ def alike(texts: dict[tuple[str, str], str]) -> str:
     if not groups:
         return ""
     rows = "".join(f"<tr><td>{escape(where)}</td><td>{escape(', '.join(students))}</td></tr>" for where, students in groups)
-    return f'<h2>Looks alike</h2><p class="note">The same code but for comments and spaces. Short code is often the same by chance, and solutions of a lecture are.</p><table>{rows}</table>'
+    return f'<h2>Looks alike</h2><p class="note">The same code except for comments and white space. Short code is often the same by chance, and so is code from a lecture.</p><table>{rows}</table>'
 
 
 def compiled_source(lab, text: str) -> str:
-    """The file whose lines a verdict speaks of."""
+    """The file to which the line numbers of a verdict refer."""
     try:
         return spliced_with(lab, text).text
     except NotALab:

@@ -1,5 +1,5 @@
-"""The regions of a lab's file between `// BEGIN rung` and `// END rung`: taken out of a submission, put into the pristine
-file. Nothing else of a submission is ever compiled."""
+"""The regions of a lab's file, between `// BEGIN rung` and `// END rung`: takes them out of a submission and puts them into the
+pristine file. Nothing else in a submission is ever compiled."""
 
 import difflib
 import re
@@ -21,7 +21,7 @@ class Parts:
     regions: list[tuple[str, list[str]]] = field(default_factory=list)
 
     def keys(self) -> list[tuple[str, int]]:
-        """Each region's rung, and which of that rung's regions it is."""
+        """For each region, its rung and which of that rung's regions it is."""
         seen: dict[str, int] = {}
         keys = []
         for rung, _ in self.regions:
@@ -31,7 +31,7 @@ class Parts:
 
 
 def clean(data: bytes) -> str:
-    """The text of a submitted file, with the ends of lines as they should be."""
+    """The text of a submitted file, with line ends normalised."""
     if len(data) > LARGEST:
         raise NotALab(f"larger than {LARGEST // 1024} KiB")
     if b"\0" in data:
@@ -68,12 +68,12 @@ def take_apart(text: str) -> Parts:
 @dataclass
 class Spliced:
     text: str
-    flags: list[str]  # what an instructor may want to know of
-    untouched: set[str]  # rungs all of whose regions are as they were handed out
+    flags: list[str]  # what an instructor may want to look at
+    untouched: set[str]  # rungs all of whose regions are unchanged
 
 
 def splice(pristine: str, submitted: str) -> Spliced:
-    """The pristine file with the submission's regions. Throws NotALab."""
+    """The pristine file with the submission's regions. Raises NotALab."""
     ours, theirs = take_apart(pristine), take_apart(submitted)
     given = dict(zip(theirs.keys(), (lines for _, lines in theirs.regions), strict=False))
     flags = []
@@ -82,7 +82,7 @@ def splice(pristine: str, submitted: str) -> Spliced:
     for index, (key, (rung, stub)) in enumerate(zip(ours.keys(), ours.regions, strict=False)):
         region = given.pop(key, None)
         if region is None:
-            flags.append(f"the markers of {rung} (region {key[1] + 1}) are gone: the region counts as it was handed out")
+            flags.append(f"the markers of {rung} (region {key[1] + 1}) are gone: the region counts as unchanged")
             region = stub
         if normal(region) != normal(stub):
             touched.add(rung)
@@ -97,11 +97,11 @@ def normal(lines: list[str]) -> list[str]:
     return [line.rstrip() for line in lines if line.strip()]
 
 
-ELSEWHERE = "outside the regions, not run: "  # how a flag begins that shows such a line
+ELSEWHERE = "outside the regions, not run: "  # how a flag for such a line begins
 
 
 def edits_elsewhere(ours: Parts, theirs: Parts) -> list[str]:
-    """Lines outside the regions that differ. They are shown, and not run."""
+    """Lines outside the regions that differ. They are shown but not run."""
     mine = normal([line for part in ours.outside for line in part])
     other = normal([line for part in theirs.outside for line in part])
     changed = [line for line in difflib.unified_diff(mine, other, n=0, lineterm="") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
@@ -114,10 +114,10 @@ COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:
 SUSPICIOUS = [
     (r"^[ \t]*#[ \t]*(include|embed|define|undef|pragma[ \t]+push_macro)\b", "a preprocessor directive"),
     (r"\basm\b|\b__asm", "inline assembly"),
-    (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that acts outside the region"),
+    (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that has effects outside the region"),
     (
         r"\b(system|popen|fork|execv\w*|ptrace|dlopen|dlsym|mmap|mprotect|syscall|_exit|getenv|setenv|socket)[ \t]*\(",
-        "a call of the operating system",
+        "a call to the operating system",
     ),
     (r"/proc/|LD_PRELOAD|WARPFOLD_", "a name that a kernel has no use for"),
     (r"\b(cub|thrust)::", "a library's reduction"),
@@ -125,7 +125,7 @@ SUSPICIOUS = [
 
 
 def suspicions(rung: str, region: list[str]) -> list[str]:
-    """What is unusual in a region. It decides nothing: an instructor may look there first."""
+    """What is unusual in a region. It decides nothing; it tells an instructor where to look first."""
     text = "\n".join(region)
     bare = COMMENTS_AND_STRINGS.sub(" ", text)
     found = [f"{rung}: {what}" for pattern, what in SUSPICIOUS if re.search(pattern, text, re.M)]
@@ -137,5 +137,5 @@ def suspicions(rung: str, region: list[str]) -> list[str]:
     if depth != 0:
         found.append(f"{rung}: the region's braces do not match, so it reaches outside")
     if "/*" in bare or re.search(r"\\\n?$", text):
-        found.append(f"{rung}: a comment or a line that goes on outside the region")
+        found.append(f"{rung}: a comment or a line that continues outside the region")
     return found

@@ -1,7 +1,7 @@
-"""The students' edition: the course without what would spoil it, the same bytes each time.
+"""The students' edition: the course without what would spoil it, always the same bytes.
 
-It holds no solutions, answers, instructor's pages, mutants or tests of the kit's own code, and no history. A file RELEASE.json
-lists all that it holds with hashes. tests/classroom searches every file of it for the text of any solved region."""
+It contains no solutions, answers, instructor's pages, mutants or tests of the kit's own code, and no history. A file RELEASE.json
+lists its contents with hashes. tests/classroom searches every file of it for the text of any solved region."""
 
 import gzip
 import hashlib
@@ -17,15 +17,15 @@ from pathlib import Path
 from ..errors import USAGE, KitError
 from ..paths import ROOT
 
-# What is left out, by the beginning of its path.
+# The paths that are left out, by how they begin.
 LEFT_OUT = (
     "solutions/", "docs/instructor/", "docs/results/mutants.md", "docs/results/class.md", ".ci/", ".github/", ".git", ".pre-commit-config.yaml", "CONTRIBUTING.md", "tests/", "common/kit/classroom/", "common/recorder/",
     *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board", "test_class")),
 )  # fmt: skip
-# Of the tests: those that hold nothing solved, and that a student's clone can run.
+# The tests that contain nothing solved and that a student's clone can run.
 TESTS = ("emulator/fatbin", "emulator/ptx", "emulator/machine", "kit")
 KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit/test_stubs.py", ".gitignore")
-# README.md, where it speaks of the solved files.
+# The passages of README.md that mention the solved files.
 REWORDED = [
     (
         "runs every solved rung and shows whether it is right and what it costs",
@@ -44,7 +44,7 @@ MANIFEST = "RELEASE.json"
 
 
 def files(root: Path = ROOT) -> list[str]:
-    """What git tracks, or all but build folders where this is no clone."""
+    """What git tracks, or, if this is not a clone, everything except build folders."""
     listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True)
     if listing.returncode == 0 and listing.stdout:
         names = listing.stdout.decode().split("\0")
@@ -73,7 +73,7 @@ def version(root: Path = ROOT) -> str:
 
 
 def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
-    """Path -> bytes and mode (a link's is 0o120000, and its bytes are where it leads)."""
+    """Path -> bytes and mode (the mode of a link is 0o120000, and its bytes are its target)."""
     found: dict[str, tuple[bytes, int]] = {}
     for name in files():
         if not is_released(name, labs):
@@ -97,7 +97,9 @@ def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
 def reworded(text: str) -> str:
     for old, new in REWORDED:
         if old not in text:
-            raise KitError(f"README.md no longer says {old!r}", "common/kit/classroom/release.py rewords it for students: put that right.")
+            raise KitError(
+                f"README.md no longer says {old!r}", "common/kit/classroom/release.py rewords it for students: correct it there."
+            )
         text = text.replace(old, new)
     return text
 
@@ -119,7 +121,7 @@ def write_folder(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / MANIFEST).exists())):
         raise KitError(f"{target}: there is something else there", "Name a new folder.", USAGE)
     if target.resolve() == ROOT or ROOT.is_relative_to(target.resolve()):
-        raise KitError(f"{target}: the course itself lies there", "Name a new folder.", USAGE)
+        raise KitError(f"{target}: the course itself is there", "Name a new folder.", USAGE)
     shutil.rmtree(target, ignore_errors=True)
     for name, (data, mode) in held.items():
         path = target / name

@@ -1,5 +1,5 @@
-"""Result files: the only truth about what was graded. One for each submission and lab, named by the hash of all that went
-into it, and put into place in one step."""
+"""Result files: the only record of what was graded. There is one for each submission and lab, named by the hash of everything
+that it depends on, and moved into place in one step."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def place(into: Path, lab: str, key: str) -> Path:
 
 
 def failure_place(into: Path, lab: str, key: str) -> Path:
-    """Why something is not graded. A later run tries it again."""
+    """Says why something is not graded. A later run tries it again."""
     return into / "results" / lab / f"{key}.failed.json"
 
 
@@ -34,7 +34,7 @@ def write(path: Path, result: dict) -> None:
 
 
 def read(path: Path) -> dict | None:
-    """None where there is no whole result."""
+    """None if there is no complete result."""
     try:
         result = json.loads(path.read_text())
         return result if result["format"] == FORMAT else None

@@ -1,4 +1,4 @@
-"""Who is in the class, and how the places that students hand in at call them."""
+"""Who is in the class, and under which names the submission systems know them."""
 
 import csv
 import re
@@ -22,13 +22,13 @@ class Student:
 
 
 def squashed(text: str) -> str:
-    """As names are compared: letters and digits alone, small, without accents."""
+    """The form in which names are compared: only letters and digits, in lower case, without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     return "".join(character for character in plain if character.isalnum())
 
 
 def safe_id(text: str) -> str:
-    """An id that is fit for a folder's name."""
+    """An id that is safe as the name of a folder."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9._@-]+", "_", plain).strip("._")[:80] or "unnamed"
 
@@ -36,20 +36,20 @@ def safe_id(text: str) -> str:
 class Roster:
     def __init__(self, students: list[Student]):
         self.students = {student.id: student for student in students}
-        self.known: dict[str, str | None] = {}  # any way to say who -> id; None where several are called so
+        self.known: dict[str, str | None] = {}  # any name or id -> id; None if it is ambiguous
         for student in students:
             for alias in aliases(student):
                 self.known[alias] = student.id if self.known.get(alias, student.id) == student.id else None
 
     def find(self, *names: str) -> Student | None:
-        """The student whom one of these names means, the first that is unmistakable."""
+        """The student whom the first unambiguous one of these names means."""
         for name in names:
             if found := self.known.get(squashed(name)):
                 return self.students[found]
         return None
 
     def find_or_add(self, *names: str) -> Student:
-        """A stranger to the roster gets a place of their own, and is listed as such."""
+        """A student who is not in the roster gets an entry of their own, and is listed as unknown."""
         found = self.find(*names)
         if found is None:
             new = Student(safe_id(names[0]), names[-1], rostered=not self.students)
@@ -61,7 +61,7 @@ class Roster:
 def aliases(student: Student) -> set[str]:
     words = student.name.split()
     found = {squashed(student.id), squashed(student.name)}
-    if len(words) > 1:  # Canvas: the last name in front
+    if len(words) > 1:  # Canvas puts the last name first
         found |= {squashed(words[-1] + "".join(words[:-1])), squashed("".join(words[1:]) + words[0])}
     found |= {
         squashed(value)
@@ -78,7 +78,7 @@ def read(path: Path) -> Roster:
         raise KitError(f"--roster {path}: {error}", code=USAGE) from error
     rows = list(csv.DictReader(text.splitlines()))
     if not rows:
-        raise KitError(f"--roster {path}: no rows below the heading", code=USAGE)
+        raise KitError(f"--roster {path}: no rows below the header", code=USAGE)
     students = []
     for number, row in enumerate(rows, 2):
         fields = {(column or "").strip().casefold(): (value or "").strip() for column, value in row.items() if isinstance(value, str)}
@@ -89,7 +89,7 @@ def read(path: Path) -> Roster:
         students.append(Student(safe_id(identity), name or identity, fields))
     twice = [student.id for student in students if sum(other.id == student.id for other in students) > 1]
     if twice:
-        raise KitError(f"--roster {path}: {', '.join(sorted(set(twice)))} stands there more than once", code=USAGE)
+        raise KitError(f"--roster {path}: {', '.join(sorted(set(twice)))} occurs more than once", code=USAGE)
     return Roster(students)
 
 

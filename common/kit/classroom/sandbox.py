@@ -1,9 +1,9 @@
-"""A room without doors for programs that nobody has read: bubblewrap, limits, and an eye on time and memory.
+"""A sandbox (here also called a room) for untrusted programs: bubblewrap, limits, and a watch on time and memory.
 
-Inside there is a read-only system, no network, no home, namespaces of its own for processes, users, IPC and names, no
-capabilities, an environment of a few variables, and a /tmp of limited size. As root no user namespace is made: the
-program runs under a user id of its own that owns nothing, because a limit on processes does not hold for root.
-docs/instructor/threat_model.md says what this promises and what not."""
+Inside there is a read-only system, no network, no home, separate namespaces for processes, users, IPC and names, no
+capabilities, an environment of a few variables, and a /tmp of limited size. For root no user namespace is made: the
+program runs under a user id of its own that owns nothing, because a limit on processes does not apply to root.
+docs/instructor/threat_model.md says what this does and does not promise."""
 
 import itertools
 import os
@@ -21,7 +21,7 @@ from pathlib import Path
 from ..errors import SETUP, KitError
 from ..setup import system
 
-FIRST_USER = 61_000_000  # ids that no distribution hands out
+FIRST_USER = 61_000_000  # ids that no distribution assigns
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 MIB = 1 << 20
@@ -32,12 +32,12 @@ ROOMS = itertools.count()  # of this process
 class Limits:
     cpu: int = 60  # seconds, of each process
     wall: float = 120
-    memory: int = 2048 * MIB  # resident, of all together; looked at twenty times a second
+    memory: int = 2048 * MIB  # resident, of all processes together; checked twenty times a second
     address_space: int | None = None  # of each process
     processes: int = 64
     file: int = 64 * MIB  # the largest file
     tmp: int = 64 * MIB  # all of /tmp
-    output: int = 256 * 1024  # of stdout and stderr together; what comes after is cut off, and the program ended
+    output: int = 256 * 1024  # of stdout and stderr together; the rest is cut off, and the program is ended
 
 
 @dataclass
@@ -45,8 +45,8 @@ class Outcome:
     code: int  # exit code; negative: the signal
     stdout: bytes
     stderr: bytes
-    ended: str  # "" by itself; else "time", "cpu", "memory", "output": what it had too much of
-    started: bool  # whether the room was there and the program in it
+    ended: str  # "" if it ended by itself; else what it used too much of: "time", "cpu", "memory" or "output"
+    started: bool  # whether the room was made and the program started in it
     cpu: float = 0.0
     wall: float = 0.0
 
@@ -57,16 +57,16 @@ class Outcome:
 
 @dataclass
 class Room:
-    """What a program finds inside."""
+    """What a program finds inside the sandbox."""
 
-    read: dict[Path, str] = field(default_factory=dict)  # of this machine -> where it is inside, read-only
+    read: dict[Path, str] = field(default_factory=dict)  # path on this machine -> path inside, read-only
     write: dict[Path, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     folder: str = "/"
 
 
 def why_not() -> str:
-    """ "" where a sandbox works here; else what is wrong."""
+    """ "" if a sandbox works here; else what is wrong."""
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
     outcome = Sandbox().run(["/bin/true"], Room(), Limits(wall=20))
@@ -84,9 +84,9 @@ def require(unsafe: bool) -> "Sandbox":
     if unsafe:
         return Sandbox(unsafe=True)
     raise KitError(
-        f"no sandbox, so nothing of a student's is run: {reason}",
+        f"there is no sandbox, so no student's code is run: {reason}",
         "Install bubblewrap, and allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or on Ubuntu 24.04 an AppArmor profile for\n"
-        "bwrap; in Docker: --security-opt seccomp=unconfined). docs/instructor/threat_model.md says more. --unsafe grades all the same, and\n"
+        "bwrap; in Docker: --security-opt seccomp=unconfined). docs/instructor/threat_model.md says more. --unsafe grades anyway, and\n"
         "every mark says so.",
         SETUP,
     )
@@ -96,7 +96,7 @@ class Sandbox:
     """Makes rooms. Safe to use from several threads."""
 
     def __init__(self, unsafe: bool = False, dropping: bool = False):
-        """`dropping`: no walls, but users of their own, for root in a container that is there for one submission."""
+        """`dropping`: no namespaces, but a user id for each program, for root in a container that exists for one submission."""
         self.unsafe = unsafe
         self.dropping = dropping
         self.as_root = os.geteuid() == 0
@@ -114,12 +114,12 @@ class Sandbox:
         pass_fds: tuple[int, ...] = (),
         trusted: bool = False,
     ) -> "Running":
-        """`trusted`: the program is the course's; where users are all that there is between programs, it stays this one's."""
+        """`trusted`: the program is the course's own; if only user ids separate programs, it keeps the user id of this process."""
         if self.unsafe or self.dropping:
             return self.start_unsafe(command, room, limits, stdin, pass_fds, trusted)
         status_read, status_write = os.pipe()
         try:
-            # An id for each room, so that one's processes do not count against another's limit.
+            # A user id for each room, so that the processes of one do not count towards the limit of another.
             user = FIRST_USER + os.getpid() % 100_000 * 64 + next(self.rooms) % 64
             for path in room.write:
                 if self.as_root:
@@ -131,7 +131,7 @@ class Sandbox:
 
     def walls(self, room: Room, limits: Limits) -> list[str]:
         words = ["bwrap", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
-        if self.as_root:  # to become another user; dropped with all else when that is done
+        if self.as_root:  # to become another user; dropped with all the others afterwards
             words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"]
         else:
             words += ["--unshare-user"]
@@ -142,7 +142,7 @@ class Sandbox:
             elif os.path.isdir(folder):
                 words += ["--ro-bind", folder, folder]
         for parent in parents([*FILES, *room.read.values(), *room.write.values()]):
-            words += ["--perms", "0755", "--dir", parent]  # else they are root's alone
+            words += ["--perms", "0755", "--dir", parent]  # else only root may enter them
         for name in FILES:
             words += ["--ro-bind-try", name, name]
         words += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp"]
@@ -157,7 +157,7 @@ class Sandbox:
         return words + ["--chdir", room.folder]
 
     def inside(self, limits: Limits, user: int) -> list[str]:
-        """What runs in the room before the program does: it becomes nobody, and is given its limits."""
+        """What runs in the room before the program: it drops all privileges and sets the limits."""
         words = []
         if self.as_root:
             words += [
@@ -169,7 +169,7 @@ class Sandbox:
                 "--inh-caps=-all",
                 "--bounding-set=-all",
             ]
-        # Where a kernel counts processes by user across all namespaces (before 5.14), what runs already counts, too.
+        # Kernels before 5.14 count a user's processes across all namespaces, so those that already run count as well.
         others = 0 if self.as_root else tasks_of(os.getuid())
         words += [
             "prlimit",
@@ -184,7 +184,7 @@ class Sandbox:
         return words
 
     def start_unsafe(self, command, room: Room, limits: Limits, stdin, pass_fds, trusted: bool) -> "Running":
-        """Without walls: only the limits. Paths inside are those outside."""
+        """Without namespaces, only limits. Paths inside are translated to those outside."""
         places = {inside: path for path, inside in (room.read | room.write).items()}
         places |= {
             str(Path(inside).parent): path.parent
@@ -210,7 +210,7 @@ class Sandbox:
 
 
 def parents(places: list[str]) -> list[str]:
-    """The folders above these places, from the top, without those that are the system's or made otherwise."""
+    """The folders above these places, from the top, without those that belong to the system or are made in other ways."""
     above = {str(parent) for place in places for parent in Path(place).parents if str(parent) != "/"}
     return sorted(folder for folder in above if not folder.startswith((*SYSTEM, "/proc", "/dev", "/tmp")))
 
@@ -228,7 +228,7 @@ def tasks_of(user: int) -> int:
 
 
 class Running:
-    """A program in its room, watched by a thread of its own."""
+    """A program in its room, watched by a separate thread."""
 
     def __init__(self, command: list[str], limits: Limits, stdin, pass_fds, status: int | None, environment=None, folder=None, user=None):
         self.limits = limits
@@ -239,7 +239,7 @@ class Running:
         )  # fmt: skip
         self.status = status
         self.ended = ""
-        self.user: int | None = user  # whose processes go when it has ended
+        self.user: int | None = user  # whose processes are ended with it
         self.output = {"stdout": bytearray(), "stderr": bytearray(), "status": bytearray()}
         self.cpu = 0.0
         self.code = 0
@@ -247,7 +247,7 @@ class Running:
         self.watcher.start()
 
     def end(self, why: str) -> None:
-        """Ends the program and all that it started: they are in a namespace that goes with its first process."""
+        """Ends the program and everything that it started: they are in a namespace that ends with its first process."""
         self.ended = self.ended or why
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -271,7 +271,7 @@ class Running:
                 elif key.data != "status":
                     self.end("output")
             now = time.monotonic()
-            # Without a namespace, what it left behind may hold its output open for ever.
+            # Without a namespace, processes that it left behind may keep its output open for ever.
             if gone is None and os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 gone = now
                 self.end_what_it_left()
@@ -295,7 +295,7 @@ class Running:
             os.close(self.status)
 
     def end_what_it_left(self) -> None:
-        """All that runs as the user that was made for it."""
+        """Ends every process that runs as the user made for it."""
         if self.user is not None:
             subprocess.run(
                 ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups", "kill", "-9", "-1"], capture_output=True
@@ -304,12 +304,12 @@ class Running:
     def finish(self) -> Outcome:
         self.watcher.join()
         code = self.code
-        if code > 128 and self.status is not None:  # as bubblewrap passes a signal on
+        if code > 128 and self.status is not None:  # this is how bubblewrap passes on a signal
             code = 128 - code
         much = code == -signal.SIGXCPU or (code == -signal.SIGKILL and self.cpu > 0.9 * self.limits.cpu)
         ended = self.ended or ("cpu" if much else "")
         output = {name: bytes(data[: self.limits.output]) for name, data in self.output.items()}
-        # Their own complaints come before the program's first word. A program that forges one is not graded, and looked at.
+        # Their own error messages come before the program's output. A program that forges one is not graded, and the instructor sees it.
         failed = code != 0 and output["stderr"].startswith((b"bwrap: ", b"setpriv: ", b"prlimit: "))
         started = self.status is None or (b'"child-pid"' in output["status"] and not failed)
         return Outcome(code, output["stdout"], output["stderr"], ended, started, self.cpu, time.monotonic() - self.began)
@@ -320,7 +320,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def use_of(pid: int) -> tuple[int, float]:
-    """Bytes that a process and its descendants hold (what is backed by files left out), and the seconds of a processor that
+    """The resident bytes of a process and its descendants (without those backed by files), and the CPU seconds that
     they and those that have ended took."""
     memory, ticks, waiting = 0, 0, [pid]
     while waiting:

@@ -1,4 +1,4 @@
-"""Places that grade each submission when it comes in: what they are given, and what they want back.
+"""Services that grade each submission as it comes in: what they are given, and what they expect back.
 
 Gradescope: https://gradescope-autograders.readthedocs.io (specifications of setup.sh, run_autograder, results.json).
 PrairieLearn: https://prairielearn.readthedocs.io/en/latest/externalGrading/."""
@@ -23,7 +23,7 @@ FORMS = ("gradescope", "prairielearn", "json")
 
 
 def newest(folder: Path, stub: Stub) -> str | None:
-    """The text of this lab among the files of a submission."""
+    """The newest text of this lab among the files of a submission."""
     found = []
     for entry in archive.read(folder):
         if isinstance(entry, Entry) and handin.lab_of(entry.path, entry.data, [stub]):
@@ -37,7 +37,7 @@ def newest(folder: Path, stub: Stub) -> str | None:
 
 
 def grade_one(lab: version.Lab, folder: Path, course: config.Course, hidden: grader.Hidden, sandbox: Sandbox, work: Path) -> marks.Mark:
-    """The mark of one submission, which stands in a folder."""
+    """The mark for one submission, which is in a folder."""
     student = Student("submission", "submission")
     most = sum(course.points_of(lab.name, rung) for rung in lab.rungs)
     text = newest(folder, Stub(lab.name, lab.file, lab.pristine.read_text()))
@@ -69,7 +69,7 @@ def text_of(rung: marks.RungMark) -> str:
 
 
 def as_gradescope(mark: marks.Mark, seconds: float) -> dict:
-    """results.json. Without a score where nothing could be graded: Gradescope then shows an error, not a zero."""
+    """results.json. It has no score if nothing could be graded: Gradescope then shows an error, not a zero."""
     told: dict = {
         "visibility": "visible",
         "execution_time": round(seconds, 1),
@@ -128,7 +128,7 @@ def as_form(form: str, mark: marks.Mark, seconds: float) -> dict:
 # ---- what a service is given
 
 SETUP = """#!/usr/bin/env bash
-# Run once, when the image is made: everything that grading takes is installed and built here.
+# Run once, when the image is made: installs and builds everything that grading needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 export DEBIAN_FRONTEND=noninteractive
@@ -142,7 +142,7 @@ cd "$here/course"
 chmod -R go= "$here"  # the solutions are in there
 """
 RUN = """#!/usr/bin/env bash
-# Run for each submission, as root in a container of its own.
+# Run once per submission, as root in a container of its own.
 set -euo pipefail
 top=${AUTOGRADER:-/autograder}
 cd "$top/source/course"
@@ -163,7 +163,7 @@ mkdir -p "$top/results"
 cd "${GRADER:-/grader}/course"
 exec ./kit autograder run --lab @LAB@ --form prairielearn --class "${GRADER:-/grader}/class" --submission "$top/student" --results "$top/results/results.json"
 """
-WORKFLOW = """# For a class on a git service: grades what is pushed, and keeps the answer as an artifact.
+WORKFLOW = """# For a class on a git service: grades what is pushed, and keeps the result as an artifact.
 # COURSE (a variable) is the repository of the full course, COURSE_TOKEN (a secret) may read it. What a student pushes is graded by
 # the course's own code; a student may change this file, so take marks from `./kit collect` and `./kit grade`, not from here.
 name: Grade
@@ -172,7 +172,7 @@ permissions:
   contents: read
 jobs:
   grade:
-    runs-on: ubuntu-22.04  # where user namespaces are open to everybody
+    runs-on: ubuntu-22.04  # where every user may create user namespaces
     timeout-minutes: 30
     steps:
       - uses: actions/checkout@v4
@@ -191,7 +191,7 @@ jobs:
 
 
 def whole_course() -> bytes:
-    """Everything that git tracks, as an archive: the grader needs the solutions, too."""
+    """Everything that git tracks, as an archive: the grader needs the solutions as well."""
     import tempfile
 
     held = {}
@@ -240,5 +240,5 @@ def write(kind: str, lab: str, out: Path, settings: dict[str, bytes]) -> None:
 
 
 def is_a_container() -> bool:
-    """One that a service made for this submission alone, where no room can be made inside."""
+    """Whether this is a container that a service made for this one submission, in which no sandbox can be made."""
     return bool(re.search(r"docker|containerd|kubepods", Path("/proc/1/cgroup").read_text())) or Path("/.dockerenv").exists()

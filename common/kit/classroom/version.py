@@ -1,4 +1,4 @@
-"""The version of the course that a class is graded with: pristine files, programs, compiler; each with its hash."""
+"""The version of the course that a class is graded with: pristine files, programs and compiler, with a hash of all of them."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ from ..paths import ROOT
 from ..process import output
 from ..setup import toolchain
 
-FORMAT = 1  # of results; a new one grades everything anew
+FORMAT = 1  # of results; a new one means that everything is graded again
 
 
 def digest(*parts: bytes) -> str:
-    """One hash of several texts, such that no two lists of texts have the same."""
+    """One hash of several texts, built so that different lists of texts give different hashes."""
     total = hashlib.sha256()
     for part in parts:
         total.update(len(part).to_bytes(8, "big") + part)
@@ -28,7 +28,7 @@ def digest(*parts: bytes) -> str:
 
 @dataclass(frozen=True)
 class Lab:
-    """One lab, as it is graded. Only paths and texts: it is sent to worker processes."""
+    """One lab, as it is graded. Contains only paths and texts, as it is sent to worker processes."""
 
     name: str
     pristine: Path  # the stub as it was handed out
@@ -39,8 +39,8 @@ class Lab:
     header: Path
     nvcc: Path
     arguments: tuple[str, ...]  # for nvcc
-    libraries: tuple[Path, ...]  # folders that the program's libraries lie in, beyond the system's
-    compilers: str  # what they say of themselves
+    libraries: tuple[Path, ...]  # folders of the program's libraries that are not the system's
+    compilers: str  # what they print as their versions
     rungs: tuple[str, ...]
 
     @property
@@ -55,16 +55,16 @@ class Lab:
 
 
 def prepare(names: list[str] | None = None) -> list[Lab]:
-    """Builds what grading these labs takes (all that can be graded where none is named)."""
+    """Builds what grading these labs needs (all labs that can be graded if none is named)."""
     build = folder.prepare()
-    build.compile([build.emulator()])  # Ninja configures anew first, where that is needed
+    build.compile([build.emulator()])  # Ninja reconfigures first, if that is needed
     stubs, solved = labs.find(build, solved=False), labs.find(build, solved=True)
     arguments = json.loads((build.path / "labs" / "nvcc_args.json").read_text())
     gradable = [lab for lab in stubs if lab.name in arguments and lab.source.suffix == ".cu"]
     chosen = [labs.named(stubs, name) for name in names] if names else gradable
     for lab in chosen:
         if lab not in gradable:
-            raise KitError(f"{lab.name} cannot be graded: its kernels are no CUDA, and run as native code on this machine", code=USAGE)
+            raise KitError(f"{lab.name} cannot be graded: its kernels are not CUDA and run as native code on this machine", code=USAGE)
     programs = {lab.name: lab for lab in solved}
     recorder = build.target("static library", "lab_recorder")
     emulator = build.emulator()
@@ -83,7 +83,7 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
 
 
 def for_grading(arguments: list[str]) -> list[str]:
-    """One PTX only, that of the highest capability, as the emulator would choose."""
+    """Only one PTX, for the highest compute capability, which is what the emulator would choose."""
     targets = [found for argument in arguments if (found := re.fullmatch(r"-gencode=arch=compute_(\d+),code=compute_\d+", argument))]
     highest = max(targets, key=lambda found: int(found[1]))[0]
     others = [argument for argument in arguments if not argument.startswith("-gencode")]

@@ -1,4 +1,4 @@
-"""What there is to grade, and doing one piece of it: in this process, or in a worker's anywhere."""
+"""What there is to grade, and how one piece of it is graded, in this process or in a worker anywhere."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .sandbox import Sandbox
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of one lab. Students who handed in the same share it."""
+    """One text of one lab. Students who handed in the same text share its result."""
 
     lab: version.Lab
     source: Path
@@ -38,7 +38,7 @@ def pieces(into: Path, students: list[str], labs: list[version.Lab], hidden: gra
 
 
 def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool) -> str:
-    """Of the file as it is compiled, and of what is said of the rest of it."""
+    """The key of the file as it is compiled, together with the flags for the rest of it."""
     try:
         spliced = grader.spliced_with(lab, text)
         text = spliced.text + "\0" + "\n".join(spliced.flags)
@@ -48,12 +48,12 @@ def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool) -> 
 
 
 def scratch_of(into: Path) -> str:
-    """How the folders in /tmp begin that grading this class takes, so that those of a killed run are found."""
+    """How the names of this class's folders in /tmp begin, so that those of a killed run can be found."""
     return f"warpfold-{hashlib.sha256(str(into.resolve()).encode()).hexdigest()[:12]}-"
 
 
 def grade(piece: Piece) -> bool:
-    """Grades one piece and writes its result, or why there is none; says which. What failed is tried twice."""
+    """Grades one piece and writes its result, or why there is none; returns whether there is one. A failure is tried once more."""
     result: dict = {}
     for _ in range(2):
         try:

@@ -1,4 +1,4 @@
-"""`kit autograder`: what Gradescope, PrairieLearn and git services take to grade by themselves, and what they run."""
+"""`kit autograder`: what Gradescope, PrairieLearn and git services need to grade automatically, and what they run."""
 
 import tempfile
 import time
@@ -9,7 +9,7 @@ from ..console import say
 from ..errors import USAGE, KitError
 from ..process import relative
 
-PURPOSE = "write what Gradescope, PrairieLearn or a git service takes to grade by itself"
+PURPOSE = "write what Gradescope, PrairieLearn or a git service needs to grade automatically"
 ORDER = 250
 
 USUAL_NAMES = {"gradescope": "autograder.zip", "prairielearn": "prairielearn", "git": "grade.yml"}
@@ -20,10 +20,10 @@ def arguments(parser) -> None:
         "what",
         choices=[*USUAL_NAMES, "build", "run"],
         metavar="KIND",
-        help="gradescope, prairielearn or git; there, `build` is run once and `run` for each submission",
+        help="gradescope, prairielearn or git; the service then runs `build` once and `run` for each submission",
     )
-    parser.add_argument("--lab", required=True, metavar="LAB", help="the lab that is graded")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to")
+    parser.add_argument("--lab", required=True, metavar="LAB", help="the lab to grade")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file or folder to write")
     parser.add_argument(
         "--class",
         dest="folder",
@@ -32,9 +32,9 @@ def arguments(parser) -> None:
         metavar="FOLDER",
         help="the class's folder, whose course.toml counts (class)",
     )
-    parser.add_argument("--submission", type=Path, metavar="FOLDER", help="run: what was handed in")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="run: where the answer goes")
-    parser.add_argument("--form", choices=services.FORMS, default="json", help="run: how the answer looks")
+    parser.add_argument("--submission", type=Path, metavar="FOLDER", help="run: the submission")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="run: the file for the result")
+    parser.add_argument("--form", choices=services.FORMS, default="json", help="run: the format of the result")
 
 
 def run(options) -> int:
@@ -55,7 +55,7 @@ def run(options) -> int:
 
 def grade(options, lab: str) -> int:
     if options.submission is None or options.results is None:
-        raise KitError("autograder run: say --submission FOLDER and --results FILE", code=USAGE)
+        raise KitError("autograder run needs --submission FOLDER and --results FILE", code=USAGE)
     graded = version.prepare([lab])[0]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="warpfold-class-") as work:
@@ -69,11 +69,11 @@ def grade(options, lab: str) -> int:
 
 
 def room() -> sandbox.Sandbox:
-    """A room, or in a service's container that allows none and is thrown away afterwards, another user without rights."""
+    """A sandbox; or, in a service's container that allows none and is discarded afterwards, another user without privileges."""
     if not sandbox.why_not():
         return sandbox.Sandbox()
     made = sandbox.Sandbox(dropping=True)
     if made.as_root and services.is_a_container():
-        say("this container allows no sandbox: student's code runs as a user of its own without rights")
+        say("this container allows no sandbox: the student's code runs as a separate user without privileges")
         return made
     return sandbox.require(unsafe=False)

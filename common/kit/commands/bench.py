@@ -1,5 +1,5 @@
-"""`kit bench`: how fast the emulator is, each program beside a plain CPU loop over the same floats in the same run; and how long
-a class takes to be graded."""
+"""`kit bench`: how fast the emulator is, comparing each program with a plain CPU loop over the same floats in the same run; and how
+long it takes to grade a class."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from ..table import Table
 PURPOSE = "measure the emulator against a plain CPU loop, or the grading of a class"
 ORDER = 90
 
-# What each program may take on a 2-core machine without a GPU, in milliseconds: counters only, all checks on.
+# How long each program may take on a 2-core machine without a GPU, in milliseconds: counters only, all checks on.
 BUDGET_MS = {
     "naive_atomic": (45, 90),
     "interleaved_tree": (120, 250),

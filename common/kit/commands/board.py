@@ -14,7 +14,7 @@ ORDER = 245
 def arguments(parser) -> None:
     course_folder.argument(parser)
     parser.add_argument("--gpu", default="H200", metavar="NAME", help="the GPU that the times are for: H200, A100, RTX 4090 or T4 (H200)")
-    parser.add_argument("--names", action="store_true", help="say in the terminal who is who; the page never does")
+    parser.add_argument("--names", action="store_true", help="show in the terminal who is who; the page never does")
 
 
 def run(options) -> int:
@@ -43,7 +43,7 @@ def run(options) -> int:
         who = f"{line.name} ({line.student})" if options.names and line.student else line.name
         table.add([who, f"{line.us:.2f}", f"{100 * limit / line.us:.0f} %", line.remark])
     print(table.text())
-    print(paint("Worked out from counts, not measured (docs/results/model.md says how, and how far off it is).", "grey"))
+    print(paint("Computed from counts, not measured (docs/results/model.md says how, and how accurately).", "grey"))
     say(f"wrote {relative(course.folder / 'board.html')}")
     return 0
 

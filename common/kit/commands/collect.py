@@ -1,4 +1,4 @@
-"""`kit collect`: what came in from a class, refused or sorted by student and lab."""
+"""`kit collect`: a class's submissions, sorted by student and lab or refused."""
 
 import textwrap
 from pathlib import Path
@@ -9,7 +9,7 @@ from ..console import say, width
 from ..errors import USAGE, KitError
 from ..process import relative
 
-PURPOSE = "sort what a class handed in: a folder or zip file of Canvas, Moodle, Gradescope, or folders and clones, one for each student"
+PURPOSE = "sort submissions by student and lab: a folder or zip file from Canvas, Moodle or Gradescope, or one folder or clone per student"
 ORDER = 210
 
 
@@ -18,9 +18,9 @@ def arguments(parser) -> None:
         "source",
         type=Path,
         metavar="SOURCE",
-        help="a folder with one for each student, or what Canvas, Moodle or Gradescope let you download",
+        help="a folder with one folder per student, or a download from Canvas, Moodle or Gradescope",
     )
-    parser.add_argument("--roster", type=Path, metavar="CSV", help="who is in the class (kept; needed once)")
+    parser.add_argument("--roster", type=Path, metavar="CSV", help="who is in the class (needed once; a copy is kept)")
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
     course_folder.argument(parser)
 
@@ -34,13 +34,13 @@ def run(options) -> int:
     report = collect.collect(options.source, stubs, course.roster, course.folder, room)
     write(course.folder / "collected.json", report.as_json())
     taken = sum(len(labs) for labs in report.taken.values())
-    say(f"{taken} files of {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
+    say(f"{taken} files from {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
     show("refused", [f"{each.path}: {each.why}" if each.path else each.why for each in report.refused])
     show("handed in more than once", report.duplicates)
     show("not in the roster", report.strangers)
-    show("late, as the place they come from says", report.late)
+    show("late, according to the system they come from", report.late)
     for lab, students in report.missing.items():
-        name(f"nothing from these for {lab}", students)
+        name(f"students without a submission for {lab}", students)
     return 0
 
 

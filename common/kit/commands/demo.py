@@ -42,14 +42,14 @@ def run(options) -> int:
     else:
         gpu.warn_if_busy()
     build = folder.configured(toolchain.prepare(tests=options.peers), tests=options.peers)
-    # A students' edition has no solutions: there the ladder is made of what is filled.
+    # A students' edition has no solutions: there the ladder shows the rungs that are filled in.
     solved = (ROOT / "solutions").is_dir()
     chosen = labs.find(build, solved=solved)
     if options.lab:
         named = {labs.named(chosen, name) for name in options.lab}
         chosen = [lab for lab in chosen if lab in named]
     labs.compile(build, chosen)
-    # What is counted is the same whatever else runs; what a GPU's clock says is not.
+    # Counts do not depend on what else runs; times measured on a GPU do.
     with ThreadPoolExecutor(os.cpu_count() if emulated else 1) as pool:
         answers = list(pool.map(lambda lab: ask(lab, solved, options.n if emulated else None), chosen))
     if not solved:

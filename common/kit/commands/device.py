@@ -1,4 +1,4 @@
-"""`kit device`: what the GPU is, by the driver's own words, and what it reads per second, measured."""
+"""`kit device`: what the GPU is, according to the driver, and how much it reads per second, measured."""
 
 import json
 from dataclasses import asdict
@@ -40,7 +40,7 @@ def run(options) -> int:
 
 
 def read_bandwidth() -> float:
-    """GB/s of the reading kernel that every timed run of a lab measures beside its rungs."""
+    """GB/s of the reading kernel that every timed run of a lab measures along with its rungs."""
     build = folder.prepare()
     lab = labs.find(build, solved=True)[0]
     labs.compile(build, [lab])

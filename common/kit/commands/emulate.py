@@ -19,7 +19,7 @@ from ..profile import annotate, listing
 PURPOSE = "run any CUDA program linked to the shared runtime, without a GPU"
 ORDER = 70
 
-HAZARDS_FOUND = 66  # the exit code of a program that ran well but not cleanly, under --check
+HAZARDS_FOUND = 66  # the exit code under --check of a program that succeeded but had hazards
 
 
 def arguments(parser) -> None:
@@ -62,7 +62,7 @@ def run(options) -> int:
 
 def child(command: list[str], environment: dict[str, str]) -> int:
     process = subprocess.Popen(command, env=environment)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program gets it too, and decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program receives it too, and decides what to do
     status = process.wait()
     return status if status >= 0 else 128 - status
 
@@ -79,7 +79,7 @@ def conclude(status: int, result: dict, options) -> int:
         print_profile(result)
     if options.check:
         sys.stdout.flush()
-        with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays what it was
+        with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays unchanged
             report.print_hazards(result)
         if status == 0 and any(counts(hazard, options.leaks) for hazard in result.get("hazards", [])):
             return HAZARDS_FOUND
@@ -87,12 +87,12 @@ def conclude(status: int, result: dict, options) -> int:
 
 
 def counts(hazard: dict, leaks: bool) -> bool:
-    """Whether a hazard makes the check fail. What is advice alone does not, nor does a leak that nobody asked about."""
+    """Whether a hazard makes the check fail. Mere advice does not, nor does a leak, unless leaks were asked for."""
     return hazard["fails_check"] or (leaks and hazard["kind"] == "leak")
 
 
 def print_profile(result: dict) -> None:
-    """The program's source with its counts; where that is not at hand, a table of the lines."""
+    """The program's source with its counts; if the source is not available, a table of the lines."""
     kernels = annotate.kernels(result)
     shown = [kernel for kernel in kernels if kernel.excerpts]
     if len(shown) < len(kernels) or not kernels:

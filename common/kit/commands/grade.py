@@ -1,4 +1,4 @@
-"""`kit grade`: what was collected, in the sandbox, on all processors or on Slurm."""
+"""`kit grade`: grades the collected submissions in the sandbox, on all processors or on Slurm."""
 
 from ..classroom import config, course_folder, engine, index, marks, sandbox, work
 from ..classroom.collect import students_in
@@ -6,7 +6,7 @@ from ..console import paint, say
 from ..process import relative
 from ..table import Table
 
-PURPOSE = "grade what was collected: in a sandbox, with sizes that nobody was told, several at a time"
+PURPOSE = "grade the collected submissions in a sandbox, with hidden sizes, several at a time"
 ORDER = 220
 
 
@@ -14,8 +14,8 @@ def arguments(parser) -> None:
     course_folder.argument(parser)
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this student; may be repeated")
-    parser.add_argument("--unsafe", action="store_true", help="grade without a sandbox where none works; every mark says so")
-    parser.add_argument("--here", action="store_true", help="one after the other in this process, without Parsl")
+    parser.add_argument("--unsafe", action="store_true", help="grade without a sandbox if none works here; every mark says so")
+    parser.add_argument("--here", action="store_true", help="one after another in this process, without Parsl")
 
 
 def run(options) -> int:
@@ -30,7 +30,7 @@ def run(options) -> int:
         pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe)
         to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
         say(
-            f"{len(pieces)} submissions of {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
+            f"{len(pieces)} submissions from {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
         )
         settings = {"kind": "here"} if options.here else course.config.engine
         engine.run(list(to_do.values()), course.folder, settings)
@@ -43,7 +43,7 @@ def run(options) -> int:
 
 
 def write_index(course, labs, pieces) -> None:
-    """Which result is whose, so that other commands need not build the course."""
+    """Records which result belongs to whom, so that other commands need not build the course."""
     found = {"labs": {lab.name: list(lab.rungs) for lab in labs}}
     found["keys"] = {
         f"{student}/{lab}": [piece.key, piece.lab.file, index.hash_of(piece.source)] for (student, lab), piece in pieces.items()

@@ -1,4 +1,4 @@
-"""`kit grades`: marks in the form that a university's system takes."""
+"""`kit grades`: marks in the format that a university's system accepts."""
 
 from pathlib import Path
 
@@ -13,18 +13,18 @@ ORDER = 230
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--to", required=True, choices=["csv", "canvas", "moodle", "nbgrader", "junit", "json"], help="the form")
+    parser.add_argument("--to", required=True, choices=["csv", "canvas", "moodle", "nbgrader", "junit", "json"], help="the format")
     course_folder.argument(parser)
-    parser.add_argument("--export", type=Path, metavar="CSV", help="Canvas, Moodle: the file that you exported there; it is filled in")
+    parser.add_argument("--export", type=Path, metavar="CSV", help="Canvas, Moodle: the file that you exported there, to be filled in")
     parser.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="LAB=NAME",
-        help="Canvas, Moodle: the column of a lab, where its name does not say it",
+        help="Canvas, Moodle: the column of a lab, if its name does not identify it",
     )
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to (standard output)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (standard output)")
 
 
 def run(options) -> int:

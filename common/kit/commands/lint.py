@@ -1,4 +1,4 @@
-"""`kit lint`: the tree's habits, checked by tools of pinned versions, so that everyone's agree."""
+"""`kit lint`: the tree's conventions, checked by tools with pinned versions, so that everyone gets the same result."""
 
 from ..console import paint, say
 from ..lint import clang, text

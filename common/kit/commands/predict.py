@@ -1,4 +1,4 @@
-"""`kit predict RUNG COUNTER=NUMBER...`: a prediction, and beside it what is counted once the rung is filled."""
+"""`kit predict RUNG COUNTER=NUMBER...`: a prediction, compared with the counts once the rung is filled in."""
 
 import json
 import sys
@@ -57,7 +57,7 @@ def run(options) -> int:
 
 
 def entered(lab: labs.Lab, rung: str, options) -> guesses.Guess:
-    """From the command line, or asked for one by one; it is kept."""
+    """The prediction from the command line, or asked for one number at a time; it is saved."""
 
     def whole(value: str | None) -> int | None:
         return None if value is None else int(guesses.number(value))

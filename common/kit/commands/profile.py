@@ -1,4 +1,4 @@
-"""`kit profile LAB`: the source with counts beside each line."""
+"""`kit profile LAB`: the source with the counts beside each line."""
 
 import json
 from pathlib import Path

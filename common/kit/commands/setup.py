@@ -1,5 +1,5 @@
-"""`kit setup`: what every command does first, by itself, and the part of the build that no student's edit changes; for
-machines that are prepared while there is time and a network."""
+"""`kit setup`: what every command does first by itself, and the part of the build that no student's edit changes; for
+machines that are prepared while there is time and a network connection."""
 
 from ..building import folder, labs
 from ..console import say

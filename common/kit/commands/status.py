@@ -1,4 +1,4 @@
-"""`kit status`: how far the student is."""
+"""`kit status`: how far the student has got."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`kit test`: builds what the tests need and runs them, all or those that are named."""
+"""`kit test`: builds what the tests need and runs all of them, or those that are named."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def run(options) -> int:
         if everything
         else f"building what {'this test needs' if len(chosen) == 1 else f'these {len(chosen)} tests need'}"
     )
-    with ThreadPoolExecutor() as pool:  # one waits for the network, the other for the processor
+    with ThreadPoolExecutor() as pool:  # one waits for the network, the other for the CPU
         installed = pool.submit(install_course) if with_course else None
         build.compile([build.path / "all", build.path / "meson-test-prereq"] if everything else tests.needs(chosen))
     if installed:
@@ -67,7 +67,7 @@ def run(options) -> int:
     log = FOLDER / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *options.names]
-    # The student's own files are the student's to test (meson test -C build); here the suite `stubs` looks at them.
+    # The student tests their own files (meson test -C build); here the suite `stubs` checks them.
     command += [f"--suite={name}" for name in options.suite] or [f"--no-suite={tests.STUDENTS}"]
     sys.stdout.flush()
     status = subprocess.run(command, env=build.environment | {"WARPFOLD_KIT_TEST": "1"}).returncode
@@ -92,7 +92,7 @@ def install_course() -> None:
 
 
 def tally(log: str) -> Counter:
-    """Meson's own tests, counted; it writes a line of JSON for each that has ended."""
+    """Counts Meson's results; it writes a line of JSON for each test that has ended."""
     counts = Counter()
     for line in log.splitlines():
         result = json.loads(line)["result"]

@@ -14,9 +14,9 @@ from ..trace import animation, drawing, page, record, small, words
 PURPOSE = "follow one block through memory, step by step, on a page, in a picture or as text"
 ORDER = 60
 
-MOST_FAILING = 2  # steps: others often follow from the first
+MOST_FAILING = 2  # steps; the others often follow from the first
 WIDEST = 1000  # columns of text
-MOST_CELLS = 60_000  # of a whole page: beyond it a browser becomes slow
+MOST_CELLS = 60_000  # of a whole page: with more, a browser becomes slow
 
 
 def arguments(parser) -> None:
@@ -84,7 +84,7 @@ def show_failing(lab, rung: str, options) -> int:
 
 
 def show(traced: rungs.Run, steps: list, chosen: list | None = None) -> None:
-    """All steps, or those chosen among them."""
+    """All steps, or the chosen ones."""
     wide = min(width(), WIDEST)
     print("\n".join(words.filled(f"{paint(traced.rung, 'bold')}: {traced.verdict[0]}", wide, "  ", "")))
     for index, step in enumerate(steps, 1):

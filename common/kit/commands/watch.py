@@ -40,7 +40,7 @@ def run(options) -> int:
             if name not in [rung.name for rung in of_lab]:
                 raise rungs.no_such_rung(lab.name, name, [rung.name for rung in of_lab])
         chosen = [rung for rung in of_lab if not options.rung or rung.name in options.rung]
-    for number in (signal.SIGTERM, signal.SIGHUP):  # an end that puts the terminal right and ends what runs
+    for number in (signal.SIGTERM, signal.SIGHUP):  # ends in a way that restores the terminal and ends what runs
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     with Keys() as keys:
         return Session(build, every, chosen, options.rung, keys).run(options.times)

@@ -1,6 +1,6 @@
 """A student's own copies of the handouts, which git does not track: what is written in them never meets `git pull`.
 
-They lie in docs/work, as deep as docs/handouts, so that their links lead where those of the handouts do."""
+They are in docs/work, at the same depth as docs/handouts, so that their links lead to the same places."""
 
 import shutil
 from pathlib import Path
@@ -11,11 +11,11 @@ from ..process import output, relative
 from . import handouts
 
 FOLDER = ROOT / "docs" / "work"
-BASES = OWN / "handouts"  # each handout as it was when the copy last took it over
+BASES = OWN / "handouts"  # each handout as it was when its copy was last updated
 
 
 def of(handout: Path) -> Path:
-    """The student's copy of a handout; all of them are made where they are missing, since they link to each other."""
+    """The student's copy of a handout; all copies that are missing are made, since they link to each other."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     BASES.mkdir(parents=True, exist_ok=True)
     for settings in handouts.FOLDER.glob("*.toml"):
@@ -26,13 +26,13 @@ def of(handout: Path) -> Path:
 
 
 def bring_up_to_date(handout: Path, copy: Path, base: Path) -> None:
-    """Takes over what is new in the handout, and nothing from the student."""
+    """Copies what is new in the handout, and takes nothing from the student."""
     new = handout.read_text()
     if not copy.exists():
         copy.write_text(new)
         base.write_text(new)
         return
-    if not base.exists():  # .kit was removed: what the student began with is not known
+    if not base.exists():  # .kit was removed: the text that the student began with is not known
         base.write_text(new)
         return
     old, mine = base.read_text(), copy.read_text()
@@ -48,6 +48,6 @@ def bring_up_to_date(handout: Path, copy: Path, base: Path) -> None:
 
 
 def merge(mine: Path, base: Path, theirs: Path) -> str | None:
-    """Both sides' changes; None where they are in each other's way."""
+    """Merges both sides' changes; None if they conflict."""
     result = output(["git", "merge-file", "-p", "-q", mine, base, theirs])
     return result.stdout if result.returncode == 0 else None

@@ -15,7 +15,7 @@ def all_of_them() -> list[Path]:
 
 
 def named(name: str) -> Path:
-    """The handout of that name; any part of its name that is unmistakable will do."""
+    """The handout of that name; any unambiguous part of its name will do."""
     known = all_of_them()
     found = [path for path in known if path.stem == name] or [path for path in known if name in path.stem]
     if len(found) != 1:

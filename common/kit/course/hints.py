@@ -1,7 +1,7 @@
-"""The handouts' hints, rung by rung, and how many of a rung's a student has seen.
+"""The handouts' hints, rung by rung, and how many of a rung's hints a student has seen.
 
 A hint is what a handout folds away: `<details><summary>Hint: the loop</summary>` up to `</details>`. It belongs to the
-rung whose cell (`%%lab RUNG`) or heading (`### RUNG`) stands before it, and the first is the gentlest."""
+rung whose cell (`%%lab RUNG`) or heading (`### RUNG`) precedes it, and the first is the least detailed."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def of_course() -> dict[str, list[Hint]]:
 
 
 def plain(text: str) -> list[str]:
-    """Its paragraphs for a terminal: links are their words, and code keeps its lines."""
+    """Its paragraphs for a terminal: links are reduced to their text, and code keeps its lines."""
     paragraphs = []
     for part in re.split(r"\n\s*\n", LINK.sub(r"\1", text)):
         if part.startswith("```"):

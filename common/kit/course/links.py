@@ -1,4 +1,4 @@
-"""Do the links of a built site lead somewhere, and does it load nothing from elsewhere?"""
+"""Checks that the links of a built site lead somewhere, and that it loads nothing from elsewhere."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +12,7 @@ class Page(HTMLParser):
     def __init__(self, path: Path):
         super().__init__()
         self.anchors: set[str] = set()
-        self.links: list[tuple[str, bool]] = []  # where to, and whether the browser loads it by itself
+        self.links: list[tuple[str, bool]] = []  # the target, and whether the browser loads it by itself
         self.feed(path.read_text())
 
     def handle_starttag(self, tag: str, attributes: list) -> None:
@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
 
 def check(site: Path) -> list[str]:
-    """One sentence for each link that is wrong. Links to other sites are allowed; loading from them is not."""
+    """One sentence for each broken link. Links to other sites are allowed; loading from them is not."""
     pages = {path.resolve(): Page(path) for path in sorted(site.rglob("*.html"))}
     problems = []
     for path, page in pages.items():

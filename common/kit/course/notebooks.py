@@ -26,13 +26,13 @@ DEFAULTS = {
     "@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}},
     # A compiler's message names a line of the cell.
     "@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineNumbers": True}},
-    # Nothing asks about news in front of the first handout.
+    # No question about news appears before the first handout.
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
 
 def surroundings() -> dict[str, str]:
-    """The kernel finds the package; JupyterLab's settings are ours where the user has none of their own."""
+    """Lets the kernel find the package, and uses our JupyterLab settings if the user has none."""
     overrides = SETTINGS / "labconfig" / "default_setting_overrides.json"
     overrides.parent.mkdir(parents=True, exist_ok=True)
     overrides.write_text(json.dumps(DEFAULTS))
@@ -40,7 +40,7 @@ def surroundings() -> dict[str, str]:
 
 
 def export(folder: Path) -> int:
-    """For Colab, VS Code and a plain Jupyter. Links from one handout to another lead to the files that are written."""
+    """Notebooks for Colab, VS Code and plain Jupyter. Links from one handout to another lead to the files that are written."""
     handouts = all_of_them()
     logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
     for path in handouts:

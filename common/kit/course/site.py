@@ -16,7 +16,7 @@ EDITIONS = ("student", "instructor")
 
 
 def require_own(out: Path) -> None:
-    """A folder is emptied before it is filled, so it must be this command's own work or nothing."""
+    """The folder is emptied before it is filled, so it must be empty or made by this command."""
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "objects.inv").exists())):
         raise KitError(f"--out {out}: there is something else there", "Name a new folder.", USAGE)
 
@@ -32,7 +32,7 @@ def sphinx(edition: str, out: Path) -> None:
     result = output(command, env=os.environ | solved | {"PYTHONPATH": before("PYTHONPATH", PACKAGE)}, cwd=ROOT)
     (LOGS / "docs.txt").write_text(result.stdout)
     if result.returncode != 0:
-        shutil.rmtree(out, ignore_errors=True)  # never a site that is half done
+        shutil.rmtree(out, ignore_errors=True)  # never leaves a half-finished site
         raise KitError(f"the site could not be built\n{tail(result.stdout, 30)}", f"The whole output: {relative(LOGS / 'docs.txt')}")
 
 

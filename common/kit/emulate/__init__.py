@@ -1,1 +1,1 @@
-"""Programs of the reader's own: which of them the emulator can run, and how."""
+"""The reader's own programs: which of them the emulator can run, and how."""

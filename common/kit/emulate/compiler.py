@@ -1,7 +1,7 @@
-"""nvcc as a program for the emulator needs it: linked to the shared runtime, with line numbers.
+"""nvcc, called so that the emulator can run the program: linked to the shared runtime, with line numbers.
 
-In a clone it is the kit's choice of nvcc. In the Python package it is $NVCC, the machine's own, or the one of NVIDIA's
-wheels, whichever comes first and makes programs for the runtime that the package stands in for."""
+In a clone it is the kit's choice of nvcc. In the Python package it is $NVCC, the machine's own, or the one from NVIDIA's
+wheels: the first that makes programs for the runtime that the package replaces."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ class Compiler:
     runtime: Path  # the folder of NVIDIA's own runtime, for a GPU
 
     def command(self, words: list[str]) -> list[str]:
-        """The whole command. What the user says comes last, so that it has the last word."""
+        """The whole command. The user's arguments come last, so that they take precedence."""
         at_run_time = [word for part in ("--enable-new-dtags", "-rpath", str(self.runtime)) for word in ("-Xlinker", part)]
         return [str(self.nvcc), *FLAGS, f"-L{self.link}", *at_run_time, *words]
 
@@ -39,7 +39,7 @@ def find() -> Compiler:
 
 
 def of_wheels() -> Path | None:
-    """The nvcc of NVIDIA's wheels in this Python environment."""
+    """The nvcc from NVIDIA's wheels in this Python environment."""
     spec = importlib.util.find_spec("nvidia")
     folders = list(spec.submodule_search_locations) if spec else []
     found = [nvcc for folder in folders for nvcc in sorted(Path(folder).glob("cu[0-9]*/bin/nvcc"))]

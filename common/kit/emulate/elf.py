@@ -1,7 +1,7 @@
-"""What a program file says of itself before it runs: which libraries it needs, whether it carries GPU code.
+"""What a program file says about itself before it runs: which libraries it needs, and whether it contains GPU code.
 
-Reads 64-bit ELF (System V ABI, chapters 4 and 5) as far as the dynamic section and the sections' names; nothing more
-is needed to tell a program that the emulator can run from one that it cannot."""
+Reads 64-bit ELF (System V ABI, chapters 4 and 5), but only the dynamic section and the sections' names; nothing more
+is needed to distinguish programs that the emulator can run from those that it cannot."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ PT_LOAD, PT_DYNAMIC = 1, 2
 
 
 class NotElf(Exception):
-    """The file is no ELF file, or is cut short."""
+    """The file is not an ELF file, or is truncated."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def string(data: memoryview, start: int) -> str:
 
 
 def libraries(program: Elf) -> list[Elf]:
-    """The shared libraries that it loads, as far as they lie in the folders that it names itself."""
+    """The shared libraries that it loads, as far as they are in the folders that it names itself."""
     found: dict[Path, Elf] = {}
     waiting = [program]
     extra = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]

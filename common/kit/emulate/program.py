@@ -14,7 +14,7 @@ With CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared"""
 
 
 def find(name: str) -> Path:
-    """As a shell would: a name with a slash is a path, one without is looked up on PATH, then here."""
+    """Finds a program as a shell would: a name with a slash is a path; one without is looked up on PATH, then in the current folder."""
     if "/" not in name:
         found = shutil.which(name) or (name if Path(name).is_file() else None)
         if found is None:
@@ -62,7 +62,7 @@ def script_advice(path: Path) -> str:
 
 
 def check_version(program: elf.Elf, emulator: Path) -> None:
-    """The loader takes a library by its exact name, so a CUDA 12 program never meets a stand-in for CUDA 13's runtime."""
+    """The loader finds a library by its exact name, so a CUDA 12 program never gets a stand-in for CUDA 13's runtime."""
     for part in [program, *elf.libraries(program)]:
         if part.runtime and not (emulator.parent / part.runtime).exists():
             raise KitError(
@@ -74,6 +74,6 @@ def check_version(program: elf.Elf, emulator: Path) -> None:
 
 
 def emulated(folder: Path) -> dict[str, str]:
-    """The environment in which a program finds the emulator in place of NVIDIA's runtime."""
+    """The environment in which a program finds the emulator instead of NVIDIA's runtime."""
     rest = os.environ.get("LD_LIBRARY_PATH", "")
     return os.environ | {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}

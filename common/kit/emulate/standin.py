@@ -1,4 +1,4 @@
-"""The emulator's library: in a clone built when it is first needed, in the Python package there from the start."""
+"""The emulator's library: in a clone, built when it is first needed; in the Python package, included."""
 
 import platform
 from pathlib import Path
@@ -16,7 +16,7 @@ def packaged() -> Path | None:
 
 
 def library() -> Path:
-    """The library, ready to be put in the place of NVIDIA's runtime."""
+    """The library, ready to be used instead of NVIDIA's runtime."""
     found = packaged()
     if found is None:
         from ..building import folder

@@ -1,4 +1,4 @@
-"""One check of a lab: its program runs, what it prints is shown as it comes, and a save or a key ends it early."""
+"""One check of a lab: runs its program and shows its output as it comes; a save or a key ends it early."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from ..console import paint, wants_colour, width
 from ..table import ESCAPE
 from .keys import Keys
 
-PATIENCE = 2.0  # seconds without a line until it is said that the check still goes on
+PATIENCE = 2.0  # seconds without output before the kit says that the check is still running
 POLL_SECONDS = 0.2
 NO_GPU = ("No usable GPU", "OpenCL device:")  # said once, not at each save
 VERDICT = re.compile(rf"({'|'.join(state.name for state in states.STATES)}) +(\w+)(?::|$)")
@@ -23,13 +23,13 @@ VERDICT = re.compile(rf"({'|'.join(state.name for state in states.STATES)}) +(\w
 @dataclass
 class Outcome:
     code: int = 0
-    states: dict[str, str] = field(default_factory=dict)  # by rung, as far as the check came
+    states: dict[str, str] = field(default_factory=dict)  # by rung, as far as the check got
     seconds: float = 0
-    ended_by: str = ""  # "save", or the key "q"; "" where it came to its end
+    ended_by: str = ""  # "save", or the key "q"; "" if it ran to its end
 
 
 class Checker:
-    """Runs checks of one session, which says some things once only."""
+    """Runs the checks of one session, which prints some messages only once."""
 
     def __init__(self, keys: Keys):
         self.keys = keys
@@ -84,7 +84,7 @@ class Checker:
 
 
 class Waiting:
-    """Says that a check still goes on: in a terminal one line, rewritten; elsewhere a line now and then."""
+    """Says that a check is still running: in a terminal, in one line that is rewritten; elsewhere, in a line now and then."""
 
     def __init__(self, doing: str):
         self.doing = doing
@@ -115,7 +115,7 @@ class Waiting:
 
 
 def environment() -> dict[str, str]:
-    """The program writes into a pipe, and still as for the terminal behind it."""
+    """The program writes to a pipe, but formats its output for the terminal behind it."""
     more = {}
     if sys.stdout.isatty():
         more["COLUMNS"] = str(shutil.get_terminal_size().columns)

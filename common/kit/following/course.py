@@ -32,7 +32,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rung's TODO stands, and what it asks for."""
+    """Where a rung's TODO is, and what it asks for."""
 
     file: Path
     line: int
@@ -40,7 +40,7 @@ class Place:
 
 
 def rungs(build: Build, labs: list[Lab]) -> list[Rung]:
-    """All rungs of these labs in the order of the course, as Meson has its tests."""
+    """All rungs of these labs in the order of the course, which is the order of Meson's tests."""
     names: dict[str, list[str]] = {}
     for test in build.introspect("tests"):
         if found := re.fullmatch(r"(\d\d_\w+)/(\w+)/(emulator|cpu)", test["name"]):
@@ -49,7 +49,7 @@ def rungs(build: Build, labs: list[Lab]) -> list[Rung]:
 
 
 def named(every: list[Rung], name: str) -> Rung:
-    """The rung of that name wherever it is: `sequential`, or `02_tree/sequential`."""
+    """The rung of that name in any lab: `sequential`, or `02_tree/sequential`."""
     lab, _, rung = name.rpartition("/")
     found = [each for each in every if each.name == rung and lab in each.lab.name]
     if found:
@@ -61,12 +61,12 @@ def named(every: list[Rung], name: str) -> Rung:
 
 
 def sources(lab: Lab) -> list[Path]:
-    """What a student edits of a lab: its one file, and in OpenCL the kernels' and the host's."""
+    """The files of a lab that a student edits: one or, in OpenCL, that of the kernels and that of the host."""
     return sorted(path for path in lab.source.parent.iterdir() if path.suffix in (".cu", ".cl", ".cpp"))
 
 
 def regions(rung: Rung) -> list[tuple[Path, int, str]]:
-    """Of each region of the rung: file, number of its first line, text."""
+    """For each region of the rung: file, number of its first line, text."""
     found = []
     for path in sources(rung.lab):
         begin, lines = None, path.read_text(errors="replace").splitlines()
@@ -82,7 +82,7 @@ def regions(rung: Rung) -> list[tuple[Path, int, str]]:
 
 
 def todo(rung: Rung) -> Place | None:
-    """The first of its TODOs that still stands."""
+    """The first of its TODOs that is still there."""
     for path, line, text in regions(rung):
         for index, each in enumerate(text.splitlines()):
             if TODO in each:
@@ -92,7 +92,7 @@ def todo(rung: Rung) -> Place | None:
 
 
 def is_open(rung: Rung) -> bool:
-    """Whether one of its regions holds nothing but comments: then there is nothing to check yet."""
+    """Whether one of its regions contains only comments: then there is nothing to check yet."""
     return any(not CODE.search(COMMENTS.sub("", text)) for _, _, text in regions(rung))
 
 
@@ -102,7 +102,7 @@ def digest(rung: Rung) -> str:
 
 
 class Passed:
-    """Which rungs passed, each with the text that did: one that has been changed since is to be checked again."""
+    """Which rungs passed, each with the text that passed: one that has been changed since must be checked again."""
 
     def __init__(self):
         try:
@@ -114,7 +114,7 @@ class Passed:
         return rung.key in self.known and self.known[rung.key] == digest(rung)
 
     def note(self, rung: Rung, passed: bool) -> bool:
-        """True where this is news: the rung passes, and did not before."""
+        """True if this is new: the rung passes, and did not before."""
         was = rung in self
         if passed:
             self.known[rung.key] = digest(rung)

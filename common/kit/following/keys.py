@@ -17,14 +17,14 @@ class Keys:
     def __enter__(self) -> "Keys":
         if self.there:
             self._before = termios.tcgetattr(sys.stdin)
-            tty.setcbreak(sys.stdin)  # Ctrl-C stays what it is
+            tty.setcbreak(sys.stdin)  # Ctrl-C keeps its meaning
         return self
 
     def __exit__(self, *error) -> None:
         self.rest()
 
     def rest(self) -> None:
-        """The terminal as it was, while another program has it."""
+        """Restores the terminal while another program uses it."""
         if self._before is not None:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 
@@ -33,7 +33,7 @@ class Keys:
             tty.setcbreak(sys.stdin)
 
     def pressed(self, seconds: float, output: int | None = None) -> str:
-        """The key that is pressed within that time, or ""; returns early where `output` has something to read."""
+        """The key that is pressed within that time, or ""; returns early if `output` has something to read."""
         waited = [*([sys.stdin] if self.there else []), *([output] if output is not None else [])]
         ready, _, _ = select.select(waited, [], [], seconds)
         if self.there and sys.stdin in ready:

@@ -19,7 +19,7 @@ from . import course
 from .check import POLL_SECONDS, Checker, Outcome
 from .keys import Keys
 
-MOST_GAINS = 2  # told at once: who begins in the middle of the course has many
+MOST_GAINS = 2  # announced at a time: a student who begins in the middle of the course has many
 SKIPPED = 77  # the exit code of a program that has nothing to check
 HELP = "h hint   t trace of the failing step   p profile   r check again   q quit"
 
@@ -63,7 +63,7 @@ class Session:
                 return self.status
 
     def rungs_now(self) -> list[course.Rung]:
-        """What to check: as asked for, or the first rung of the course that does not pass yet."""
+        """What to check: what was requested, or the first rung of the course that does not pass yet."""
         if self.chosen is not None:
             return self.chosen
         return [rung for rung in self.every if rung not in self.passed][:1]
@@ -85,7 +85,7 @@ class Session:
         return outcome
 
     def take_note(self, lab: labs.Lab, outcome: Outcome) -> list[course.Rung]:
-        """Says what each rung gained that passes now and did not before; those rungs."""
+        """Says what each rung that newly passes has gained; returns those rungs."""
         of_lab = {rung.name: rung for rung in self.every if rung.lab == lab}
         checked = [(of_lab[name], state) for name, state in outcome.states.items() if name in of_lab and state != "skip"]
         news = [rung for rung, state in checked if self.passed.note(rung, state == "pass")]
@@ -98,7 +98,7 @@ class Session:
         return news
 
     def before(self, rung: course.Rung) -> str:
-        """The rung before in the same lab, where it passes; "" otherwise."""
+        """The previous rung of the same lab, if it passes; else ""."""
         index = self.every.index(rung)
         earlier = self.every[index - 1] if index else None
         return earlier.name if earlier and earlier.lab == rung.lab and earlier in self.passed else ""
@@ -114,7 +114,7 @@ class Session:
         print(f"      ./kit watch {following.lab.name} --rung {following.name}")
 
     def announce(self, rung: course.Rung) -> None:
-        """Where the student is, and what is to do there."""
+        """Says where the student is, and what to do there."""
         done = sum(each in self.passed for each in self.every)
         print(f"\n{paint(course.bar(done, len(self.every)), 'green')}   {rung.lab.name}: {paint(rung.name, 'bold')}")
         if place := course.todo(rung):
@@ -132,7 +132,7 @@ class Session:
         return rungs[0]
 
     def wait(self, lab: labs.Lab, rung: course.Rung, saved) -> str:
-        """Until the file is saved or a key ends it: "q", or "" to check again."""
+        """Waits until the file is saved or a key is pressed: returns "q", or "" to check again."""
         files = ", ".join(relative(path) for path in course.sources(lab)) if lab.source.suffix == ".cpp" else relative(lab.source)
         self.say_what_it_waits_for(files)
         while stamp(lab) == saved:
@@ -155,7 +155,7 @@ class Session:
             say(f"waiting for {files} to be saved; Ctrl-C ends")
 
     def show(self, words: list[str], rung: course.Rung) -> None:
-        """A command of the kit's own about this rung; it is shown, so that it can be typed as well."""
+        """Runs one of the kit's commands on this rung, and shows it, so that the student can also type it."""
         command = [each.format(lab=rung.lab.name, rung=rung.name) for each in words]
         print(paint(f"\n$ ./kit {' '.join(command)}", "blue"), flush=True)
         self.keys.rest()
@@ -173,7 +173,7 @@ COMMANDS = {
 
 
 def predicted(rung: course.Rung) -> list[str]:
-    """What the student predicted of the rung, beside what is counted."""
+    """Shows what the student predicted for the rung, beside the counts."""
     told = []
     for guess in guesses.kept():
         if (guess.lab, guess.rung) == (rung.lab.name, rung.name) or (guess.lab, guess.over) == (rung.lab.name, rung.name):

@@ -1,1 +1,1 @@
-"""All rungs beside each other: as a table, as a picture, with predicted times, and with the libraries' times."""
+"""All rungs side by side: as a table, as a picture, with predicted times, and with the libraries' times."""

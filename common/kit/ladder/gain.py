@@ -1,4 +1,4 @@
-"""What a rung gained over the one before: its counts beside the other's, and the times that follow from them."""
+"""What a rung gained over the previous one: the counts of both, and the times that follow from them."""
 
 import os
 
@@ -9,7 +9,7 @@ from ..errors import KitError
 from . import predict
 
 N = 1 << 20
-# Labs whose rungs climb: in the others each stands for itself.
+# Labs in which each rung improves on the previous one; in the others the rungs are independent.
 NO_LADDER = ("06_operators", "07_precision", "08_hazards", "10_opencl")
 TOLD = ["atomic_operations", "barriers", "bank_conflicts", "shared_load_wavefronts", "global_load_requests", "global_load_sectors",
         "warp_instructions"]  # fmt: skip
@@ -18,7 +18,7 @@ SMALLEST_CHANGE = 0.02
 
 
 def told(lab: labs.Lab, rung: str, before: str) -> list[str]:
-    """Lines to print; none where there is nothing to compare with or it cannot be counted."""
+    """Lines to print; none if there is nothing to compare with or it cannot be counted."""
     if not before or lab.name in NO_LADDER:
         return []
     try:
@@ -31,7 +31,7 @@ def told(lab: labs.Lab, rung: str, before: str) -> list[str]:
 
 
 def counted(lab: labs.Lab, rungs: list[str]) -> dict[str, dict]:
-    """Of each rung its profile and prediction, all for the same n: the largest up to 2^20 that all of them take."""
+    """The profile and prediction of each rung, all for the same n: the largest up to 2^20 that all of them accept."""
     gpu = predict.named(GPU)
     size = N
     while True:

@@ -1,4 +1,4 @@
-"""A student's predictions of counts, kept until the rung can be counted, and then laid beside what was counted."""
+"""A student's predictions of counts, kept until the rung can be counted, and then compared with the counts."""
 
 import json
 import re
@@ -13,12 +13,12 @@ from ..paths import OWN
 from ..table import Table
 
 KEPT = OWN / "predictions.json"
-EXACT, CLOSE = 1.02, 1.5  # factors within which a prediction counts as right, and as nearly so
+EXACT, CLOSE = 1.02, 1.5  # factors within which a prediction counts as right, and as close
 COLOURS = {"right": "green", "close": "yellow", "off": "red"}
-# Asked for where no counter is named, in this order.
+# Asked for, in this order, if no counter is named.
 USUAL = ["atomic_operations", "barriers", "global_load_requests", "global_load_sectors", "bank_conflicts", "shuffles", "warp_instructions"]
 
-# What to think about where a prediction was off: in general, then where it was too low and where too high.
+# What to think about if a prediction was off: in general, then if it was too low and if it was too high.
 THINK = {
     "atomic_operations": ("Who adds to the result: each thread, one lane of each warp, or one thread of each block?", "", ""),
     "barriers": ("A barrier is counted once per block that passes it. How many blocks are there, and how many barriers does each pass?",
@@ -78,7 +78,7 @@ class Compared:
 
 
 def counter_named(name: str) -> str:
-    """The key of a counter by its key, its label, or a part of one of them that names it among the usual ones."""
+    """The key of a counter, given its key, its label, or a part of either that identifies it among the usual ones."""
     wanted = name.strip().lower().replace("_", " ").replace("-", " ")
     aliases = {"atomics": "atomic_operations", "sectors": "global_load_sectors", "requests": "global_load_requests", "loads": "global_load_requests",
                "conflicts": "bank_conflicts", "instructions": "warp_instructions", "simt": "simt_efficiency", "launches": "launches"}  # fmt: skip
@@ -114,7 +114,7 @@ def kept() -> list[Guess]:
 
 
 def keep(guess: Guess) -> None:
-    """In place of an earlier one of the same rung and size."""
+    """Replaces an earlier prediction for the same rung and size."""
     every = [each for each in kept() if each.key != guess.key] + [guess]
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     KEPT.write_text(json.dumps([asdict(each) for each in every], indent=1))
@@ -129,7 +129,7 @@ def words(guess: Guess) -> list[str]:
 
 
 def counted(lab: labs.Lab, guess: Guess) -> dict[str, float | None] | None:
-    """What the guess is about, counted on the emulator; None while one of its rungs is still to do, or not right yet."""
+    """What was predicted, counted on the emulator; None while one of the rungs is still to do or not right yet."""
     names = [guess.rung, *([guess.over] if guess.over else [])]
     answer = labs.ask(lab, "--profile", "--device", "emulator", *(word for name in names for word in ("--rung", name)), *words(guess))
     return values_in(answer, guess)

@@ -97,7 +97,7 @@ LEGEND_OF_TIMES = (
     "on CPU loop: speed-up over one CPU thread with one accumulator."
 )
 
-# Left out first where the terminal is narrow.
+# Left out first if the terminal is narrow.
 LEAST_NEEDED = ["instructions", "launches", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics"]
 
 

@@ -29,7 +29,7 @@ def require_gpu() -> None:
 
 
 def ask(build: Build) -> dict:
-    """As a lab's answer, so that it is shown as one: each peer is a rung."""
+    """In the form of a lab's answer, so that it is shown like one: each peer is a rung."""
     program = build.target("executable", "peers")
     say("building the peers (the first time, CUB and Thrust take nvcc half a minute)")
     build.compile([program])

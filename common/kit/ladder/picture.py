@@ -1,4 +1,4 @@
-"""The ladder as a picture: SVG that reads in light and dark, in print and on a narrow page."""
+"""The ladder as a picture: SVG that is legible in light and dark, in print and on a narrow page."""
 
 import math
 from collections import Counter
@@ -63,7 +63,7 @@ def simt(rung: dict) -> float | None:
 
 
 COUNTED = [
-    # Why one climbs; which GPU it is for stands in the line below the title.
+    # The reason for climbing; the line below the title says which GPU it is for.
     Panel("predicted us", lambda rung: rung.get("predicted", {}).get("us"), lambda value: f"{value:,.0f}", style="time", least=2),
     Panel("warp instructions", per_element("warp_instructions"), in_thousand, logarithmic=False),
     Panel("active lanes", simt, lambda value: f"{100 * value:.0f}%", logarithmic=False),
@@ -117,7 +117,7 @@ def ran(lab: dict) -> list[dict]:
 
 
 def other_size(rung: dict, usual: str) -> str:
-    """n, where it is not the one that the heading names."""
+    """n, if it is not the one in the heading."""
     return "" if size(rung) == usual else f'<tspan class="n" dx="6">n = {size(rung)}</tspan>'
 
 

@@ -1,6 +1,6 @@
-"""How long a launch would take on a named GPU, worked out from what the emulator counted. A prediction, never a measurement.
+"""How long a launch would take on a named GPU, computed from the emulator's counts. A prediction, never a measurement.
 
-A launch is bound by whichever of these takes longest; the others hide behind it, but for a little, which `SHARPNESS` is for:
+A launch is bound by whichever of these takes longest; the others overlap with it almost completely (`SHARPNESS`):
 
   memory    the sectors read and written, over the memory's bandwidth
   latency   a warp waits for its loads, one wait for those that it has under way together (as far as the PTX shows); as
@@ -9,10 +9,10 @@ A launch is bound by whichever of these takes longest; the others hide behind it
   shared    wavefronts, of which a multiprocessor's shared memory serves one per clock
   atomics   operations on one address follow each other
 
-To that comes what starting costs. `docs/results/model.md` has the fit, how well it does, and where it does badly.
+The cost of starting is added. `docs/results/model.md` shows the fit, how accurate it is, and where it is poor.
 
 The table of GPUs is from NVIDIA's data sheets and whitepapers. The constants below it were fitted to one H200 and are meant to
-hold for the others: as nanoseconds where wires and memory chips set the pace, as clocks where the processor does.
+hold for the others: in nanoseconds if wires and memory chips set the pace, in clocks if the processor does.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Gpu:
 
     @property
     def grid_for(self) -> str:
-        """For WARPFOLD_GRID_FOR: grids that fit this machine."""
+        """The value for WARPFOLD_GRID_FOR that gives grids that fit this GPU."""
         return f"{self.multiprocessors}x{self.threads}"
 
 
@@ -47,7 +47,7 @@ GPUS = [
 ]
 
 
-# The counters that a prediction is worked out from.
+# The counters from which a prediction is computed.
 USED = ["warp_instructions", "global_load_waits", "global_load_sectors", "global_store_sectors", "shared_load_wavefronts",
         "shared_store_wavefronts", "atomic_operations", "blocks"]  # fmt: skip
 
@@ -57,7 +57,7 @@ class Constants:
     """Fitted by tests/gpu/fit_model.py."""
 
     bandwidth_reached: float  # part of the data sheet's
-    load_ns: float  # a warp's wait for its loads
+    load_ns: float  # how long a warp waits for its loads
     issue_reached: float  # part of the schedulers' slots
     atomic_clocks: float  # between two operations on one address
     start_us: float  # an empty launch and the clearing of the result, by CUDA events on an idle GPU
@@ -77,7 +77,7 @@ def named(name: str) -> Gpu:
 
 
 def parts(launch: dict, gpu: Gpu, k: Constants = FITTED) -> dict[str, float]:
-    """Microseconds that each of the five would take alone."""
+    """The microseconds that each of the five would take alone."""
     counters = launch["counters"]
     x, y, z = launch["block"]
     warps_each = -(-x * y * z // LANES)

@@ -1,1 +1,1 @@
-"""The tree's habits: one check for each tool, with its configuration in the repository and its version in requirements.txt."""
+"""The tree's conventions: one check for each tool, with its configuration in the repository and its version in requirements.txt."""

@@ -1,4 +1,4 @@
-"""Which files a slow check has found clean, by a hash of all that its answer depends on: kept in .kit/lint."""
+"""Which files a slow check has found clean, by a hash of everything that its answer depends on; kept in .kit/lint."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 class Includes:
     """The files of this clone that a source includes, and those that these include. The search is wider than a
-    compiler's: a name that is found in several folders counts with all of them."""
+    compiler's: if a name is found in several folders, all of those files count."""
 
     def __init__(self) -> None:
         self.direct: dict[Path, set[Path]] = {}
@@ -35,7 +35,7 @@ class Includes:
 
 
 def include_folders(arguments: list[str]) -> tuple[Path, ...]:
-    """Those of a compiler's command that lie in this clone."""
+    """The include folders in a compiler's command that are in this clone."""
     folders = [Path(word.removeprefix("-I")) for word in arguments if word.startswith("-I")]
     return tuple(dict.fromkeys(folder for folder in folders if folder.is_relative_to(ROOT)))
 

@@ -14,8 +14,8 @@ NOT_OURS = re.compile(r"(^|/)(\.git|\.kit|build[^/]*|__pycache__|packagefiles|\.
 
 @dataclass(frozen=True)
 class Check:
-    """One habit. `files` matches the paths that it looks at; `run` gives a line for each thing that is wrong, and puts
-    right what it can where it is told to."""
+    """One convention. `files` matches the paths that it checks; `run` returns a line for each thing that is wrong, and
+    fixes what it can if told to."""
 
     name: str
     purpose: str
@@ -28,7 +28,7 @@ class Check:
 
 
 def tree() -> list[Path]:
-    """All files that somebody wrote: what git knows, and what it would be asked to know."""
+    """All handwritten files: those that git tracks, and those that it does not ignore."""
     listing = output(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
     if listing.returncode == 0:
         names = [name for name in listing.stdout.split("\0") if name]
@@ -39,7 +39,7 @@ def tree() -> list[Path]:
 
 
 def named(names: list[str]) -> list[Path]:
-    """Only these files; a folder stands for what lies in it."""
+    """Only these files; a folder stands for what is in it."""
     wanted = [Path(name).resolve() for name in names]
     for path, name in zip(wanted, names, strict=True):
         if not path.exists() or not path.is_relative_to(ROOT):
@@ -48,5 +48,5 @@ def named(names: list[str]) -> list[Path]:
 
 
 def lines(text: str) -> list[str]:
-    """What a tool said, with the files' names from the root of the clone."""
+    """A tool's output, with file names relative to the root of the clone."""
     return [line.replace(f"{ROOT}/", "") for line in text.splitlines() if line.strip()]

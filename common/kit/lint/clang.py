@@ -1,4 +1,4 @@
-"""C++ and CUDA: how they are laid out, what clang-tidy finds in them, and what an editor shows of them."""
+"""C++ and CUDA: their formatting, what clang-tidy finds in them, and what an editor shows about them."""
 
 import json
 import os
@@ -15,9 +15,9 @@ from ..setup import environment, toolchain
 from .cache import Clean, Includes, include_folders, key
 from .check import Check, lines, tree
 
-# A file that is laid out as a table (.def) is aligned by hand.
+# A file that is formatted as a table (.def) is aligned by hand.
 SOURCES = re.compile(r"\.(cpp|hpp|cu|cuh|inl|h)$")
-# The tests' own CUDA programs do much on purpose that is not to be done.
+# The tests' own CUDA programs deliberately do much that one should not do.
 COMPILED = re.compile(r"^(common|tests)/.*\.cpp$|^(common|solutions)/.*\.cu$")
 # What a student or a contributor opens first: every lab, stub and solved, and some of each folder of the emulator.
 OPENED = re.compile(
@@ -44,7 +44,7 @@ def commands() -> dict[Path, list[str]]:
 
 
 def each_once(check: str, files: list[Path], configuration: list[Path], look: Callable[[Path], list[str]]) -> list[str]:
-    """Looks at the files that have changed, or whose headers have, since they were found clean; several at a time."""
+    """Checks the files that have changed, or whose headers have, since they were found clean; several at a time."""
     known, includes, clean = commands(), Includes(), Clean(check)
     fixed = [*environment.requirements("lint"), *(path.read_text() for path in configuration)]
     nearest = next(iter(known.values()))  # a header's folders: those of any file beside it, or of any at all
@@ -62,7 +62,7 @@ def each_once(check: str, files: list[Path], configuration: list[Path], look: Ca
                 show(done, len(changed))
                 if not found:
                     clean.add(path, keys[path])
-    finally:  # what has been found clean stays so, though somebody stops it half-way
+    finally:  # what has been found clean stays recorded even if the check is stopped half-way
         clean.save()
     return problems
 

@@ -39,13 +39,13 @@ def shell(files: list[Path], fix: bool) -> list[str]:
 
 
 def workflows(files: list[Path], fix: bool) -> list[str]:
-    """Against the schema that the linter carries with it, so without a network."""
+    """Checks against the schema that comes with the linter, so it needs no network."""
     result = output([tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *files], cwd=ROOT)
     return lines(result.stdout) if result.returncode else []
 
 
 def prose(text: str) -> str:
-    """A page without its code, line for line, so that a place in it stays the same place."""
+    """A page without its code, line for line, so that line numbers stay the same."""
     blank = lambda found: re.sub(r"[^\n]", " ", found[0])  # noqa: E731 (used twice, right here)
     return CODE.sub(blank, FENCE.sub(blank, text))
 

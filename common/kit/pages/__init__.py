@@ -1,4 +1,4 @@
-"""The HTML pages: their templates, the style that they share, and text made safe to stand in them."""
+"""The HTML pages: their templates, the style that they share, and functions that make text safe to put in them."""
 
 import html
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A report of the emulator laid beside the source that it counted: what the terminal, the page and the JSON show."""
+"""An emulator report combined with the source that it is about: what the terminal, the page and the JSON show."""
 
 import os
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from .. import counters
 from .. import report as reports
 
 LANES = 32
-CONTEXT = 1  # lines of source shown before and behind those that were counted
-FOLD = 4  # so many lines in a row that did nothing are folded into one mark
+CONTEXT = 1  # lines of source shown before and after those that were counted
+FOLD = 4  # this many lines in a row that did nothing are folded into one mark
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def percent(value: float) -> str:
 
 
 def counter(key: str, title: str = "", short: str = "", above: float | None = 0) -> Column:
-    """A column of the catalogue's. What is not `above` that number is left blank: most lines have nothing to say."""
+    """A column of the catalogue. Values that are not `above` that number are left blank, as on most lines they say nothing."""
     known = counters.CATALOGUE[key]
     title = title or known.label
 
@@ -90,11 +90,11 @@ class Kernel:
     warps: int
     counters: dict
     excerpts: list[Excerpt]
-    elsewhere: float  # share of what was charged to lines whose source is not at hand or not the program's own
+    elsewhere: float  # the share that was charged to lines whose source is not available or not the program's own
 
 
 def source_of(name: str, folder: Path | None) -> Path:
-    """The compiler writes paths as it was given them: relative ones from the folder that it ran in."""
+    """The compiler writes paths as they were given to it: relative ones start at the folder in which it ran."""
     path = Path(name)
     for start in [Path.cwd(), folder] if folder else [Path.cwd()]:
         if (start / path).is_file():
@@ -197,7 +197,7 @@ def weight(counted: dict) -> float:
 
 
 def used_columns(kernel: Kernel) -> list[Column]:
-    """Those in which the kernel has anything to say."""
+    """The columns in which the kernel has any value."""
     lines = [line for each in kernel.excerpts for line in each.lines if line]
     return [column for column in COLUMNS if any(line.values.get(column.key) is not None for line in lines)]
 

@@ -31,7 +31,7 @@ def run(options) -> int:
         gpu = gpus.find()
     except gpus.NoGpu as reason:
         raise KitError(f"no GPU to count on: {reason}", "Without --device gpu the emulator counts.", SETUP) from None
-    nsight.find()  # rather now than after a build
+    nsight.find()  # better now than after a build
     os.environ["WARPFOLD_GRID_FOR"] = gpu.grid_for
     lab = rungs.find(options)
     pairs = rungs.of_each(lab, options.rung, lambda rung: count(lab, rung, options))
@@ -60,7 +60,7 @@ def count(lab, rung: str, options) -> Pair:
 
 def show(pair: Pair, gpu: str) -> None:
     print(f"\n{paint(pair.run.rung, 'bold')}{pair.run.size}")
-    # Kernels by their place: the two call them by different names.
+    # Kernels are matched by position, as the two give them different names.
     for ours, theirs in zip(pair.emulator, pair.gpu, strict=False):
         print(f"\n{paint(ours.name, 'bold')}  {ours.shape}")
         totals = Table(["", "emulator", gpu])

@@ -5,7 +5,7 @@ from ..process import relative
 from ..report import source_line
 from .annotate import SHARE, Column, Excerpt, Kernel, Line, used_columns
 
-NARROWEST_CODE = 30  # columns of text that the code gets before counts are left out
+NARROWEST_CODE = 30  # columns of text that the code keeps before counts are left out
 DROP_FIRST = ["barriers", "shuffles", "atomic_operations", "executions_per_warp", "loads_per_wait", "divergent_share"]
 WARM = 0.1  # share from which a line is coloured
 
@@ -83,7 +83,7 @@ def colour(line: Line) -> str:
 
 
 def show_hazard(hazard: dict, line: Line, part: Excerpt) -> None:
-    """Where a hazard takes two lines, it is told at the one at fault; at the other, a reference."""
+    """If a hazard involves two lines, it is explained at the one at fault, with a reference at the other."""
     if hazard.get("line") != line.number:
         print(paint(f"  ^ {hazard['kind']} with line {hazard['line']}", "red"))
         return

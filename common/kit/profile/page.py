@@ -1,4 +1,4 @@
-"""The annotated source as one HTML page that needs nothing beside itself."""
+"""The annotated source as one self-contained HTML page."""
 
 from ..pages import escape, style, template
 from ..process import relative

@@ -33,7 +33,7 @@ def requirements(group: str) -> list[str]:
 
 
 def stamp(name: str):
-    """Written last, so that its absence tells an interrupted set-up."""
+    """Written last, so that its absence reveals an interrupted setup."""
     return VENV / "stamps" / name
 
 
@@ -88,7 +88,7 @@ def is_installed(group: str) -> bool:
 
 
 def install(group: str, why: str) -> None:
-    """Installs a group of packages unless it is there already."""
+    """Installs a group of packages unless it is already installed."""
     if is_installed(group):
         return
     make_venv()

@@ -1,8 +1,8 @@
 """C++ libraries that the machine lacks and that nobody here may install: fetched from PyPI into .kit/libraries.
 
 Headers come from packages that ship them; lz4 and zstd from the source that their Python bindings carry, compiled here.
-Files for pkg-config make Meson take them for the system's. Where PyPI has not been reached either, Meson still fetches
-and builds copies of its own (subprojects/)."""
+Files for pkg-config make Meson treat them as the system's. If PyPI cannot be reached either, Meson still fetches
+and builds its own copies (subprojects/)."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from . import environment
 FOLDER = OWN / "libraries"
 PC_FILES = FOLDER / "pkgconfig"
 
-# By the name that pkg-config knows: the package, where its headers lie in it, and what a compiler is told besides.
+# By pkg-config name: the package, where its headers are in it, and further flags for the compiler.
 HEADERS = {
     "fmt": ("cmeel-fmt", "cmeel.prefix/include", "-DFMT_HEADER_ONLY"),
     "nlohmann_json": ("nlohmann-json", "nlohmann_json/include", ""),
@@ -32,7 +32,7 @@ SOURCES = {
 
 
 def variables() -> dict[str, str]:
-    """The environment in which pkg-config finds them, and is found itself; nothing where none were fetched."""
+    """The environment in which pkg-config finds them, and is found itself; empty if none were fetched."""
     if not PC_FILES.exists():
         return {}
     told = {"PKG_CONFIG_PATH": os.pathsep.join(filter(None, [str(PC_FILES), os.environ.get("PKG_CONFIG_PATH")]))}
@@ -46,7 +46,7 @@ def program() -> str:
 
 
 def fetch(names: list[str]) -> bool:
-    """Brings these libraries, and pkg-config where there is none. False where they cannot be had."""
+    """Fetches these libraries, and pkg-config if there is none. False if that fails."""
     try:
         if not shutil.which("pkg-config"):
             environment.install("pkgconf", "finds libraries")
@@ -105,7 +105,7 @@ def build(name: str) -> None:
 
 
 def describe(name: str, pin: str, compile_flags: str, link_flags: str) -> None:
-    """Written last, so that its absence tells an interrupted fetch."""
+    """Written last, so that its absence reveals an interrupted fetch."""
     PC_FILES.mkdir(parents=True, exist_ok=True)
     text = f"Name: {name}\nDescription: from {pin}\nVersion: {pin.split('==')[1]}\nCflags: {compile_flags}\nLibs: {link_flags}\n"
     path: Path = PC_FILES / f"{name}.pc"

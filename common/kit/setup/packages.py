@@ -1,4 +1,4 @@
-"""Packages of the operating system: what each distribution calls what the kit needs, and how it is installed."""
+"""Packages of the operating system: what each distribution calls the things that the kit needs, and how they are installed."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from ..process import output, tail
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that a command needs: how each distribution calls it, and what it is for."""
+    """One thing that a command needs: what each distribution calls it, and what it is for."""
 
     purpose: str
     packages: dict[str, str]
@@ -44,7 +44,7 @@ OPENCL = [
 # For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
-# Keeps a student's program apart from all else when a class is graded.
+# Isolates a student's program when a class is graded.
 SANDBOX = Need("keeps what is graded apart", {"apt-get": "bubblewrap", "dnf": "bubblewrap", "pacman": "bubblewrap", "zypper": "bubblewrap"})
 # A cluster of one machine, for the test that grades a class on it.
 SLURM = Need("a cluster to grade on, in the tests", {"apt-get": "munge slurmctld slurmd slurm-client", "dnf": "munge slurm-slurmctld slurm-slurmd slurm",

@@ -25,7 +25,7 @@ from .packages import (
     names,
 )
 
-__all__ = ["BROWSER", "SANDBOX", "SLURM", "how_to_install"]  # said here for those who ask for what is missing
+__all__ = ["BROWSER", "SANDBOX", "SLURM", "how_to_install"]  # kept here for code that asks what is missing
 
 OLDEST_GXX = 11
 
@@ -36,7 +36,7 @@ def has_library(need: Need) -> bool:
 
 
 def host_compiler() -> str | None:
-    """What Meson compiles C++ with. Clang only where it is named: nvcc takes g++ unless it is told otherwise."""
+    """What Meson compiles C++ with. Clang only if it is named: nvcc uses g++ unless told otherwise."""
     named = os.environ.get("CXX", "")
     return next((name for name in [named, "c++", "g++"] if name and shutil.which(name.split()[0])), None)
 
@@ -63,7 +63,7 @@ def missing(tests: bool) -> list[Need]:
 
 
 def provide(needs: list[Need]) -> None:
-    """Installs what is missing, where that is allowed; otherwise says what an administrator must add.
+    """Installs what is missing, if that is allowed; otherwise says what an administrator must install.
 
     Libraries alone are no reason to stop: they come from PyPI, or Meson fetches and builds its own copies of them."""
     if not needs:
@@ -87,7 +87,7 @@ def find_browser() -> str | None:
 
 
 def offer(need: Need, found: bool) -> None:
-    """Installs what was not found, where the kit may do so; otherwise the tests that need it are skipped and say so."""
+    """Installs what was not found, if the kit may do so; otherwise the tests that need it are skipped and say so."""
     if found:
         return
     try:

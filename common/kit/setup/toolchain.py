@@ -1,4 +1,4 @@
-"""The tools that a build takes: a C++ compiler, nvcc, Meson and Ninja, from the machine or from the kit's own environment."""
+"""The tools that a build needs: a C++ compiler, nvcc, Meson and Ninja, from the machine or from the kit's own environment."""
 
 import os
 import platform
@@ -27,14 +27,14 @@ class Tools:
     nvcc: Path
 
     def environ(self) -> dict[str, str]:
-        """For Meson, Ninja and all that they start."""
+        """The environment for Meson, Ninja and everything that they start."""
         own = [str(VENV / "bin")] if VENV.exists() else []
         path = os.pathsep.join([*own, str(self.nvcc.parent), os.environ.get("PATH", os.defpath)])
         return os.environ | libraries.variables() | {"PATH": path, "NINJA": self.ninja}
 
 
 def prepare(tests: bool = False) -> Tools:
-    """Sets up whatever is missing for a build (with the kit's own tests, where asked) and says what the tools are."""
+    """Sets up whatever is missing for a build (with the kit's own tests, if requested) and returns the tools."""
     if platform.system() != "Linux":
         raise KitError(
             f"Warpfold runs on Linux; this is {platform.system()}",
@@ -53,7 +53,7 @@ def prepare(tests: bool = False) -> Tools:
 
 
 def program(name: str, oldest: tuple[int, int], purpose: str) -> str:
-    """The machine's own program where it is new enough, else the pinned one."""
+    """The machine's own program if it is new enough, else the pinned one."""
     found = shutil.which(name)
     if found and version_of(found) >= oldest:
         return found
@@ -70,7 +70,7 @@ def version_of(path: str) -> tuple[int, int]:
 
 
 def nvcc() -> Toolkit:
-    """The first usable nvcc of: $NVCC, PATH, the usual folders, the kit's own; the last is installed where none is."""
+    """The first usable nvcc of: $NVCC, PATH, the usual folders, the kit's own; the last is installed if there is no other."""
     if named := os.environ.get("NVCC"):
         return named_nvcc(named)
     first = toolkit_paths.nvcc_on_path()
@@ -89,7 +89,7 @@ def nvcc() -> Toolkit:
 
 
 def named_nvcc(name: str) -> Toolkit:
-    """The user's own choice: taken, or refused with the reason, but never passed over."""
+    """The user's own choice: used, or rejected with a reason, but never ignored."""
     path = Path(name).absolute()
     if path.name != "nvcc" or not os.access(path, os.X_OK) or path.is_dir():
         raise KitError(f"NVCC={name}: not an nvcc that can be run", "Give its full path, for example NVCC=/usr/local/cuda/bin/nvcc.", SETUP)
@@ -100,7 +100,7 @@ def named_nvcc(name: str) -> Toolkit:
 
 
 def install_toolkit(nvcc_is_there: bool) -> Toolkit:
-    """NVIDIA's wheels together are a toolkit but for two links that a linker looks for."""
+    """NVIDIA's wheels together form a toolkit, except for two links that a linker looks for."""
     if platform.machine() not in ("x86_64", "aarch64"):
         raise KitError(f"no usable nvcc, and NVIDIA's compiler does not exist for {platform.machine()}", code=SETUP)
     why = "no usable nvcc was found" if nvcc_is_there else "no nvcc was found"
@@ -127,7 +127,7 @@ def shape_toolkit() -> None:
 
 
 def link(path: Path, target: str) -> None:
-    """Makes or mends a symbolic link in one step."""
+    """Creates or corrects a symbolic link in one step."""
     if path.is_symlink() and os.readlink(path) == target:
         return
     fresh = path.with_name(path.name + ".new")

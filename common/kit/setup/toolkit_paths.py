@@ -1,4 +1,4 @@
-"""What a build must know of the CUDA toolkit: where it is, how old, and whether it takes the host's compiler.
+"""What a build must know about the CUDA toolkit: where it is, how old it is, and whether it accepts the host compiler.
 
 Run by meson.build before it asks Meson for CUDA, because Meson's own message for a toolkit that it cannot use says
 only that the compiler "can not compile programs". Standard library only; also imported by the kit's own commands.
@@ -70,7 +70,7 @@ def check_version(nvcc: Path, version: tuple[int, int]) -> None:
 
 
 def check_host_compiler(nvcc: Path) -> None:
-    """nvcc refuses host compilers that it does not know; preprocessing an empty file is enough to hear it."""
+    """nvcc rejects host compilers that it does not know; preprocessing an empty file is enough to find out."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "empty.cu"
         source.touch()
@@ -151,7 +151,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     print(f"version={toolkit.version[0]}.{toolkit.version[1]}")
-    # Meson takes folders inside the source tree, where the kit's own toolkit is, by their relative path only.
+    # Meson accepts folders inside the source tree, where the kit's own toolkit is, only as relative paths.
     inside = toolkit.include.is_relative_to(root)
     print(f"include={toolkit.include}")
     print(f"include_for_meson={toolkit.include.relative_to(root) if inside else toolkit.include}")

@@ -1,1 +1,1 @@
-"""One block's steps through memory: found in the emulator's trace, told in words, drawn, and made a page."""
+"""One block's steps through memory: found in the emulator's trace, described in words, drawn, and made into a page."""

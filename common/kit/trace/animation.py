@@ -1,4 +1,4 @@
-"""All steps of a block as one moving picture: an SVG that a page shows as it shows any other."""
+"""All steps of a block as one moving picture: an SVG that a page shows like any other."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from .words import summary
 SECONDS = 1.6  # that a step is shown
 CAPTION = 26  # height of the line above
 
-# Nothing moves for those who ask for that, and on paper: they see the last step, where the result is.
+# On paper, and for readers who prefer no motion, nothing moves: they see the last step, which has the result.
 MOTION = """
 .frame {{ opacity: 0; animation: show {whole:g}s step-end infinite }}
 @keyframes show {{ 0% {{ opacity: 1 }} {share:.4f}% {{ opacity: 0 }} }}

@@ -1,4 +1,4 @@
-"""The steps of a block as one HTML page to go forward and back in."""
+"""The steps of a block as one HTML page, to step forward and back through."""
 
 from ..pages import escape, style, template
 from . import drawing

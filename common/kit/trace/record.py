@@ -11,7 +11,7 @@ USUAL_BLOCK = 64  # two warps: small enough to see, large enough for barriers to
 
 
 def record(lab, rung: str, options) -> rungs.Run:
-    """Without a size given: a small one where the rung takes it, for the picture's sake."""
+    """The size if none is given: a small one if the rung accepts it, for the sake of the picture."""
     chosen_block, chosen_n = options.block, options.n
     options.block = chosen_block or str(USUAL_BLOCK)
     if chosen_n is None and options.block.isdecimal():

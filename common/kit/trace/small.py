@@ -1,4 +1,4 @@
-"""A rung on a few numbers, 1 to 9, step by step: the array after each step, to be followed in the head."""
+"""A rung on a few numbers, 1 to 9, step by step: the array after each step, small enough to follow in one's head."""
 
 import math
 import sys

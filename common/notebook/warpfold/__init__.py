@@ -1,4 +1,4 @@
-"""Warpfold in a notebook: fill a kernel in a cell, check it, see what each line costs.
+"""Warpfold in a notebook: fill in a kernel in a cell, check it, and see what each line costs.
 
 import warpfold                       # also defines the cell magic %%lab
 lab = warpfold.open("01_naive_atomic")

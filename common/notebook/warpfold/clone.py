@@ -53,7 +53,7 @@ def folder(progress: Progress) -> Build:
 
 @contextmanager
 def lab_errors():
-    """The kit's errors as those that end a cell."""
+    """Turns the kit's errors into errors that end a cell."""
     try:
         yield
     except ninja.BuildFailed as error:
@@ -79,7 +79,7 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
 
 
 def build(lab: kit_labs.Lab, progress: Progress) -> str:
-    """Returns what the compiler warns of, where it had to compile."""
+    """Returns the compiler's warnings, if it had to compile."""
     progress.show(f"building {lab.name}")
     with lab_errors():
         return compiler_messages(

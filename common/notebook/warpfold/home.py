@@ -1,6 +1,6 @@
 """Where the course is, and the kit that the package works with.
 
-In a clone, both are around this file. Where pip has installed the package, the kit lies inside it; a clone of the course
+In a clone, both are around this file. If pip has installed the package, the kit is inside it; a clone of the course
 may be in the folder that the notebook runs in or in one above, and then that one's kit is taken, which fits its labs."""
 
 import sys

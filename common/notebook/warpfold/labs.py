@@ -40,7 +40,7 @@ def source_with(rung: str) -> Path:
 
 
 def only_rung(name: str) -> str:
-    """A lab's name stands for its rung where it has only one."""
+    """A lab's name stands for its rung if it has only one."""
     for path in sources():
         if name == path.parent.name:
             rungs = list(dict.fromkeys(region.rung for region in regions.find(regions.read(path), relative(path))))
@@ -98,7 +98,7 @@ class Lab:
             return Verdict(self.ask(progress, f"checking {self.name}", *words(rungs, n)), cell)
 
     def check(self, *rungs: str, n: int | None = None) -> None:
-        """Shows the verdict; where a rung fails, the cell fails."""
+        """Shows the verdict; if a rung fails, the cell fails."""
         verdict = self.verdict(*rungs, n=n)
         show(verdict)
         verdict.raise_if_failed()
@@ -106,7 +106,7 @@ class Lab:
     # -- what it costs
 
     def source(self, rung: str):
-        """The rung's regions as they stand in the file."""
+        """The rung's regions as they are in the file."""
         text = regions.read(self.path)
         parts = regions.of_rung(text, relative(self.path), rung)
         return Source(relative(self.path), [(part.begin + 2, regions.body(text, part)) for part in parts])

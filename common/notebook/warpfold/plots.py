@@ -1,4 +1,4 @@
-"""Plots of counts and times. Drawn by matplotlib; lines and letters take the colour of the page that they stand on."""
+"""Plots of counts and times. Drawn by matplotlib; lines and letters take the colour of the page that they are on."""
 
 import io
 import re
@@ -18,7 +18,7 @@ TABLE_STYLE = (
 
 
 class Note(str):
-    """A sentence in place of a picture that cannot be drawn."""
+    """A sentence instead of a picture that cannot be drawn."""
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": f'<div class="warpfold">{escape(self)}</div>'}

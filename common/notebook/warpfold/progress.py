@@ -1,4 +1,4 @@
-"""Says what takes so long: one line below the cell, rewritten as work goes on and gone at its end."""
+"""Says what takes so long: one line below the cell, rewritten as work goes on and removed at its end."""
 
 import sys
 import threading

@@ -33,7 +33,7 @@ STYLE = (
 
 
 class LabError(Exception):
-    """Ends the cell with its message alone: the traceback would only show this package's inside."""
+    """Ends the cell with its message alone: the traceback would only show the inside of this package."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
@@ -115,7 +115,7 @@ class Rung:
             explained.add(more)
         found += [Finding(f"{kind}: and {count - MOST_OF_A_KIND} more") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
         told = [f"{check['name']}: {check.get('message', 'failed')}" for check in self.failures()]
-        # What the line above and the diagnosis say already is not said again.
+        # What the line above and the diagnosis already say is not repeated.
         told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
         found += map(Finding, told[:MOST_CHECKS])
         if len(told) > MOST_CHECKS:
