@@ -184,11 +184,12 @@ private:
       return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
     });
     if (of_nothing != failures_.end() && of_nothing->got != 0) {
-      return progress_.decide(of_nothing->check, {"no-elements",
-                                                  "There are no elements, and the sum of none is 0: "
-                                                  "something is added that is no element, such as a variable "
-                                                  "that is never set, or what lies past the end of an array.",
-                                                  true});
+      return progress_.decide(
+          of_nothing->check,
+          {"no-elements",
+           "There are no elements, and the sum of none is 0: something is added that is not an element, such "
+           "as a variable that is never set, or what lies past the end of an array.",
+           true});
     }
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
@@ -214,10 +215,9 @@ private:
     });
     if (!only_others) return;
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
-    found.text +=
-        fmt::format("{}With {} threads per block it is right: is that number, or another that only fits it, "
-                    "written into the code in place of blockDim.x?",
-                    found.text.empty() ? "" : " ", usual_block);
+    found.text += fmt::format("{}With {} threads per block it is right: is that number, or another that fits "
+                              "only it, written into the code (hard-coded) in place of blockDim.x?",
+                              found.text.empty() ? "" : " ", usual_block);
   }
 
   // Takes another case in place of this one, if it is wrong, too, and has a reason.
@@ -297,14 +297,12 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
       const double expected = reduce(input, 0, given.n).value;
       check.ok = outcome.error.empty() && outcome.results.size() == 1 && outcome.results[0] == expected;
       if (!check.ok) {
-        check.message =
-            fmt::format("the same kernel is right for {} and wrong for an operator that the lab gives it, "
-                        "{}: of {} elements {:.0f} "
-                        "came out, {:.0f} expected. So something that belongs to {} is written out in the "
-                        "kernel, a value to start "
-                        "from or what becomes of two values; it is to take both from Op",
-                        name_of(rung.op), name_of(variant.own_operator), given.n,
-                        outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
+        check.message = fmt::format(
+            "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
+            "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is written out in "
+            "the kernel: the value to start from, or how two values are combined. It must take both from Op",
+            name_of(rung.op), name_of(variant.own_operator), given.n,
+            outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
       }
       checks.push_back(check);
       if (!check.ok || outcome.device_lost) return checks;

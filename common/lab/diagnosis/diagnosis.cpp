@@ -63,8 +63,8 @@ Diagnosis from_limits(const Symptom& symptom) {
   if (std::isnan(seen.got)) {
     return {"not-a-number",
             "The result is not a number: the check fills memory that nothing has written yet with NaN, and a "
-            "variable that was never set may hold the like, so something was used before it was set. Is each "
-            "value set on every way to its use, also where a thread has no element?",
+            "variable that was never set may hold a NaN too, so something was used before it was set. Is "
+            "each value set on every path to its use, even where a thread has no element?",
             true};
   }
   if ((type == Type::int32 || type == Type::uint32) && seen.got != seen.expected &&
@@ -74,7 +74,7 @@ Diagnosis from_limits(const Symptom& symptom) {
   }
   if (type == Type::float32 && seen.got == 0x1p24 && seen.expected > 0x1p24) {
     return {"float-saturation",
-            "The result stopped at 16777216 = 2^24: from there on a float cannot count by ones any more, and "
+            "The result stopped at 16777216 = 2^24: from there on, a float can no longer count in ones, and "
             "adding 1 changes nothing.",
             true};
   }
@@ -90,11 +90,10 @@ Diagnosis from_whole_numbers(const Symptom& symptom) {
                seen.expected != std::floor(seen.expected);
       });
   if (!fits) return {};
-  return {
-      "whole-numbers",
-      "The result is a whole number, though the elements are not: on the way, values go through an int (a "
-      "variable, a parameter or a result of that type), which cuts off what is behind the point.",
-      true};
+  return {"whole-numbers",
+          "The result is a whole number, though the elements are not: on the way, values pass through an int "
+          "(a variable, a parameter or a result of that type), which cuts off the fraction.",
+          true};
 }
 
 // Doubles that are right as far as a float goes, and no further.
@@ -109,8 +108,8 @@ Diagnosis from_few_digits(const Symptom& symptom) {
       });
   if (!fits) return {};
   return {"float-digits",
-          "The result is right in its first digits only, as many as a float has: on the way, doubles are "
-          "rounded to float (a variable, a parameter, or an operation that is made for floats).",
+          "Only the first digits of the result are right, as many as a float holds: on the way, doubles are "
+          "rounded to float (by a variable, a parameter or an operation for floats).",
           true};
 }
 
@@ -143,8 +142,8 @@ Diagnosis from_stalling(const Symptom& symptom) {
   if (!fits) return {};
   return {"stalled",
           fmt::format(
-              "The result lacks exactly {:.10g}: the {} elements that the thread with 2^24 meets on its walk "
-              "over the input. From there on a float cannot hold them, and what it loses is not kept.",
+              "The result lacks exactly {:.10g}: the {} elements that the thread holding 2^24 meets on its "
+              "walk over the input. A float that large rounds them away, and what it loses is not kept.",
               lost, met),
           true};
 }

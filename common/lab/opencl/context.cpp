@@ -95,7 +95,7 @@ public:
     require(status, fmt::format("allocating {} bytes", bytes));
     const cl_buffer_region inner{margin * sizeof(float), floats * sizeof(float)};
     memory = clCreateSubBuffer(whole_, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &inner, &status);
-    require(status, "an array between margins");
+    require(status, "creating an array between margins");
     require(clEnqueueWriteBuffer(queue, whole_, CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr),
             "copying to the device");
   }

@@ -124,11 +124,12 @@ void leave_crashes_to_the_parent() {
 
 std::string crash_text(int signal, bool with_advice) {
   const bool by_memory = with_advice && (signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT);
-  return fmt::format("the rung ended the program ({}){}", strsignal(signal),
-                     by_memory ? ". On a processor a kernel shares the program's memory: one that reads or "
-                                 "writes beyond its arrays may end it. Is each index below n, or below the "
-                                 "size of the group, wherever it is used?"
-                               : "");
+  return fmt::format(
+      "the rung ended the program ({}){}", strsignal(signal),
+      by_memory
+          ? ". On a CPU, a kernel shares the program's memory: one that reads or writes beyond its arrays "
+            "may end it. Is each index below n, or below the size of the group, wherever it is used?"
+          : "");
 }
 
 } // namespace lab::opencl

@@ -134,20 +134,18 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   Diagnosis found = diagnose(symptom);
   if (found.kind == "not-a-number")
     found.text =
-        "The result is not a number: the check puts such values where nothing is written before it is "
-        "read, in local memory too, and beyond both ends of each array, so some of that was used. Is "
-        "each index below n (<, not <=), or below the size of the group, and is each element written "
-        "first?";
+        "The result is not a number: the check puts NaN into all memory that nothing has written, local "
+        "memory too, and beyond both ends of each array, so some of that was used. Is each index below n (<, "
+        "not <=), or below the size of the group, and is each element written before it is read?";
   if (!found.text.empty()) return found.text = in_words_of_opencl(std::move(found.text)), found;
   const Tried backwards = try_case(rung, given, input, Order::backwards);
   if (backwards.got != tried.got)
-    found = {
-        "order-of-items",
-        fmt::format("With the items of a work-group in the opposite order, the last one first, it is "
-                    "{:.9g}: in one step an item reads what another one of its group changes, a race, or "
-                    "what nobody has written. Do two items name the same element?",
-                    backwards.got),
-        true};
+    found = {"order-of-items",
+             fmt::format("With the items of a work-group in the opposite order, the last one first, it is "
+                         "{:.9g}: in one step, an item reads what another item of its group changes (a "
+                         "race), or what no item has written. Do two items use the same element?",
+                         backwards.got),
+             true};
   return found;
 }
 
@@ -182,12 +180,10 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
                   .n = given.n});
     const Tried tried = try_case(rung, given, input, Order::backwards);
     if (tried.right) continue;
-    return fmt::format(
-        "{}: {}, when the items of a work-group run in the opposite order, the last one first. An item "
-        "reads what another item of its group writes, with no barrier between them that all items pass (a "
-        "race), or "
-        "what nobody has written.",
-        tried.check.name, tried.check.message);
+    return fmt::format("{}: {}, when the items of a work-group run in the opposite order, the last one "
+                       "first. An item reads what another item of its group writes, with no barrier between "
+                       "them that all items pass (a race), or what no item has written.",
+                       tried.check.name, tried.check.message);
   }
   return "";
 }
@@ -219,27 +215,25 @@ Barriers look_at_barriers(const Rung& rung, const Device& device, const Options&
     const std::size_t first = item / group * group;
     if (met(item) != met(first) && found.not_for_all.empty())
       found.not_for_all = fmt::format(
-          "With n = {} and groups of {}, item {} comes to {} barriers, and item {} of the same group to {}. "
-          "A "
-          "barrier waits for all items of the group: all of them have to come to each one, also those "
-          "that have nothing to add. Is it in a branch, or does an item leave (return, break) before it?",
+          "With n = {} and groups of {}, item {} reaches {} barriers, but item {} of the same group reaches "
+          "{}. A barrier waits for all items of the group: all of them must reach each one, even those that "
+          "have nothing to add. Is it in a branch, or does an item leave (return, break) before it?",
           n, group, first, met(first), item, met(item));
   }
   // The last group is in the first launch only.
   const std::size_t steps = static_cast<std::size_t>(log2(group)), each = met(items - 1);
   if (each < steps)
-    found.few =
-        fmt::format("An item comes to {} barrier{} in all, and a group of {} has {} steps: between two of "
-                    "them every item has to wait for the others at a barrier.",
-                    each == 0 ? "no" : std::to_string(each), each == 1 ? "" : "s", group, steps);
+    found.few = fmt::format("An item reaches {} barrier{} in all, but a group of {} has {} steps: between "
+                            "two of them, every item must wait for the others at a barrier.",
+                            each == 0 ? "no" : std::to_string(each), each == 1 ? "" : "s", group, steps);
   if (all == 0) return found;
   if (ran.shares_local ? of_local < all : of_global < all)
-    found.other_memory = fmt::format(
-        "a barrier names {} memory only, and what the items of a group share lies in {} memory. On a "
-        "processor a barrier settles all memory; OpenCL promises it for the memory that the flag names: "
-        "{} is needed.",
-        ran.shares_local ? "global" : "local", ran.shares_local ? "local" : "global",
-        ran.shares_local ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE");
+    found.other_memory =
+        fmt::format("a barrier names only {} memory, but what the items of a group share lies in {} memory. "
+                    "On a CPU, a barrier orders accesses to all memory; OpenCL promises this only for the "
+                    "memory that the flag names: {} is needed.",
+                    ran.shares_local ? "global" : "local", ran.shares_local ? "local" : "global",
+                    ran.shares_local ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE");
   return found;
 }
 
@@ -275,8 +269,8 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
                     tries, example, reduce(input, 0, given.n).value);
   } else {
     check.skipped = true;
-    check.message =
-        fmt::format("right in all {} runs, by luck: another device or a busier day can make it wrong", tries);
+    check.message = fmt::format(
+        "right in all {} runs, by luck: another device or a busier machine can make it wrong", tries);
   }
   progress.add(check);
 }
@@ -372,7 +366,7 @@ private:
           {.name = "the kernels compile", .ok = false, .message = build_log_, .diagnosis = {}});
     } else if (group > device_.largest_group) {
       result.state = State::skip;
-      result.reason = fmt::format("this device's work-groups hold {} items at most", device_.largest_group);
+      result.reason = fmt::format("this device's work-groups hold at most {} items", device_.largest_group);
     } else {
       check(rung, result);
     }

@@ -141,11 +141,11 @@ std::vector<Rung> hazards() {
           }))
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
-              "each element is to be read once, and then each block's sum"))
+              "each element must be read once, and then each block's sum"))
           .promise(neighbours_read_neighbours())
           .promise(at_most(
               Counter::shared_elements_read_by_thread, [](const Size&) { return 3.0; },
-              "the lanes of the first warp are to read the warps' sums, one each, in either stage"))
+              "the lanes of the first warp must read the warps' sums, one each, in either stage"))
           .promise(two_stages_and_once_more()),
       Rung("open_lock")
           .broken()
@@ -160,7 +160,7 @@ std::vector<Rung> hazards() {
           .promise(each_thread_reads_at_most([](const Size& s) { return elements_of_walk(s) + 1; }))
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
-              "each element is to be read once, and the result once by each block"))
+              "each element must be read once, and the result once by each block"))
           .promise(neighbours_read_neighbours())
           .promise(two_stages()),
       Rung("lost_tail")
