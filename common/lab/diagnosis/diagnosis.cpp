@@ -81,7 +81,7 @@ Diagnosis from_limits(const Symptom& symptom) {
   return {};
 }
 
-// Whole numbers where the elements are none.
+// Whole numbers although the elements are not whole.
 Diagnosis from_whole_numbers(const Symptom& symptom) {
   if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
   const bool fits =
@@ -96,7 +96,7 @@ Diagnosis from_whole_numbers(const Symptom& symptom) {
           true};
 }
 
-// Doubles that are right as far as a float goes, and no further.
+// Doubles that are right to a float's precision and no further.
 Diagnosis from_few_digits(const Symptom& symptom) {
   constexpr double of_float = 0x1p-17, of_double = 0x1p-34; // units in which some operations round
   if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
@@ -118,7 +118,7 @@ Diagnosis from_runs(const Symptom& symptom) {
   all.insert(all.end(), symptom.again.begin(), symptom.again.end());
   const auto other = std::find_if(all.begin(), all.end(), [&](double value) { return value != all[0]; });
   if (other == all.end() || std::isnan(all[0])) return {};
-  // Where additions round, their order shows in the last bits of any sum and is no mistake.
+  // Where additions round, the last bits of any sum depend on their order, which is no mistake.
   const auto exact = [](double value) { return std::abs(value) <= 0x1p24; };
   if (symptom.given.kind != Kind::exact || !std::all_of(all.begin(), all.end(), exact)) return {};
   return {"different-each-run",
@@ -128,7 +128,8 @@ Diagnosis from_runs(const Symptom& symptom) {
           true};
 }
 
-// 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses all that it meets.
+// 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses every element that it
+// meets.
 Diagnosis from_stalling(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
   const bool has_terms = input.kind == Kind::stalling || input.kind == Kind::quarters;
@@ -148,12 +149,12 @@ Diagnosis from_stalling(const Symptom& symptom) {
           true};
 }
 
-// A sum that was kept in 16 bits, on each of several inputs: less telling than any other mistake that fits.
+// A sum that was kept in 16 bits, seen on several inputs: less telling than any other mistake that fits.
 Diagnosis from_short_sums(const Symptom& symptom) {
   const bool fits =
       symptom.observations.size() > 1 &&
       std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& o) {
-        const double most = 0x1p16 * static_cast<double>(o.input->n); // of so many sums
+        const double most = 0x1p16 * static_cast<double>(o.input->n); // for n such sums
         return o.got != o.expected && std::abs(o.got) <= most &&
                std::remainder(o.got - o.expected, 0x1p16) == 0;
       });
@@ -176,21 +177,22 @@ Diagnosis diagnose(const Symptom& symptom) {
   if (symptom.observations[0].input->op != Operator::add) return mistake_in_operator(symptom);
   std::vector<View> views;
   for (const Observation& observation : symptom.observations) {
-    if (observation.input->n > (std::size_t{1} << 24)) return {}; // would take longer than the student waits
+    if (observation.input->n > (std::size_t{1} << 24)) return {}; // would take longer than a student waits
     views.push_back({observation, Places(*observation.input, symptom.given.block)});
   }
   Diagnosis vague;
   for (const Hypothesis& hypothesis : mistakes_in_sums(symptom)) {
     const bool fits = std::all_of(views.begin(), views.end(), [&](const View& view) {
       const double predicted = hypothesis.predict(view);
-      // That nothing is left says little: any mistake that loses these few elements gives 0.
+      // A result of 0 says little: any mistake that loses these few elements gives it.
       const bool tells = predicted != 0 || !hypothesis.specific;
       return tells && predicted == view.observation.got && predicted != view.observation.expected;
     });
     if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
     if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
   }
-  // Where races are told, blocks that overwrite each other's result are, and this is something else.
+  // Where races are reported, blocks that overwrite each other's result are among them, so this must be
+  // something else.
   if (Diagnosis found = one_block_alone(symptom); !symptom.races_are_told && !found.kind.empty())
     return found;
   if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;

@@ -20,7 +20,7 @@ bool all_of(const Symptom& symptom, const std::function<bool(const Observation&)
   return std::all_of(symptom.observations.begin(), symptom.observations.end(), holds);
 }
 
-// What every observation gave, where that is one wrong number.
+// The wrong number that every observation gave, if it is the same one.
 std::optional<double> constant_of(const Symptom& symptom) {
   const double value = symptom.observations[0].got;
   const bool same =
@@ -35,7 +35,7 @@ std::optional<std::size_t> place_of(const Sequence& input, double value) {
   return std::nullopt;
 }
 
-// How the number that a minimum or maximum starts from comes about, where it is a well-known one.
+// Where the number that a minimum or maximum starts from comes from, if that is well known.
 std::string origin_of(Type type, double value) {
   const bool is_double = type == Type::float64;
   const double tiny = is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
@@ -96,7 +96,7 @@ Diagnosis from_constant(const Symptom& symptom) {
           true};
 }
 
-// As a type computes: integers wrap, floats round.
+// As the type computes: integers wrap, floats round.
 double in_type(Type type, double value) {
   if (type == Type::float32) return static_cast<float>(value);
   if (type == Type::float64 || std::abs(value) >= 0x1p53) return value;
@@ -110,7 +110,7 @@ std::string_view noun(Operator op) {
   return nouns[static_cast<int>(op)];
 }
 
-// Elements that are reduced together, before what comes of them is.
+// Elements that are reduced together, before the groups' results are.
 struct Groups {
   const char* name;
   std::size_t count;
@@ -128,7 +128,7 @@ double in_groups(const Sequence& input, const Groups& groups, Operator outer) {
   return all;
 }
 
-// Another operator, for all elements or for what warps or blocks have reduced theirs to.
+// Another operator, for all elements or for the results of warps or blocks.
 Diagnosis from_other_operator(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
   const std::size_t n = input.n, block = symptom.given.block, blocks = symptom.resident_blocks;

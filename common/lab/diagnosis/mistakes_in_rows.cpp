@@ -18,7 +18,7 @@ std::size_t first_wrong(const RowObservation& seen) {
   return row;
 }
 
-// Rows that hold what was there before.
+// Rows that still hold what was there before.
 Diagnosis from_untouched(const Case& given, std::span<const RowObservation> observations) {
   const double before = poison(observations[0].input->type, Kind::exact);
   std::size_t count = 0;
@@ -55,7 +55,7 @@ Diagnosis from_transposed(const Case& given, std::span<const RowObservation> obs
           true};
 }
 
-// Sums that go on from those of an earlier row.
+// Sums that continue from that of an earlier row.
 Diagnosis from_running_total(const Case& given, std::span<const RowObservation> observations) {
   const std::size_t apart = first_wrong(observations[0]);
   if (apart == 0) return {};
@@ -89,7 +89,7 @@ Diagnosis from_other_row(const Case& given, std::span<const RowObservation> obse
   return {};
 }
 
-// The first wrong row as a sum of its own, taken by a block, or by a warp.
+// The first wrong row, as a sum of its own by a block or by a warp.
 Diagnosis from_one_row(const Case& given, std::span<const RowObservation> observations) {
   const std::size_t row = first_wrong(observations[0]), columns = given.n / given.rows;
   std::vector<Sequence> inputs;

@@ -1,4 +1,4 @@
-// Sums that are wrong by what happens to each element alike, or to the result.
+// Sums that are wrong because of what happens to every element alike, or to the result.
 #include "diagnosis/hypotheses.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void add_whole(Hypotheses& all) {
   }
 }
 
-// Subtractions instead of additions. In a tree that subtracts, an element counts negative that goes
+// Subtractions instead of additions. In a tree that subtracts, an element counts negatively if it goes
 // through an odd number of steps on its way to place 0: one for each bit that is set in its place.
 void add_signs(Hypotheses& all) {
   all.add(
@@ -127,7 +127,7 @@ void add_extremes(Hypotheses& all) {
   }
 }
 
-// Threads beyond the end that contribute 1, and other constants that go with a number of threads.
+// Threads beyond the end that contribute 1 each.
 void add_identity(Hypotheses& all) {
   const double n = static_cast<double>(all.n);
   for (const unsigned each : {1u, 2u, 4u}) {

@@ -7,8 +7,8 @@
 namespace lab {
 namespace {
 
-// A grid-stride loop that ends after its first round, or, where the grid is larger than that, blocks that
-// are not added up.
+// A grid-stride loop that ends after its first round, or, if the grid is larger than that, blocks that are
+// not added up.
 void add_first_pass(Hypotheses& all, std::size_t threads) {
   const bool whole_grid = threads == std::size_t{all.symptom.resident_blocks} * all.block;
   all.add_prefix("only-first-pass", threads, [threads, block = all.block, whole_grid] {

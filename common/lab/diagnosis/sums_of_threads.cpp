@@ -1,11 +1,11 @@
-// Sums that lack what some threads, lanes or warps of each block have, or a step of the tree.
+// Sums that lack the values of some threads, lanes or warps of each block, or a step of the tree.
 #include "diagnosis/hypotheses.hpp"
 
 #include <fmt/format.h>
 
 namespace lab {
 
-// What only some of the threads of each block contributed, or all but some.
+// Sums of what only some of the threads of each block contributed, or all but some.
 void add_threads(Hypotheses& all) {
   const unsigned block = all.block;
   const auto keep = [&all](const char* kind, auto kept, std::string text) {

@@ -14,7 +14,7 @@ using ResultOn = std::function<std::optional<double>(const Sequence&)>;
 
 constexpr std::size_t most_one_by_one = 1100, most_runs = 1500;
 
-// Inputs with values of the search's own.
+// Runs the rung on inputs whose values the search chooses.
 class Prober {
 public:
   Prober(const Sequence& like, const ResultOn& result_on) : input_(like), result_on_(result_on) {
@@ -37,8 +37,8 @@ private:
   std::size_t runs_ = 0;
 };
 
-// How many places one run tells of: their weights are the digits of what comes out. All of it has to be below
-// 2^24, so the larger the weights are, the fewer.
+// How many weights one run finds: they are the digits of its result. The result must stay below 2^24, so the
+// larger the weights, the fewer of them.
 struct Digits {
   double base;
   std::size_t count;
@@ -53,8 +53,8 @@ bool find_digits(Prober& prober, std::size_t first, const Digits& digits, Weight
   for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
   if (!got) return false;
   double rest = *got - weights.constant;
-  // A digit may be negative, but not as far as it may be positive. What more places than these give is no
-  // digit.
+  // A digit may be negative, but not as far as it may be positive. A result that needs more digits than these
+  // is not split; each place is then tried alone.
   const double least = -base / 4;
   if (std::abs(rest) < std::pow(base, digits.count) && rest == std::floor(rest)) {
     for (std::size_t i = first; i < last; ++i) {
@@ -80,7 +80,7 @@ std::optional<double> result_of_ones(Prober& prober, std::size_t n) {
   return result;
 }
 
-// Stretches of one weight, where they are few.
+// Stretches of equal weight, if they are few.
 bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::size_t& runs_left,
                     Weights& weights) {
   if (runs_left < 2) return false;
@@ -108,8 +108,8 @@ bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::si
          find_stretches(prober, middle, last, runs_left, weights);
 }
 
-// To the bit, unless the elements are met so often that a float has to round on the way: each addition of an
-// element may then be off by one unit, and most of them cancel out.
+// To the bit, unless the elements count so often that a float must round on the way: each addition may then
+// be off by one unit, and most of these errors cancel out.
 bool explains(const Weights& weights, const Observation& observation) {
   constexpr double exact_up_to = 0x1p24, most_rounding = 0x1p-10;
   double sum = weights.constant, magnitude = std::abs(weights.constant), additions = 0;
@@ -139,12 +139,12 @@ std::string few(const Indices& places) {
   return text;
 }
 
-std::string ordinal(std::size_t number) { // of powers of two from 2 on
+std::string ordinal(std::size_t number) { // for powers of two from 2 on
   return number == 2 ? "second"
                      : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
 }
 
-// Those that stand in a row, or at the same places of each `period` elements; "" where they do not.
+// Consecutive places, or the same places of each `period` elements; "" if they are neither.
 std::string regular(const Indices& places, std::size_t n, unsigned block) {
   const std::size_t first = places.front(), last = places.back();
   if (last - first + 1 == places.size()) {
@@ -186,7 +186,7 @@ std::string constant_in_words(double constant, const Symptom& symptom) {
                      is_old ? ": it stood in the result before the launch" : "");
 }
 
-// Whose number a weight is.
+// What a weight is the number of: threads, blocks, lanes or warps.
 std::string crowd_of(double weight, const Symptom& symptom) {
   const unsigned block = symptom.given.block, blocks = symptom.resident_blocks;
   if (weight == block && weight == blocks)
@@ -214,7 +214,7 @@ std::string crowd_of(double weight, const Symptom& symptom) {
   return "";
 }
 
-// Of elements that are not counted, when all others count once.
+// For elements that do not count when all others count once.
 std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
   const std::size_t n = symptom.given.n, block = symptom.given.block, grid = block * symptom.resident_blocks;
   if (lost.size() == 1) return " Look at the bounds, and at what the first or last thread does.";
@@ -245,7 +245,7 @@ bool is_integer(const Symptom& symptom) {
   return type == Type::int32 || type == Type::uint32;
 }
 
-// What such a picture comes of most often; "" where nothing is known.
+// The most frequent cause of such weights; "" if none is known.
 std::string hint(const Weights& weights, const std::map<double, Indices>& by_weight, const Symptom& symptom) {
   const auto missing = by_weight.find(0);
   if (by_weight.size() == 1 && missing != by_weight.end())
@@ -276,7 +276,7 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
   return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
 }
 
-// Threads that take one element each, at an index that is made in another way than block after block.
+// Threads that take one element each, at an index computed in another way than for one block after another.
 Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
   const std::size_t n = weights.of.size(), block = symptom.given.block, covering = ceil_div(n, block);
   if (weights.constant != 0 || n <= block) return {};
@@ -336,12 +336,11 @@ std::vector<double> halved(std::size_t threads) {
   return counts;
 }
 
-// A tree that halves a number of partial sums that is no power of two loses those that have no partner.
+// A tree that halves a number of partial sums that is not a power of two loses those without a partner.
 Diagnosis from_halving(const Weights& weights, std::size_t block) {
   const std::size_t n = weights.of.size();
   if (weights.constant != 0) return {};
-  std::vector<std::size_t>
-      numbers; // what 96 of them lose, 192 do, too: first the most that a block has threads
+  std::vector<std::size_t> numbers; // 192 of them lose what 96 lose, so first as many as a block has threads
   for (std::size_t number = std::min(n, block); number > 2; --number) numbers.push_back(number);
   for (std::size_t number = block + 1; number <= std::min(n, 2 * block); ++number) numbers.push_back(number);
   for (const std::size_t number : numbers) {
@@ -372,7 +371,7 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   const std::clock_t start = std::clock();
   const std::optional<double> of_zeros = prober.result();
   if (!of_zeros) return std::nullopt;
-  // Where a run is slow, a smaller input is worth more than one that would not be done with in time.
+  // If a run is slow, a smaller input is worth more than one that would not be finished in time.
   const double one_run = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   constexpr double most_seconds = 1.5;
   const bool has_time = one_run * static_cast<double>(input.n) / 3 < most_seconds;
@@ -388,7 +387,7 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   const std::optional<double> of_ones = result_of_ones(prober, input.n);
   if (!of_ones) return std::nullopt;
   const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
-  // A few large weights among many small ones are taken for several digits of the small base.
+  // With the small base, a few large weights among many small ones would be taken for several digits.
   for (const Digits& digits : {Digits{64, 3}, Digits{4096, 2}}) {
     if (digits.base == 64 && average >= 8) continue;
     for (std::size_t i = 0; i < input.n; i += digits.count)
