@@ -53,7 +53,7 @@ void Trail::begins(const std::string& rung) {
 }
 
 void Trail::runs(const Check& check) {
-  if (!page_->ok) return; // the first that is wrong has been told
+  if (!page_->ok) return; // the first wrong check has been reported
   put(page_->name, check.name), put(page_->message, check.message);
   page_->n = check.n, page_->ok = check.ok, page_->usual = check.usual;
 }
@@ -87,12 +87,12 @@ Ended run_in_child(const std::function<int()>& body) {
   sigset_t asked, before;
   sigemptyset(&asked);
   for (const int signal : asking) sigaddset(&asked, signal);
-  sigprocmask(SIG_BLOCK, &asked, &before); // until both know what to do
+  sigprocmask(SIG_BLOCK, &asked, &before); // until both processes are ready for them
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
     sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -14,15 +14,15 @@ Promise one_atomic_per_warp() {
       Counter::atomic_operations, [](const Size& s) { return s.blocks * s.warps(); },
       "one atomic per warp adds the warp's value to the result");
 }
-// The warps that have an element: one that has none may leave.
+// The warps that have an element: a warp without one may leave.
 double working_warps(const Size& s) {
   return double(ceil_div(s.n, 32));
 }
 double warps_of_all_blocks(const Size& s) {
   return s.blocks * s.warps();
 }
-// One after each step and one before the first; a second one in a step, or one more at the end, does no harm.
-// Whether there are enough, the hazards say.
+// A barrier after each step and one before the first; a second one in a step, or one more at the end, does no
+// harm. Whether there are enough of them, the hazards show.
 Promise barriers_of_steps() {
   return at_most(
       Counter::barriers_per_block, [](const Size& s) { return 2 * log2(s.block) + 2; },
@@ -38,7 +38,7 @@ Promise two_stages() {
       Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
       "five shuffles add up a warp, and five more the warps' sums");
 }
-// And by the last block again, of the blocks' sums.
+// And once more by the last block, for the blocks' sums.
 Promise two_stages_and_once_more() {
   return equal(
       Counter::shuffles, [](const Size& s) { return 5 * (s.blocks + 1) * (s.warps() + 1); },

@@ -14,14 +14,14 @@ double depth_of_tree(const Size& s) {
   return log2(s.block) + 1;
 }
 
-// In each step an item reads one element and adds another to it. Twice as many uses are let pass, for code
+// In each step an item reads one element and adds another to it. Twice as many uses are allowed, for code
 // that names an array more often.
 Promise by_all_items() {
   return at_most(
       Counter::uses_by_item, [](const Size& s) { return 4 * log_ceil(s.n, 2) + 4; },
       "an item adds one pair in each step; no item may add up alone");
 }
-// Those that the first 32 items have where they work as long as there are pairs for them: two in each step.
+// The uses by the first 32 items if they work as long as there are pairs for them: two in each step.
 double uses_of_dense_items(const Size& s) {
   return 2 * (32 * (log_ceil(s.n, 2) - 5) - 1);
 }

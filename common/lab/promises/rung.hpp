@@ -1,4 +1,4 @@
-// What a rung promises to be and to do, and what a bound may depend on.
+// What a rung promises, and what a bound may depend on.
 //
 // The promises of a lab's rungs are in one file beside this one, which labs/ and solutions/ share:
 //

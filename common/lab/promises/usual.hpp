@@ -1,4 +1,4 @@
-// Promises that rungs of several labs make.
+// Promises that rungs of several labs share.
 #pragma once
 
 #include "promises/course.hpp"
