@@ -60,7 +60,7 @@ TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
   EXPECT_TRUE(has(growing, "too short a stride")) << growing;
 }
 
-// Sums beyond 2^24 round in a float, and which way depends on the order of the additions.
+// Sums beyond 2^24 round in a float, and the direction depends on the order of the additions.
 TEST(Weights, AreToldOfSumsThatRound) {
   const WeighedRung rung{1000, [](std::size_t) { return 256.0; }};
   const auto rounded = [](double sum) { return static_cast<double>(static_cast<float>(sum + 100)); };
@@ -72,7 +72,7 @@ TEST(Weights, AreToldOfSumsThatRound) {
   const auto weights = find_weights(symptom, exactly);
   ASSERT_TRUE(weights);
   EXPECT_EQ(describe(*weights, symptom).kind, "many-times");
-  symptom.observations[0].got *= 1.01; // rounding does not go so far
+  symptom.observations[0].got *= 1.01; // rounding does not explain so much
   EXPECT_FALSE(find_weights(symptom, exactly));
 }
 
