@@ -129,7 +129,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   parser.flag("--solutions", options.solutions, "Count a TODO as a failure");
   parser.values("--more", "N[:B]", more,
                 "Also check N elements, with B threads per block: 5000, 5000:64 (may be repeated)");
-  // What a class's grader says; no student has a use for it.
+  // For a class's grader; students have no use for these.
   parser.value("--host", "", host, "");
   parser.value("--answer", "", answer, "");
   parser.value("--source", "", source, "");

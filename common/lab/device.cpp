@@ -27,7 +27,7 @@ std::string emulator_directory() {
   return WARPFOLD_EMULATOR_DIR;
 }
 
-// "" where a GPU can be used, else the reason why not.
+// "" if a GPU can be used, else the reason why not.
 std::string why_no_gpu() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
@@ -64,7 +64,7 @@ bool holds_emulator(const std::string& folder) {
   return std::filesystem::equivalent(folder, emulator_directory(), unknown);
 }
 
-// Without the folders in which an emulator lies: Meson puts it on the path of every test that depends on it.
+// The path without folders that hold an emulator: Meson puts it on the path of every test that depends on it.
 std::string path_without_emulators(const std::string& path) {
   std::string kept;
   for (std::size_t at = 0; at <= path.size();) {
@@ -95,8 +95,8 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-// Bytes per second from memory clock (kHz, two transfers per clock) and bus width (bits). Newer drivers say
-// 0.
+// Bytes per second from memory clock (kHz, two transfers per clock) and bus width (bits). Newer drivers
+// report 0.
 double peak_bandwidth() {
   return 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
 }
@@ -113,7 +113,7 @@ void describe(Device& device) {
   device.memory = properties.totalGlobalMem;
   device.l2 = static_cast<std::size_t>(properties.l2CacheSize);
   device.peak_bandwidth = device.emulated ? 0 : peak_bandwidth();
-  // Grids that fit the machine differ from one GPU to the next: WARPFOLD_GRID_FOR=16x1024 (multiprocessors x
+  // Grids that fit the device differ from one GPU to the next: WARPFOLD_GRID_FOR=16x1024 (multiprocessors x
   // threads of each) makes them the same, so that counts of two devices can be compared.
   if (const char* text = std::getenv("WARPFOLD_GRID_FOR"); text && *text) {
     unsigned multiprocessors = 0, threads = 0;

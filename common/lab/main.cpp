@@ -22,18 +22,18 @@ namespace lab {
 namespace {
 
 constexpr std::size_t profile_n = std::size_t{1} << 20, timing_n = std::size_t{1} << 26;
-// Enough that starting a kernel is a small part of the time.
+// So many elements that starting a kernel is a small part of the time.
 constexpr std::size_t bandwidth_n = std::size_t{1} << 28;
-// Warp instructions of a block after which it is taken for endless: about a second, and far more than any
-// rung of a block that walks over a million elements alone.
+// Warp instructions after which a block counts as endless: about a second, and far more than any rung needs
+// in which one block walks over a million elements alone.
 constexpr std::size_t fewest_step_limit = std::size_t{1} << 26;
 
-// Times of rungs, each measured once: one that was timed for itself is there for the rung after it.
+// Times of rungs, each measured once: a rung's time is also what the next rung is compared with.
 class Timings {
 public:
   explicit Timings(const Options& options) : options_(options) {}
 
-  // Of the asked for number of elements, or the usual one, or as many as the rung takes.
+  // For the number of elements that was asked for, the usual one, or as many as the rung takes.
   const Timing& of(const Rung& rung, std::size_t usual_n) {
     const unsigned block = block_for(rung, options_);
     const std::size_t n = std::min(options_.n.value_or(usual_n), rung.most_elements(block));
@@ -70,7 +70,7 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
-    // What a kernel prints may not stand between the lines that another program reads.
+    // What a kernel prints must not appear among the lines that another program reads.
     StdoutAside aside(how.json || how.tap || how.once);
     if (how.once) return run_once_each(how, aside);
     Timings timings(how);
@@ -96,7 +96,7 @@ private:
     return 0;
   }
 
-  // Opens the device, and says how the rungs are run on it.
+  // Opens the device, and sets how the rungs run on it.
   Options options_on_device() const {
     Options how = options_;
     open_device(device_wanted(), argv_);
@@ -104,7 +104,7 @@ private:
       fmt::print(stderr,
                  "Times are taken only on a GPU: the emulator's times say nothing about one. The rungs "
                  "are checked instead.\n");
-      how.n.reset(), how.rows.reset(); // of the timing; a check of so many elements would take long
+      how.n.reset(), how.rows.reset(); // meant for timing; a check of so many would take long
     }
     if (on_emulator()) {
       check_all_hazards();
@@ -161,7 +161,7 @@ private:
     return {result, device_lost};
   }
 
-  // With all rungs at once, a size or block that one of them does not take leaves that one out.
+  // With all rungs at once, a rung that does not take the size or block is left out.
   static std::string why_not_for(const Rung& rung, const Options& how) {
     const unsigned block = block_for(rung, how);
     if (block < rung.min_block || block > rung.max_block) {
@@ -178,7 +178,7 @@ private:
     } catch (const CudaError& error) {
       findings.checks.push_back(
           {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
-      findings.device_lost = true; // whatever is left of it, the next rung starts in a process of its own
+      findings.device_lost = true; // the next rung starts in a new process, whatever is left of this one
     } catch (const HostLost& error) {
       findings.checks.push_back(
           {.name = "the host function runs", .ok = false, .message = error.what(), .diagnosis = {}});
@@ -230,7 +230,7 @@ private:
     return timing;
   }
 
-  // "" where it reaches the bandwidth that it promises.
+  // "" if the rung reaches the bandwidth that it promises.
   static std::string how_slow(const Rung& rung, Timings& timings) {
     const Timing& timing = timings.of(rung, bandwidth_n);
     const double share = timing.bytes_per_second / timing.measured_bandwidth;
@@ -260,7 +260,7 @@ void check_rungs(std::span<const Rung> rungs) {
   }
 }
 
-// Rungs that are complete, or the exception that says why there are none.
+// The rungs, complete, or an exception that says why there are none.
 template <class MakeRungs>
 int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_rungs) {
   const std::string path = find_source(source);

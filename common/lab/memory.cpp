@@ -76,7 +76,7 @@ void upload(const Sequence& input, void* destination) {
   char* out = static_cast<char*>(destination);
   if (bytes == 0) return;
   require(cudaMemcpy(out, input.values.data(), done, cudaMemcpyHostToDevice), "copying the input");
-  while (done < bytes) { // what is there, whole periods, once more
+  while (done < bytes) { // repeats what is there, whole periods
     const std::size_t more = std::min(done, bytes - done);
     require(cudaMemcpy(out + done, out, more, cudaMemcpyDeviceToDevice), "copying the input");
     done += more;
@@ -94,7 +94,7 @@ std::size_t first_change(const Sequence& input, const void* device_memory) {
     return static_cast<std::size_t>(differs - read.begin()) / width;
   }
   if (read.size() == bytes) return input.n;
-  // The first period is as it was; what comes after is compared with it on the device.
+  // The first period is unchanged; the rest is compared with it on the device.
   const DeviceBuffer found("found", sizeof(unsigned long long));
   auto* const first = static_cast<unsigned long long*>(found.data());
   require(cudaMemset(first, 0xff, sizeof *first), "cudaMemset");

@@ -74,7 +74,7 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
     if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
     execv("/proc/self/exe", pointers.data());
     _exit(127);

@@ -41,7 +41,7 @@ struct Check {
   std::string name; // "n = 257, exact"
   bool ok = true;
   bool skipped = false; // message says why
-  std::string message;  // if not ok: what was expected and what came
+  std::string message;  // if not ok: what was expected, and the result
   Diagnosis diagnosis;
   std::size_t n = 0;
   bool decides = false; // its diagnosis becomes the rung's
@@ -53,7 +53,7 @@ struct Hazard {
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
   std::string group;       // "bad-access", "race", "unwritten" or ""
-  int rank = 0;            // what explains more has a lower one
+  int rank = 0;            // hazards that explain more have a lower rank
   int line = 0, other_line = 0;
   int call_line = 0; // if `line` is in a called function: the line of the call, in the same file
 };

@@ -54,19 +54,19 @@ void Session::print_headline(const Check& wrong) {
   headline_is_out_ = true;
 }
 
-// A process that has lost its device, or whose main thread does not come back, can run nothing more.
+// A process that has lost its device, or whose main thread does not return, can run nothing more.
 int Session::finish() {
   const std::vector<std::string> left(rungs_.begin() + static_cast<std::ptrdiff_t>(results_.size()),
                                       rungs_.end());
   ChildOutput rest;
-  // A grader asks for the rest itself, of a new process of the student's.
+  // A grader asks for the remaining rungs itself, with a new process of the student's.
   if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text());
   report(rest.output);
   end_if_asked();
   return std::max(rest.exit_code, exit_code());
 }
 
-// Called on the watchdog's thread; the main thread gets no further than to the lock.
+// Called on the watchdog's thread; the main thread gets no further than the lock.
 void Session::end_early(const Ending& ending) {
   mutex_.lock();
   if (progress_ && results_.size() < rungs_.size()) {
@@ -98,7 +98,7 @@ Result Session::result_so_far(const Ending& ending) const {
                         : fmt::format("no end after {:.3g} s: {}", seconds_per_run(), of_endless_);
     findings.checks.push_back(check);
   } else if (under_way && !under_way->ok) {
-    findings.checks.push_back(*under_way); // wrong already; its reason was still looked for
+    findings.checks.push_back(*under_way); // already wrong; its reason was still being looked for
   }
   if (on_emulator()) findings.hazards = recorded_so_far().hazards;
   const std::size_t count = findings.checks.size();
@@ -119,7 +119,7 @@ void Session::report(const std::string& rest) {
 // `rest`: the JSON of the rungs that another process ran, or "".
 void Session::print_results(const std::string& rest) const {
   if (options_.json) {
-    // Kernels print to stdout; a grader's answer goes where nothing of a student's can.
+    // Kernels print to stdout; a grader's answer goes where no student's output can.
     std::FILE* const out = options_.answer ? fdopen(*options_.answer, "w") : stdout;
     if (!out) throw std::runtime_error("--answer: that is no open descriptor");
     print_json(out, heading_, results_, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
@@ -127,7 +127,7 @@ void Session::print_results(const std::string& rest) const {
   } else if (options_.tap && rungs_.size() == 1 && results_.size() == 1) {
     print_tap(results_[0], options_.solutions);
     if (!is_failure(results_[0].state, options_.solutions)) return;
-    const StdoutAside to_stderr(true); // Meson shows a failed test's stderr as it stands
+    const StdoutAside to_stderr(true); // Meson shows a failed test's stderr unchanged
     print_text(results_[0], options_);
   } else if (options_.tap) {
     std::vector<Result> results = results_;
@@ -139,10 +139,10 @@ void Session::print_results(const std::string& rest) const {
 }
 
 int Session::exit_code() const {
-  if (options_.tap) return 0; // the points say it; Meson takes anything else for a broken test program
+  if (options_.tap) return 0; // the points say it; to Meson, anything else is a broken test
   bool all_ran = true;
   for (const Result& result : results_) {
-    // What nobody has touched yet is still to do, though it is told apart from what is right.
+    // A rung that nobody has touched yet is still to do, whatever its verdict says.
     const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
     if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
     all_ran = all_ran && result.state == State::pass && !untouched;

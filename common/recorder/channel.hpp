@@ -1,4 +1,4 @@
-// The recorder's end of the socket to the half that is trusted.
+// The recorder's end of the socket to the trusted half.
 #pragma once
 
 #include "grading/protocol.hpp"
@@ -14,7 +14,7 @@ struct Message {
   std::vector<std::byte> payload;
 };
 
-// Ends the process where the other side is gone: there is nobody left to work for.
+// Ends the process if the other side is gone: there is nobody left to work for.
 void send(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0,
           const void* more = nullptr, std::size_t more_bytes = 0, const void* rest = nullptr,
           std::size_t rest_bytes = 0);
@@ -22,7 +22,7 @@ Message receive();
 // Sends a question and waits for its answer.
 Message ask(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0);
 
-// What a rung that runs now was told of the device; all 0 before the first.
+// What the rung that is running was told about the device; all 0 before the first.
 const Invoke& invoked();
 
 } // namespace lab::grading

@@ -1,7 +1,7 @@
-// The CUDA runtime as a student's program in the class's sandbox meets it: the calls that a lab's host code
-// has a use for, each of which is sent to the half that is trusted. Streams are one stream, and waiting takes
-// no time: the other half does one thing after the other. A call that is missing here is missing when the
-// program is linked, and the grader says so.
+// The CUDA runtime for a student's program in the class's sandbox: the calls that a lab's host code needs,
+// each of which is sent to the trusted half. Streams are one stream, and waiting takes no time: the other
+// half does one thing after another. A call that is missing here is missing when the program is linked, and
+// the grader says so.
 #include "channel.hpp"
 
 #include <cstring>
@@ -20,7 +20,7 @@ std::map<const void*, std::string>& kernel_names() {
   return names;
 }
 
-// The sizes of a kernel's parameters, which the call of a launch does not say.
+// The sizes of a kernel's parameters, which a launch does not state.
 const std::vector<std::uint32_t>& parameters_of(const std::string& kernel) {
   static std::map<std::string, std::vector<std::uint32_t>> known;
   const auto [place, is_new] = known.try_emplace(kernel);
@@ -104,7 +104,7 @@ cudaError_t copy(void* to, std::size_t to_pitch, const void* from, std::size_t f
       std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
                    width);
     return cudaSuccess;
-  default: { // which side a pointer is of, the recorder does not know
+  default: { // the recorder does not know which side a pointer belongs to
     constexpr char name[] = "cudaMemcpyDefault";
     send(Say::refused, 0, name, sizeof name - 1);
     return cudaErrorInvalidMemcpyDirection;

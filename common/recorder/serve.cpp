@@ -1,5 +1,5 @@
-// lab::main() of a student's program in the class's sandbox: runs the host function that it is told to, on
-// addresses that mean something to the other half only, until that half hangs up.
+// lab::main() of a student's program in the class's sandbox: runs the host functions that it is told to, on
+// addresses that mean something only to the other half, until that half hangs up.
 #include "channel.hpp"
 #include "lab.hpp"
 
@@ -45,7 +45,7 @@ Message receive() {
   ssize_t got = 0;
   while ((got = recvmsg(channel, &header, 0)) < 0)
     if (errno != EINTR) _exit(3);
-  if (got == 0) _exit(0); // hung up: all is done
+  if (got == 0) _exit(0); // the other half has hung up: all is done
   if (static_cast<std::size_t>(got) != sizeof message.head + message.head.bytes) _exit(3);
   message.payload.resize(message.head.bytes);
   return message;

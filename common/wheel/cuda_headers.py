@@ -1,6 +1,6 @@
 """Prints the folder of the CUDA runtime's headers and the runtime's major version, a line each.
 
-From NVIDIA's wheels, which pip installs for the build; or from the toolkit whose nvcc is on PATH."""
+They come from NVIDIA's wheels, which pip installs for the build, or from the toolkit whose nvcc is on PATH."""
 
 import importlib.util
 import os
@@ -25,7 +25,7 @@ def main() -> int:
         header = include / "cuda_runtime_api.h"
         if header.exists() and (include / "crt" / "host_defines.h").exists():
             version = re.search(r"#define CUDART_VERSION\s+(\d+)", header.read_text())
-            # Meson takes folders inside the source tree, where a clone's own toolkit is, by their relative path only.
+            # Meson accepts folders inside the source tree, where a clone's own toolkit is, only by their relative path.
             print(os.path.relpath(include, HERE) if include.is_relative_to(HERE.parents[1]) else include)
             print(int(version[1]) // 1000)
             return 0

@@ -1,6 +1,6 @@
-// libstdc++, linked in as it is, asks for one function that glibc has only since 2.36; with one of our own
-// the package runs where glibc is 2.34, as on Ubuntu 22.04 and Red Hat 9. Nothing in the emulator
-// takes random numbers.
+// The statically linked libstdc++ needs one function that glibc has only since 2.36. With our own version of
+// it, the package runs with glibc 2.34 too, as on Ubuntu 22.04 and Red Hat 9. Nothing in the emulator uses
+// random numbers.
 #include <cstdint>
 #include <cstdlib>
 #include <sys/random.h>

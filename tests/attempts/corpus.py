@@ -12,7 +12,7 @@ HEAD = re.compile(r"=== (\w+) (\S+)$")
 class Attempt:
     lab: str
     rung: str
-    name: str  # of the rung and the attempt: unlike any other of the lab
+    name: str  # of the rung and the attempt: unique in the lab
     expect: tuple[str, ...]
     cause: str
     about: tuple[str, ...]  # in lower case

@@ -1,9 +1,9 @@
-"""Holds what a lab program says of each attempt against what a fair teacher would say (see README.md).
+"""Compares what a lab program says about each attempt with what a fair teacher would say (see README.md).
 
     run.py --work FOLDER --nvcc 'WORD|WORD' --link 'WORD|OBJECT|WORD' [--every K] [LAB[/NAME] ...]
 
-Meson calls it (tests/attempts/meson.build). Exit code 0: each attempt was answered, and in a state that is expected, but for
-those of still_open.list.
+Meson calls it (tests/attempts/meson.build). Exit code 0: each attempt got an answer with an expected state, except for
+those in still_open.list.
 """
 
 import argparse
@@ -26,13 +26,13 @@ from corpus import Attempt
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LIMIT = 15  # seconds in which an answer has to be there
+LIMIT = 15  # seconds within which an answer must come
 MOST_IN_ONE = 24  # attempts that are compiled together
 PATIENCE = 4  # times LIMIT, for an attempt that a busy machine has given less than half of it
 
 KINDS = ["good", "poor", "false", "none"]
 
-# Other words of the kit for the same: a keyword, and what says as much.
+# Keywords, with the kit's own words for the same.
 SAME = {
     "past the end": ["right after the last byte", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
@@ -43,7 +43,7 @@ SAME = {
 
 @dataclass
 class Answer:
-    """What was said of an attempt. `kind`: good, poor (no keyword of the cause in it), false (another state), none."""
+    """What was said about an attempt. `kind`: good, poor (no keyword of the cause in it), false (another state), none."""
 
     attempt: Attempt
     state: str = "none"
@@ -74,7 +74,7 @@ class Compiler:
         return state.hexdigest()[:20]
 
     def compile(self, batch: Batch) -> None:
-        """Leaves out what does not compile, until the rest does. The outcome is kept by the hash of all that went in."""
+        """Leaves out what does not compile, until the rest does. The outcome is stored under the hash of all its inputs."""
         left = [attempt for attempt in batch.attempts if splice.is_balanced(attempt)]
         for attempt in batch.attempts:
             if attempt not in left:
@@ -92,8 +92,8 @@ class Compiler:
             left = [attempt for attempt in left if attempt not in guilty]
 
     def find_errors_of_order(self, batch: Batch, attempts: list[Attempt]) -> None:
-        """Together, an attempt finds names declared that stand further down in its own file: what should not compile is
-        compiled alone, too."""
+        """Compiled with others, an attempt finds names that are declared further down in its own file: what should not compile
+        is compiled alone too."""
         for attempt in attempts:
             if attempt.expect == ("error",) and (said := self.why_not(attempt)):
                 batch.errors[attempt.name] = said
@@ -116,7 +116,7 @@ class Compiler:
         return self.build(batch, attempts[0].lab, source)
 
     def why_not(self, attempt: Attempt) -> str:
-        """What the compiler says of an attempt alone; its braces do not match, so it goes with no other."""
+        """What the compiler says about an attempt alone: its braces do not match, so it cannot be compiled with others."""
         self.write_file(attempt)
         return self.build(Batch([attempt]), attempt.lab, splice.spliced(attempt)) or ""
 
@@ -148,13 +148,13 @@ class Compiler:
 
 
 def errors_in(said: str, file: str) -> str:
-    """The compiler's words about this file."""
+    """The compiler's messages about this file."""
     lines = said.splitlines()
     return "\n".join(line for line in lines if file in line) or said
 
 
 class Opencl:
-    """Lab 10: one program for all, which is told of the kernels' file."""
+    """Lab 10: one program for all, which is told which file holds the kernels."""
 
     def __init__(self, work: Path, command: list[str], link: list[str]):
         self.work, self.command, self.link = work, command, link
@@ -165,13 +165,13 @@ class Opencl:
         return self.work / "files" / attempt.lab / attempt.name / attempt.lab / "opencl.cl"
 
     def compile(self, batch: Batch) -> None:
-        with self.lock:  # batches come side by side
+        with self.lock:  # batches run at the same time
             self.program = batch.program = self.program or self.compile_program()
         for attempt in batch.attempts:
             path = self.file_of(attempt)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(splice.spliced(attempt))
-            path.with_suffix(".cpp").touch()  # the kernels are looked for beside it
+            path.with_suffix(".cpp").touch()  # the program looks for the kernels beside it
 
     def compile_program(self) -> Path:
         folder = self.work / "compiled" / "10_opencl"
@@ -223,7 +223,7 @@ def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> An
 
 
 def processor_seconds(process: int) -> float:
-    """Its own, and that of those it has waited for."""
+    """Its own, and that of the processes that it has waited for."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
@@ -378,7 +378,7 @@ def main() -> int:
 
 
 def judge_all(answers: list[Answer]) -> int:
-    """No answer missing, no verdict of another state."""
+    """No answer is missing, and no verdict has an unexpected state."""
     unanswered = {f"{answer.attempt.lab}/{answer.attempt.name}" for answer in answers if answer.kind in ("none", "false")}
     new = sorted(unanswered - still_open())
     if new:
@@ -387,7 +387,7 @@ def judge_all(answers: list[Answer]) -> int:
 
 
 def still_open() -> set[str]:
-    """Attempts whose verdict is known not to be the expected one yet; each stands in still_open.list with what is missing."""
+    """Attempts whose verdict is known not to be the expected one yet; still_open.list says of each what is missing."""
     return {line.split()[0] for line in (HERE / "still_open.list").read_text().splitlines() if line and not line.startswith("#")}
 
 

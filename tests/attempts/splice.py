@@ -1,8 +1,8 @@
-"""Attempts as source text: a lab's solved file with an attempt's regions in it, and many of those in one file.
+"""Attempts as source text: a lab's solved file with an attempt's regions in it, and many such files in one.
 
-nvcc takes about a second before it sees a lab's first line, so attempts are compiled together. Each has a namespace of its
+nvcc takes about a second before it reaches a lab's first line, so attempts are compiled together. Each has a namespace of its
 own, with a copy of those declarations of the lab's file that depend on its regions; the others are there once, in
-`solved`. #line makes each attempt's lines those of its own file.
+`solved`. #line gives each attempt the line numbers of its own file.
 """
 
 import re
@@ -41,7 +41,7 @@ def is_balanced(attempt: Attempt) -> bool:
 
 
 def spliced(attempt: Attempt) -> str:
-    """The whole file. Throws where the lab has no such region."""
+    """The whole file. Raises an error if the lab has no such region."""
     return "\n".join(text for _, text in numbered_lines(attempt)) + "\n"
 
 
@@ -121,7 +121,7 @@ def names_of(text: str) -> frozenset[str]:
     text = re.sub(r"template\s*<[^{;]*?>\s*\n|__\w+__\s*\([^)]*\)|alignas\s*\([^)]*\)", "", text)
     names = set(re.findall(r"\b(?:struct|class|enum|using)\s+(\w+)", text))
     depth, head = 0, ""
-    for letter in text:  # what stands outside of all braces
+    for letter in text:  # what is outside all braces
         depth += letter == "{"
         if depth == 0:
             head += letter
@@ -138,7 +138,7 @@ def names_of(text: str) -> frozenset[str]:
 
 
 def dependents(lab: str, regions: set[tuple[str, int]]) -> list[Declaration]:
-    """The declarations that hold these regions, and those that depend on them."""
+    """The declarations that contain these regions, and those that depend on them."""
     _, all_of_them = declarations(lab)
     touched, names = set(), set()
     changed = True
@@ -160,13 +160,13 @@ def text_of(declaration: Declaration, lines: list[tuple[int, str]], file: str) -
 
 
 def together(attempts: list[Attempt], file_of) -> str:
-    """One file for them all; its main() runs the attempt that WARPFOLD_ATTEMPT names."""
+    """One file for all of them; its main() runs the attempt that WARPFOLD_ATTEMPT names."""
     lab = attempts[0].lab
     includes, all_of_them = declarations(lab)
     solved = [(i, line) for i, line in enumerate(solution(lab).read_text().splitlines(), 1)]
     out = [*includes, "#include <cstdlib>", "#include <string_view>", "namespace solved {} namespace types {} namespace solved {"]
     for declaration in all_of_them:
-        # Types stand apart, or a call with one of them among its arguments would find the solved function as well.
+        # Types are kept apart; otherwise a call with one of them among its arguments would find the solved function as well.
         if not declaration.is_main:
             text = text_of(declaration, solved, str(solution(lab)))
             out += (

@@ -1,11 +1,11 @@
 // The table of rungs and impostors. Each impostor runs once for each size that promises are counted on; then
-// what was counted is held against the promises of every rung of its shape. None may keep them all.
+// its counters are compared with the promises of every rung of its shape. None may keep them all.
 //
 //   impostors [--verbose] [LAB[/RUNG] ...]
 //
 // Prints for each rung how many impostors it refuses and by which promises, and every pair that passes. A
-// pair may pass where right_all_the_same() gives the reason; any other fails the test, and so does a solved
-// rung that is refused as itself, and a reason that is no longer needed.
+// pair may pass if right_all_the_same() gives the reason. Any other pair fails the test, and so do a solved
+// rung that is refused as itself and a reason that is no longer needed.
 #include "impostors.hpp"
 
 #include "checking/check.hpp"
@@ -35,7 +35,7 @@ std::vector<Impostor>& impostors() {
 
 namespace {
 
-std::map<std::string, unsigned>& elements_per_thread() { // by rung, where its main() says it
+std::map<std::string, unsigned>& elements_per_thread() { // by rung, if its main() gives it
   static std::map<std::string, unsigned> all;
   return all;
 }
@@ -43,8 +43,7 @@ std::map<std::string, unsigned>& elements_per_thread() { // by rung, where its m
 constexpr unsigned block = 256;
 constexpr std::uint64_t seed = 1;
 
-// A fault takes the device's context along, whoever caused it; the next impostor is to find a device that is
-// whole.
+// A fault destroys the device's context, whoever caused it; the next impostor must find an intact device.
 void mend_the_device() {
   if (cudaDeviceSynchronize() == cudaSuccess) return;
   release_scratch();
@@ -54,7 +53,7 @@ void mend_the_device() {
 struct Exempt {
   const char *rung, *impostor, *reason;
 };
-// Pairs of a rung and a solved rung that keeps its promises because it is a right solution of it.
+// Pairs of a rung and a solved rung that keeps its promises because it is a correct solution of it.
 constexpr Exempt right_all_the_same[] = {
     {"missing_barrier", "divergent_barrier", "repaired, the two are the same kernel"},
     {"divergent_barrier", "missing_barrier", "repaired, the two are the same kernel"},
@@ -86,7 +85,7 @@ const char* reason_for(const Rung& rung, const Impostor& impostor) {
   return nullptr;
 }
 
-// Whether the rung's checks find the impostor out: its results on other inputs, or a hazard.
+// Whether the rung's checks expose the impostor: by its results on other inputs, or by a hazard.
 bool is_found_out(Rung rung, const Impostor& impostor) {
   rung.on(impostor.variant);
   Options options;
@@ -140,7 +139,7 @@ private:
   std::map<std::tuple<const Impostor*, std::size_t, std::size_t, std::size_t, Operator>, Run> runs_;
 };
 
-// Whether an impostor could stand in the rung's place: it takes what the rung's host function takes.
+// Whether an impostor could take the rung's place: its host function has the same parameters.
 bool fits(const Impostor& impostor, const Variant& own) {
   return impostor.variant.by_rows == own.by_rows && impostor.variant.type == own.type &&
          (own.in_place || !impostor.variant.in_place);
@@ -154,7 +153,7 @@ struct Row {
 
 class Table {
 public:
-  // `wanted`: how the names of the rungs that are looked at begin; all where there is none.
+  // `wanted`: prefixes of the names of the rungs to test; all if there are none.
   void fill(std::span<char*> wanted) {
     for (const Impostor& own : impostors()) {
       const std::string name = own.lab + "/" + own.name;
@@ -208,7 +207,7 @@ private:
     return row;
   }
 
-  // "" where none is broken and the results are right.
+  // "" if none is broken and the results are right.
   std::string first_broken(const Rung& rung, const Impostor& impostor, Row& row) {
     for (const Shape& shape : counted_shapes(impostor.variant)) {
       const Runs::Run& run = runs_.of(impostor, rung, shape);

@@ -1,6 +1,6 @@
-// Impostors: host functions that give a rung's result by a way that is not the rung's. They are the solved
-// rungs of the whole course, each handed in for every other one, and ways of not sharing the work, made for
-// this test.
+// Impostors: host functions that compute a rung's result in a way that is not the rung's. They are the solved
+// rungs of the whole course, each handed in for every other one, and ways of not sharing the work, written
+// for this test.
 #pragma once
 
 #include "promises/rung.hpp"
@@ -16,7 +16,7 @@ struct Impostor {
 };
 std::vector<Impostor>& impostors();
 
-// Stands in for lab::main() where a solution is compiled into the test: takes down what its main() names.
+// Replaces lab::main() when a solution is compiled into the test: records the rungs that its main() names.
 int take_down(int, char**, std::initializer_list<Implementation> rungs,
               const char* source = __builtin_FILE());
 

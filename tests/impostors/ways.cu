@@ -1,5 +1,6 @@
-// Right sums in wrong ways: who does the work is not who should. Each way comes with the grids of the course
-// and with both of its ends, so that nothing but the way gives it away.
+// Right sums computed in wrong ways: the threads that do the work are not those that should. Each way is
+// combined with the grids of the course and with both of its endings, so that only the way itself gives it
+// away.
 #include "impostors.hpp"
 
 #include <fmt/format.h>
@@ -8,8 +9,8 @@
 namespace lab {
 namespace {
 
-// The grids of the course: a thread per element, one for each two, what fits the device, one block, 256 of
-// them.
+// The grids of the course: a thread per element, a thread per two elements, as many as fit the device, one
+// block, 256 blocks.
 enum class Grid { per_element, per_two, resident, one_block, of_256 };
 constexpr const char* grid_names[] = {"a thread per element", "a thread per two", "a resident grid",
                                       "one block", "256 blocks"};
@@ -141,7 +142,7 @@ void host_does_all(const T* input, T* result, std::size_t n, unsigned) {
   cudaMemcpy(result, &sum, sizeof sum, cudaMemcpyHostToDevice);
 }
 
-// As thread_sums of lab 05 and many others may: the blocks' sums are added up by the CPU.
+// As in thread_sums of lab 05, and as many others could: the CPU adds up the blocks' sums.
 template <class T, Grid grid>
 void host_finishes(const T* input, T* result, std::size_t n, unsigned block) {
   const unsigned blocks = blocks_of(grid, n, block);

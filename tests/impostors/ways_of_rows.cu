@@ -23,7 +23,7 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
-// What of a row belongs to worker `w` of so many: in steps, or a contiguous piece.
+// The part of a row that worker `w` of so many takes: by strides, or a contiguous piece.
 __device__ float share(const float* row, std::size_t columns, unsigned w, unsigned workers, bool piece) {
   const std::size_t length = (columns + workers - 1) / workers;
   float sum = 0;

@@ -1,4 +1,4 @@
-"""Stub and solution are one file but for the marked regions, and Meson's list of labs is what the programs say.
+"""A stub and its solution differ only in the marked regions, and Meson's list of labs agrees with the programs.
 
 Called by Meson with the labs' root folder, and for each lab LAB=RUNG,RUNG,...=PROGRAM or, for a solution,
 solutions/LAB=...; with nvcc=COMMAND as the last word the stubs are compiled with warnings as errors.
@@ -21,7 +21,7 @@ END = re.compile(r"^\s*// END (\w+)$")
 
 
 def source(tree: str, lab: str) -> Path:
-    """What the student fills: the CUDA file, or the OpenCL kernels."""
+    """The file that the student fills in: the CUDA file, or the OpenCL kernels."""
     folder, name = ROOT / tree / lab, lab[3:]
     kernels = folder / f"{name}.cl"
     return kernels if kernels.exists() else folder / f"{name}.cu"

@@ -1,7 +1,8 @@
-"""What lab 10's program says of mistakes in its kernels, on the processor: the solution with one planted mistake each.
+"""What lab 10's program says about mistakes in its kernels, on a CPU: the solution with one planted mistake each.
 
-Called by Meson with the source root, a folder to build in, the C++ compiler's command and the link's, both separated
-by |; the word OBJECT in the link's stands for what was compiled. Where OpenCL offers no processor, the tests are skipped.
+Called by Meson with the source root, a folder to build in, and the commands of the C++ compiler and of the linker,
+whose words are separated by |; in the latter, OBJECT stands for the object file. If OpenCL offers no CPU, the tests are
+skipped.
 """
 
 import json
@@ -16,14 +17,14 @@ BARRIER = "    barrier(CLK_GLOBAL_MEM_FENCE);\n"
 LOCAL_BARRIER = "    barrier(CLK_LOCAL_MEM_FENCE);\n  }\n"
 LOCAL_STEP = "    if (item < stride) partial[item] += partial[item + stride];\n    barrier(CLK_LOCAL_MEM_FENCE);\n"
 
-# Rung, kernel, what is replaced by what; the state, and the kind of the diagnosis ("any": it depends on chance).
+# Rung, kernel, (old text, new text), the state, and the kind of the diagnosis ("any": it depends on chance).
 MUTANTS = {
     "modulo without a barrier": ("modulo_in_place", "modulo_in_place", (BARRIER, ""), "wrong", "stale-steps"),
     "dense without a barrier": ("dense_items", "dense_items", (BARRIER, ""), "wrong", "stale-steps"),
     "halving without a barrier": ("halving_items", "halving_items", (BARRIER, ""), "wrong", "stale-steps"),
     "across without a barrier": ("across_groups", "across_groups", (BARRIER, ""), "wrong", "stale-steps"),
     "group without a barrier": ("two_stage", "group_sums", (LOCAL_BARRIER, "  }\n"), "wrong", "stale-steps"),
-    # The items add what others are changing: right where they come in ascending order, as on a processor.
+    # The items add what others are changing: right if they run in ascending order, as on a CPU.
     "all items work": ("modulo_in_place", "modulo_in_place", ("at % (2 * stride)", "at % stride"), "hazard", None),
     "every item adds": ("halving_items", "halving_items", ("item < stride && ", ""), "hazard", None),
     "all add in local memory": ("two_stage", "group_sums", ("if (item < stride) ", ""), "hazard", None),
@@ -47,11 +48,11 @@ MUTANTS = {
     ),
     "half a tree": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0) / 4"), "wrong", "lost-step"),
     "one step too few": ("two_stage", "group_sums", ("stride > 0", "stride > 1"), "wrong", "lost-step"),
-    # What lies there may look like anything.
+    # What the memory holds may look like anything.
     "read before written": ("two_stage", "group_sums", ("get_local_size(0) / 2", "get_local_size(0)"), "wrong", "any"),
-    # A processor settles all memory at a barrier, so it is told by the flags that the barriers name.
+    # On a CPU, a barrier orders accesses to all memory, so only the flags that the barriers name show this mistake.
     "fence of the other memory": ("two_stage", "group_sums", (LOCAL_BARRIER, LOCAL_BARRIER.replace("LOCAL", "GLOBAL")), "hazard", None),
-    # Wrong on purpose, and repaired: one work-group does it all, and the others wait for nothing.
+    # Wrong on purpose, here repaired: one work-group does it all, and the others do nothing.
     "across by one group": (
         "across_groups",
         "across_groups",
@@ -67,7 +68,7 @@ MUTANTS = {
 
 
 def program() -> Path:
-    """The lab's host side; it reads the kernels that lie beside its source when it runs."""
+    """The lab's host side, which reads the kernels beside its source when it runs."""
     folder = WORK / "10_opencl"
     folder.mkdir(parents=True, exist_ok=True)
     source, result = folder / "opencl.cpp", folder / "program"

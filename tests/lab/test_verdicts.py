@@ -1,8 +1,8 @@
-"""What a lab program says of mistakes: solutions with one planted mistake each, compiled by nvcc and run on the
-emulator. The corpus of mutants is elsewhere (tests/mutants); here it is the program's states, exit codes and formats.
+"""What a lab program says about mistakes: solutions with one planted mistake each, compiled by nvcc and run on the
+emulator. The corpus of mutants is elsewhere (tests/mutants); this tests the program's states, exit codes and formats.
 
-Called by Meson with the source root, a folder to build in, nvcc's command and the link's, both separated by |; the word OBJECT in the
-link's stands for what was compiled.
+Called by Meson with the source root, a folder to build in, and the commands of nvcc and of the linker, whose words are
+separated by |; in the latter, OBJECT stands for the object file.
 """
 
 import json
@@ -19,7 +19,7 @@ ROOT, WORK, NVCC, LINK = Path(), Path(), [], []
 
 
 def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
-    """The lab's solution with these replacements, each of which must be found, as a program."""
+    """The lab's solution with these replacements, built as a program; each must be found."""
     text = (ROOT / "solutions" / lab / f"{lab[3:]}.cu").read_text()
     for old, new in replacements:
         assert old in text, f"{lab} holds no {old!r}"

@@ -13,9 +13,9 @@ class Mutant:
     name: str  # the rung
     state: str
     kind: str  # of the hazard; "none"
-    diagnosis: str  # of the wrong number; "none", or "any" where the number depends on who was first
-    alone: str  # the option with which it shows where it runs alone; None: any
-    line: int  # that a hazard has to name
+    diagnosis: str  # of the wrong number; "none", or "any" if the number depends on which thread was first
+    alone: str  # the option that it needs to show when it runs alone; None: any
+    line: int  # that a hazard must name
     mistake: str
     source: Path
 

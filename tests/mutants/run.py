@@ -1,10 +1,10 @@
-"""Runs the mutants on the emulator with all checks on, as a student's rungs are run, and holds what is said of each
-against its mark: the state, the kind of hazard, the line, the diagnosis. Runs the clean programs and the solutions
-too: nothing may be said of those.
+"""Runs the mutants on the emulator with all checks on, as a student's rungs are run, and compares what is said about
+each with its mark: the state, the kind of hazard, the line, the diagnosis. Runs the clean programs and the solutions
+too, about which nothing must be said.
 
     run.py --program FAMILY=PATH... [--clean PATH...] [--solution PATH...] [--table FILE] [--verbose]
 
-A program of the build folder is named by Meson (tests/mutants/meson.build). Exit code 0: all as expected.
+Meson names the programs of the build folder (tests/mutants/meson.build). Exit code 0: all as expected.
 """
 
 import argparse
@@ -26,11 +26,11 @@ TIMEOUT = 240
 
 @dataclass
 class Finding:
-    """What was said of a mutant, and where that differs from what was expected."""
+    """What was said about a mutant, and how that differs from what was expected."""
 
     mutant: corpus.Mutant
     state: str = "not run"
-    kinds: list = field(default_factory=list)  # of hazards, in the order told
+    kinds: list = field(default_factory=list)  # of hazards, in the order reported
     line: int = 0
     diagnosis: str = ""
     reason: str = ""
@@ -47,7 +47,7 @@ def emulated() -> dict:
 
 
 def output_of(command: list, environment: dict) -> subprocess.CompletedProcess:
-    """Runs it to its end, or ends it with all that it started: a lab's program goes on in another one after a fault."""
+    """Runs it to its end, or ends it with all that it started: after a fault, a lab's program continues in another process."""
     with subprocess.Popen(
         command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
     ) as process:
@@ -111,7 +111,7 @@ def judge_hazard(mutant: corpus.Mutant, hazards: list, found: Finding) -> None:
 
 def judge_diagnosis(mutant: corpus.Mutant, found: Finding) -> None:
     told, expected = found.diagnosis or "none", mutant.diagnosis
-    # A number that depends on who was first may look like anything; the hazard is what explains it.
+    # A number that depends on which thread was first may look like anything; the hazard explains it.
     if expected == "any" or told == expected.rstrip("?"):
         return
     found.explained = False
@@ -132,7 +132,7 @@ def run_family(family: str, program: Path, mutants: list) -> list[Finding]:
 
 
 def false_alarms_of_clean(program: Path) -> list[str]:
-    """What is said of a program in which nothing is wrong."""
+    """What is said about a program in which nothing is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         emulator = os.environ.get("WARPFOLD_EMULATOR_DIR", "")

@@ -1,4 +1,4 @@
-"""Runs NVIDIA's compute-sanitizer over the mutants on a GPU, and sets what its four tools find beside what the emulator
+"""Runs NVIDIA's compute-sanitizer over the mutants on a GPU, and compares what its four tools find with what the emulator
 finds, as docs/results/sanitizers.md.
 
     meson setup build -Dkit_tests=true && python3 tests/mutants/sanitizer.py build
@@ -25,14 +25,14 @@ import corpus
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-FOUND = 86  # the exit code that the sanitizer is asked for when it reports anything
+FOUND = 86  # the exit code that the sanitizer returns, as asked, if it reports anything
 SUMMARY = re.compile(r"=========\s+(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 
 
 @dataclass
 class Answer:
     found: bool = False
-    words: str = ""  # the first report, in short
+    words: str = ""  # the first report, shortened
     failed: str = ""  # why there is no answer
 
 
@@ -78,7 +78,7 @@ def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace)
         return Answer(failed=f"no end within {options.timeout} s")
     if not counted:
         return Answer(failed=f"exit code {code}: {(err or out).strip()[-200:]}")
-    # A launch that the runtime refuses is reported by memcheck as an error of the API: that counts.
+    # Memcheck reports a launch that the runtime refuses as an API error, which counts.
     told = [line for line in reports if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK"))]
     return Answer(found=code == FOUND or max(counted) > 0, words=told[0] if told else "")
 
@@ -99,7 +99,7 @@ def mark(answer: Answer) -> str:
 
 
 def markdown(answers: dict, options: argparse.Namespace) -> str:
-    """`answers`: of each mutant, a list of one answer for each tool and then the emulator's."""
+    """`answers`: for each mutant, a list of one answer per tool, then the emulator's."""
     with_hazard = [m for m in answers if m.kind != "none"]
     found = {tool: [m for m in with_hazard if answers[m][i].found] for i, tool in enumerate([*TOOLS, "emulator"])}
     any_tool = [m for m in with_hazard if any(answer.found for answer in answers[m][:-1])]

@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t sizes[] = {
     0, 1, 31, 32, 33, 255, 256, 257, 1000, prime_near_a_million, std::size_t{1} << 20};
 
-// Sizes around what a block and a pair of elements per thread cover, where the rung takes few.
+// The usual sizes, and those around what a block covers with one and with two elements per thread, as far as
+// the rung takes them.
 std::vector<std::size_t> sizes_for(const Rung& rung, unsigned block) {
   std::vector<std::size_t> all(std::begin(sizes), std::end(sizes));
   for (const std::size_t covered : {std::size_t{block}, 2 * std::size_t{block}}) {
@@ -29,22 +30,22 @@ void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
   if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
 }
 
-// Whether a minimum or maximum of magnitudes is another one.
+// Whether the minimum or maximum of magnitudes differs from that of the values.
 bool has_signs(const Rung& rung, const Variant& variant) {
   const Operator op = rung.operator_of(variant);
   return variant.type != Type::uint32 && (op == Operator::min || op == Operator::max);
 }
 
 std::vector<Case> smallest_first(std::vector<Case> cases) {
-  // Matrices without an element come after small ones: what is wrong with rows shows better where there is
-  // one.
+  // Matrices without elements come after small ones: what is wrong with rows shows better where there are
+  // elements.
   const auto size = [](const Case& given) { return given.n == 0 && given.rows != 1 ? 1000 : given.n; };
   std::stable_sort(cases.begin(), cases.end(),
                    [&](const Case& a, const Case& b) { return size(a) < size(b); });
   return cases;
 }
 
-// What was asked for beside the usual, as far as the rung takes it.
+// The sizes asked for in addition to the usual ones, as far as the rung takes them.
 void add_more(std::vector<Case>& cases, const Rung& rung, const Variant& variant, const Options& options) {
   for (const MoreSize& more : options.more) {
     const unsigned block =

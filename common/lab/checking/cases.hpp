@@ -1,4 +1,4 @@
-// On which inputs a rung is tried.
+// The inputs that a rung is tried on.
 #pragma once
 
 #include "checking/run.hpp"
@@ -10,10 +10,10 @@ namespace lab {
 // The cases that a variant is tried on, smallest first.
 std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options);
 
-// Whether its results round, so that they depend on the order of the operations.
+// Whether the variant's results round, so that they depend on the order of the operations.
 bool has_rounding(const Rung& rung, const Variant& variant);
 
-// Elements of the largest usual input, no power of two and no multiple of a block.
+// The size of the largest usual input: not a power of two, and not a multiple of a block.
 inline constexpr std::size_t prime_near_a_million = 999983;
 
 } // namespace lab

@@ -10,12 +10,12 @@ bool names(const Hazard& hazard, const std::string& file, int line) {
                        (hazard.other_line == line && hazard.other_file == file));
 }
 
-// Of two hazards that have both been seen.
+// Whether one hazard follows from another; both have been seen.
 bool follows(const Hazard& hazard, const Hazard& cause) {
   const bool same_place =
       names(cause, hazard.file, hazard.line) || names(cause, hazard.other_file, hazard.other_line);
-  // A bad access reads nothing, and writes nothing: whatever is made of that has neither been written nor
-  // ordered.
+  // A bad access neither reads nor writes anything, so a later access to the same data finds it unwritten, or
+  // unordered.
   if (cause.group == "bad-access")
     return hazard.group == "unwritten" || (hazard.group == "race" && same_place);
   // What is read too soon has not been written yet.

@@ -34,7 +34,8 @@ std::string prefix_of(const Rung& rung, const Variant& variant) {
   return rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
 }
 
-// On a GPU: sizes up to beyond 2^32 elements, as long as they fit and take less than a second or two.
+// On a GPU: sizes up to and beyond 2^32 elements, as long as they fit into memory and take no more than two
+// seconds.
 void check_large(const Rung& rung, const Variant& variant, const Options& options, Checked& checked) {
   using clock = std::chrono::steady_clock;
   double seconds_an_element = 0;
@@ -90,13 +91,13 @@ private:
     double got;
   };
 
-  // A hazard explains a wrong result, and then no other reason is looked for.
+  // A hazard explains a wrong result, so no other reason is looked for then.
   bool is_over() const {
     return device_lost_ ||
            (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
   }
 
-  // A kernel with a hazard needs no further inputs where those so far were slow.
+  // A kernel with a hazard needs no further inputs if those so far were slow.
   bool has_taken_long() const {
     constexpr std::chrono::seconds long_enough(3);
     return std::chrono::steady_clock::now() - begin_ > long_enough;
@@ -131,7 +132,7 @@ private:
 
   void check_case(const Variant& variant, const Case& given, Check check) {
     const std::uint64_t seed = seed_;
-    // What a host function has seen of one input says nothing of the next to be graded.
+    // When grading, what a host function has seen of one input must say nothing about the next.
     if (options_.grading()) seed_ += 7919;
     const Sequence input = make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, seed);
     progress_.runs(check);
@@ -148,7 +149,7 @@ private:
     progress_.add(check);
   }
 
-  // Sums of one array are explained once all failures are known; of others, each.
+  // Failures in sums of one array are explained once all are known; other failures, one by one.
   void explain(const Variant& variant, const Case& given, std::uint64_t seed, const Sequence& input,
                const Outcome& outcome, Check& check) {
     if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
@@ -160,8 +161,8 @@ private:
     }
   }
 
-  // The failure in which most can be seen is to be explained: some blocks and a fraction of one, and numbers
-  // that can be worked out by hand. Where nothing explains it, the next ones are tried.
+  // Explains the failure that shows most: some blocks and a fraction of one, and numbers that can be worked
+  // out by hand. If nothing explains it, the next ones are tried.
   void find_reason() {
     search_.emplace(); // with time of its own
     const auto rank = [](const Failure& failure) {
@@ -170,7 +171,7 @@ private:
     };
     std::stable_sort(failures_.begin(), failures_.end(),
                      [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
-    // Where that takes too long, few elements are the next best.
+    // If that takes too long, the smallest input is the next best.
     const auto smallest =
         std::min_element(failures_.begin() + 1, failures_.end(), [](const Failure& a, const Failure& b) {
           const auto size = [](const Failure& failure) {
@@ -184,22 +185,23 @@ private:
       return failure.given.n == 0 && !(failure.got == poison(failure.variant->type, Kind::exact));
     });
     if (of_nothing != failures_.end() && of_nothing->got != 0) {
-      return progress_.decide(of_nothing->check, {"no-elements",
-                                                  "There are no elements, and the sum of none is 0: "
-                                                  "something is added that is no element, such as a variable "
-                                                  "that is never set, or what lies past the end of an array.",
-                                                  true});
+      return progress_.decide(
+          of_nothing->check,
+          {"no-elements",
+           "There are no elements, and the sum of none is 0: something is added that is not an element, such "
+           "as a variable that is never set, or what lies past the end of an array.",
+           true});
     }
     for (std::size_t i = 0; i < std::min(tries, failures_.size()) && !is_over(); ++i) {
       Failure telling = failures_[i];
       Diagnosis found;
-      // What shows only where there are many blocks is as plain, and sooner found, with few elements in small
-      // ones.
+      // What shows only with many blocks shows as well, and is found sooner, with few elements in small
+      // blocks.
       if (telling.given.n > few_elements) look_at(telling, found, few_elements, small_block());
       if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
-      // Of few elements nothing may be left, or one block's part, where of many there is more to see.
+      // With few elements, the result may be nothing or one block's part, where many elements show more.
       if (found.kind == "nothing-added" || found.kind == "only-block-0")
         look_at(telling, found, prime_near_a_million, telling.given.block);
       if (telling.given.block != usual_block) add_what_the_block_says(found);
@@ -207,20 +209,19 @@ private:
     }
   }
 
-  // Where only other numbers of threads than the usual one make it wrong.
+  // For a rung that is wrong only with numbers of threads other than the usual one.
   void add_what_the_block_says(Diagnosis& found) const {
     const bool only_others = std::all_of(failures_.begin(), failures_.end(), [](const Failure& failure) {
       return failure.given.block != usual_block;
     });
     if (!only_others) return;
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
-    found.text +=
-        fmt::format("{}With {} threads per block it is right: is that number, or another that only fits it, "
-                    "written into the code in place of blockDim.x?",
-                    found.text.empty() ? "" : " ", usual_block);
+    found.text += fmt::format("{}With {} threads per block it is right: is that number, or another that fits "
+                              "only it, written into the code (hard-coded) in place of blockDim.x?",
+                              found.text.empty() ? "" : " ", usual_block);
   }
 
-  // Takes another case in place of this one, if it is wrong, too, and has a reason.
+  // Takes another case in place of this one, if it is wrong too and its reason is found.
   void look_at(Failure& failure, Diagnosis& found, std::size_t n, unsigned block) {
     Case given = failure.given;
     given.n = n, given.block = block;
@@ -241,7 +242,7 @@ private:
                           &*search_);
   }
 
-  // As many blocks as threads in each, and what is wrong goes with that number: which of the two is it?
+  // There are as many blocks as threads in each, and the diagnosis names that number: which of the two is it?
   static bool is_ambiguous(const Diagnosis& found, const Case& given) {
     return resident_blocks(given.block) == given.block &&
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
@@ -289,7 +290,7 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
     const std::string name =
         fmt::format("technique: the kernel with another operator, {}", prefix_of(rung, variant));
     for (const Case& given : cases_for(rung, variant, options)) {
-      if (given.n > 5000) continue; // what is written out in the kernel shows in few elements
+      if (given.n > 5000) continue; // what is written out in the kernel shows with few elements
       Check check = check_for(given, name);
       const Sequence input =
           make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, options.seed);
@@ -297,14 +298,12 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
       const double expected = reduce(input, 0, given.n).value;
       check.ok = outcome.error.empty() && outcome.results.size() == 1 && outcome.results[0] == expected;
       if (!check.ok) {
-        check.message =
-            fmt::format("the same kernel is right for {} and wrong for an operator that the lab gives it, "
-                        "{}: of {} elements {:.0f} "
-                        "came out, {:.0f} expected. So something that belongs to {} is written out in the "
-                        "kernel, a value to start "
-                        "from or what becomes of two values; it is to take both from Op",
-                        name_of(rung.op), name_of(variant.own_operator), given.n,
-                        outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
+        check.message = fmt::format(
+            "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
+            "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is written out in "
+            "the kernel: the value to start from, or how two values are combined. It must take both from Op",
+            name_of(rung.op), name_of(variant.own_operator), given.n,
+            outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
       }
       checks.push_back(check);
       if (!check.ok || outcome.device_lost) return checks;

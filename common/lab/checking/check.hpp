@@ -1,4 +1,4 @@
-// Whether a rung is right: it is tried case by case, and where it is wrong the reason is looked for.
+// Whether a rung is right: it is tried case by case, and if it is wrong, the reason is looked for.
 #pragma once
 
 #include "checking/progress.hpp"
@@ -11,11 +11,11 @@ struct Checked {
   bool device_lost = false; // nothing more can be run in this process
 };
 
-// Small inputs come first. Where one gives a wrong result, larger ones are tried only as long as they help to
-// find the reason, and not for longer than a few seconds.
+// Small inputs come first. Once one gives a wrong result, larger ones are tried only if they help to find the
+// reason, and only for a few seconds.
 Checked check_rung(const Rung& rung, const Options& options, Progress& progress);
 
-// A rung whose kernel is to leave the operator to its caller, tried with another one.
+// Tries a rung whose kernel must take the operator from its caller with another operator.
 std::vector<Check> check_other_operators(const Rung& rung, const Options& options);
 
 } // namespace lab

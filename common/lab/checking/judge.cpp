@@ -19,7 +19,7 @@ std::string value_text(Kind kind, double value) {
   return kind == Kind::rounding ? fmt::format("{:.9g}", value) : fmt::format("{:.16g}", value);
 }
 
-// How far off a result is and may be, and what the bound is made of.
+// How far off a result is and may be, and how the bound is computed.
 std::string error_text(const Expectation& expected, const Sequence& input, double got) {
   const double error = std::abs(got - expected.reference.value);
   return fmt::format("error {:.3g}, bound {:.3g} = ({:.6g} + 1 for the result) x 2^{:.0f} x {:.4g}, {}",

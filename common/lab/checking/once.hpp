@@ -1,4 +1,4 @@
-// One run of a rung on numbers that can be added up in the head, for looking at and not for judging.
+// One run of a rung on numbers that can be added up in the head, to be looked at, not judged.
 #pragma once
 
 #include "command_line.hpp"
@@ -6,8 +6,7 @@
 
 namespace lab {
 
-// JSON: what the rung was given (1, 2, ... 9, 1, 2 ... and so on), what it should make of it, and
-// what it made.
+// JSON: the rung's input (1, 2, ... 9, 1, 2 and so on), the expected results and its results.
 std::string look_once(const Rung& rung, const Options& options);
 
 } // namespace lab

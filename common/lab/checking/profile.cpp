@@ -41,7 +41,7 @@ Hazard hazard_from(const nlohmann::ordered_json& json) {
   return hazard;
 }
 
-// That a launch was under way when interrupt_device() was called is no mistake of the kernel's.
+// A launch that was under way when interrupt_device() was called is not the kernel's mistake.
 bool is_our_interrupt(const nlohmann::ordered_json& hazard) {
   return hazard.value("kind", "") == "endless" &&
          hazard.value("message", "").find("was stopped before its end") != std::string::npos;

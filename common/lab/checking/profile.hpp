@@ -1,4 +1,4 @@
-// Counters and hazards, asked of the emulator through its C interface; it is looked up at run time, so that a
+// Counters and hazards from the emulator, through its C interface, which is looked up at run time so that a
 // lab program never links to it.
 #pragma once
 
@@ -17,15 +17,14 @@ Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 
-// The kind of hazard that explains a wrong result, and is none beside a right one.
+// A kind of hazard that explains a wrong result but does not count beside a right one.
 inline constexpr std::string_view unset_register = "unset-register";
 
-// From now on, kernels are watched for races, reads of what nothing has written and leaks, which is what
-// makes a verdict more than a comparison of results. What the user has set in the environment stands. Only on
-// the emulator.
+// From now on, kernels are watched for races, reads of unwritten memory and leaks, which makes a verdict more
+// than a comparison of results. Settings in the user's environment take precedence. Only on the emulator.
 void check_all_hazards();
 
-// As long as it lives they are not, and kernels run faster.
+// While this object lives, they are not watched, and run faster.
 class WithoutChecks {
 public:
   WithoutChecks();
@@ -38,35 +37,34 @@ private:
 };
 
 // From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
-// rung whose host code does so is wrong, with that reason. What the user has set in the environment stands.
-// Only on the emulator.
+// rung whose host code does so is wrong, with that reason. Settings in the user's environment take
+// precedence. Only on the emulator.
 void close_device_memory();
 
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
-// What the user has set in the environment stands. Only on the emulator.
+// Settings in the user's environment take precedence. Only on the emulator.
 void limit_steps(std::size_t warp_instructions);
-// From now on, a launch prints so many lines of printf and no more: a kernel of a million threads would print
-// as many. The same holds for this one.
+// From now on, only the first lines that a launch prints are shown: a kernel of a million threads would print
+// a million. The user's environment takes precedence here too.
 void limit_printing();
 
-// From now on, blocks run one after the other, so that each run of the program says the same; or on all
-// cores. Nothing where this is no emulator.
+// From now on, blocks run one after the other, so that each run of the program gives the same output; or on
+// all cores. Does nothing on a GPU.
 void run_in_order(bool in_order);
 
-// From now on, a launch that has not ended after so long is stopped as endless. What the user has set in the
-// environment stands. Only on the emulator.
+// From now on, a launch that has not ended after so many seconds is stopped as endless. Settings in the
+// user's environment take precedence. Only on the emulator.
 void limit_launches(double seconds);
 
-// Stops what runs on the device, and lets nothing start. Any thread may call it. Nothing where this is no
-// emulator.
+// Stops what runs on the device, and lets nothing start. Any thread may call it. Does nothing on a GPU.
 void interrupt_device();
 
-// From now on, kernels may not write to these bytes of device memory; 0 bytes: to none. Nothing where this is
-// no emulator.
+// From now on, kernels may not write to these bytes of device memory; 0 bytes: no such memory. Does nothing
+// on a GPU.
 void protect_input(const void* begin, std::size_t bytes);
 
 // From now on, hazards and traces call the allocation that holds `begin` by this name, and count its elements
-// from there. Nothing where this is no emulator.
+// from there. Does nothing on a GPU.
 void name_memory(const void* begin, const std::string& name);
 
 // The value of a counter, as counters.def says.

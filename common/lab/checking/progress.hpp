@@ -1,4 +1,4 @@
-// How far a check has come.
+// How far the check of a rung has come.
 #pragma once
 
 #include "result.hpp"
@@ -15,10 +15,10 @@ public:
   // `on_wrong` is told of the first check that fails, before its reason is looked for.
   explicit Progress(std::function<void(const Check&)> on_wrong = {}) : on_wrong_(std::move(on_wrong)) {}
 
-  void runs(const Check& check); // it is about to be made
+  void runs(const Check& check); // the check is about to be made
   void is_wrong(const Check& check);
   void add(const Check& check);
-  void decide(std::size_t check, Diagnosis diagnosis); // of all that were added, this one's is the rung's
+  void decide(std::size_t check, Diagnosis diagnosis); // this check's diagnosis becomes the rung's
   std::vector<Check> so_far() const;
   std::optional<Check> under_way() const;
 

@@ -13,13 +13,15 @@
 namespace lab {
 namespace {
 
-// The advice on time-outs is about GPUs with a display; on the emulator a hazard says where the kernel stood.
+// The advice on time-outs is about GPUs with a display; on the emulator, a hazard says where the kernel was
+// stopped.
 std::string explained(cudaError_t error) {
   if (!on_emulator() || error != cudaErrorLaunchTimeout) return explain(error);
   return fmt::format("{} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
-// Errors of a launch or of a kernel that ran. After some, the process's device context is gone for good.
+// Errors of a launch or of a kernel that ran. After some of them, the process's device context is gone for
+// good.
 void collect_errors(Outcome& outcome) {
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t finished = cudaDeviceSynchronize();

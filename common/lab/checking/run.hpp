@@ -6,10 +6,10 @@
 
 namespace lab {
 
-// Threads per block where nothing else is asked for or tried.
+// Threads per block unless something else is asked for or tried.
 inline constexpr unsigned usual_block = 256;
 
-// What a run is given.
+// The input of a run.
 struct Case {
   Kind kind = Kind::exact;
   std::size_t n = 0, rows = 1;
@@ -20,23 +20,23 @@ std::string describe(const Case& given);
 // "n = 1024", or "32 rows of 64".
 std::string describe(std::size_t n, std::size_t rows);
 
-// What came of it.
+// The outcome of a run.
 struct Outcome {
   std::vector<double> results;      // one per row
   std::vector<std::byte> bits;      // the same, as they lay in memory
-  std::string error;                // of the CUDA runtime, in words; "" where there was none
+  std::string error;                // of the CUDA runtime, in words; "" if there was none
   bool device_lost = false;         // no later call can succeed in this process
   bool stopped = false;             // it took longer than a run may
-  std::string input_change, damage; // "" or what was written that must not be
+  std::string input_change, damage; // "", or what was written that must not be
 };
 
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input);
 
-// Rows of a matrix of about n elements: as many as asked for, or about as many as columns. One where the
-// variant sums a single array.
+// Rows of a matrix of about n elements: as many as asked for, or about as many as columns. 1 if the variant
+// sums a single array.
 std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::size_t> asked);
 
-// What is said of a run that does not end.
+// The message for a run that does not end.
 std::string no_end();
 
 // The rung's launches and nothing else, on memory that is already there; returns when the device has

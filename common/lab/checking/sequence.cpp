@@ -8,8 +8,8 @@
 namespace lab {
 namespace {
 
-// 2^23: the other half of 2^24 is for the poison. Integers have more, so that a float that adds them up loses
-// some.
+// 2^23: the other half of 2^24 is for the poison. Integers have a larger budget, so that a float that adds
+// them up loses some.
 constexpr double exact_budget = 8388608, exact_budget_of_integers = 0x1p30;
 constexpr std::size_t longest_without_period = std::size_t{1} << 22;
 constexpr std::size_t long_period =
@@ -27,8 +27,8 @@ bool is_float(Type type) {
   return type == Type::float32 || type == Type::float64;
 }
 
-// Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. Where the
-// budget is less than one per value, most are 0.
+// Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. If the budget
+// is less than one per value, most are 0.
 class ExactSums {
 public:
   ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {
@@ -53,8 +53,8 @@ private:
 };
 
 // For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
-// (In uint32 a maximum's identity is 0.)
-// The values fill the type's digits, so that one narrower, or with a sign where it has none, shows.
+// (In uint32 a maximum's identity is 0.) The values use all digits of the type, so that a narrower type, or a
+// signed one in place of an unsigned one, shows.
 double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
   const std::uint64_t most = type == Type::float32   ? 1000003
@@ -65,7 +65,7 @@ double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) 
   return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
 }
 
-// Both signs, and what is greatest by magnitude is neither the minimum nor the maximum.
+// Both signs, and the value of greatest magnitude is not the one asked for.
 double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const double magnitude = std::abs(exact_extreme(type, op, i, seed));
   const bool negative = mix(seed ^ (i * 0x2545f4914f6cdd1du + 1)) % 2 != 0;
@@ -74,7 +74,7 @@ double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   return negative ? -value : value;
 }
 
-// All bits set but for one here and there.
+// All bits set, except for one here and there.
 double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
   const bool clears = random % (n / 8 + 1) == 0;
@@ -107,7 +107,7 @@ double stalling_value(Kind kind, std::size_t i) {
   return kind == Kind::quarters ? 0.25 : 1;
 }
 
-// Two sums whose total is known to about twice a double's precision (Neumaier).
+// A sum of two parts, precise to about twice a double's precision (Neumaier).
 struct Compensated {
   double sum = 0, lost = 0;
   void add(double x) {
@@ -219,7 +219,7 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
     } else if (op == Operator::add) {
       value = sums.next(i);
     } else if (op == Operator::product) {
-      // A period that is repeated would multiply without end: then only signs are left.
+      // The product of a repeated period would grow without bound, so then only signs are used.
       value = sequence.period < n ? (mix(seed ^ i) % 5 && type != Type::uint32 ? 1 : -1)
                                   : exact_factor(type, i, n, seed);
       if (type == Type::uint32) value = std::abs(value);
@@ -236,7 +236,7 @@ Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   if (first >= last) return {identity(input.type, input.op), 0};
   const std::size_t period = input.period;
   if (last - first < 2 * period) return reduce_part(input, first, last);
-  // A head up to a period's start, whole periods, a tail.
+  // A head up to the start of a period, whole periods, and a tail.
   const std::size_t head = ceil_div(first, period) * period, tail = last / period * period;
   const std::size_t periods = (tail - head) / period;
   const double times = static_cast<double>(periods);

@@ -1,15 +1,16 @@
-// The inputs that rungs are checked with, and what their reduction must be.
+// The inputs that rungs are checked with, and what they reduce to.
 //
-// Exact inputs: integers so chosen that the sum of magnitudes stays below 2^24 (with what the outputs are
-// poisoned with), so every partial sum in every order is exact in float and the result must be equal to the
-// bit. Sums of integer types stay below 2^31 and pass 2^24, so that one made in float is not. Neighbours
-// differ as long as that budget allows it, so that a lost, doubled or swapped element shows. Rounding inputs:
-// values spread over magnitudes; the result may differ by what its order of summation explains. Stalling
-// inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at 2^24. Quarters: 2^24
-// and then quarters. What an addition loses is a small part of what the next float up is away, so a
-// compensation that forgets what it had before shows. Lone ones: 2^24, a one at each power of two, and zeros.
-// Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most that a level can
-// lose. Both signs: for a minimum or maximum of signed numbers, so that one of magnitudes shows.
+// Exact inputs: integers chosen so that the sum of magnitudes, the poison of the outputs included, stays
+// below 2^24. Every partial sum in every order is therefore exact in float, and the result must be equal to
+// the bit. Sums of integer types stay below 2^31 but exceed 2^24, so that a sum in float would be inexact.
+// Neighbours differ as long as that budget allows it, so that a lost, doubled or swapped element shows.
+// Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
+// explains. Stalling inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at
+// 2^24. Quarters: 2^24 and then quarters. What one addition loses is a small part of the distance to the next
+// float, so a compensation that forgets its earlier losses shows. Lone ones: 2^24, a one at each power of
+// two, and zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most
+// that a level can lose. Both signs: for a minimum or maximum of signed numbers, so that a minimum or maximum
+// of magnitudes shows.
 #pragma once
 
 #include "promises/rung.hpp"

@@ -10,10 +10,11 @@
 namespace lab {
 namespace {
 
-// A power of two and a number that no block size divides; large enough for a grid that fits the machine to be
+// A power of two, and a number that no block size divides; both so large that a grid that fits the device is
 // smaller than one with a thread per element.
 constexpr Shape vectors[] = {{std::size_t{1} << 18, 0}, {100003, 0}};
-// Tall, square and wide. Rows of whole sectors: no load can do with less than it asks for.
+// Tall, square and wide. The rows are whole sectors, so that no load needs fewer sectors than its elements
+// fill.
 constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {

@@ -1,4 +1,4 @@
-// Whether a rung keeps its promise, by what it does when it runs on the emulator.
+// Whether a rung keeps its promises, by what the emulator counts while it runs.
 #pragma once
 
 #include "checking/profile.hpp"
@@ -15,19 +15,19 @@ struct Options;
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                       std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
-// What is run to be counted: so many elements, in so many rows (0: the rung has no rows, or any will do).
+// A size to count on: the number of elements, and of rows (0: the rung has no rows, or any number will do).
 struct Shape {
   std::size_t n, rows;
 };
 std::span<const Shape> counted_shapes(const Variant& variant);
 
-// The rung's promises held against what was counted, a check for each.
+// Compares the rung's promises with what was counted: a check for each.
 std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant);
 
 // Counts on each shape until a promise is broken.
 std::vector<Check> check_technique(const Rung& rung, const Options& options);
 
-// The promise held against what was measured: ok, or a message with the numbers.
+// Compares a promise with what was measured; the message has the numbers.
 Check judge_promise(const Promise& promise, double measured, double bound);
 
 } // namespace lab

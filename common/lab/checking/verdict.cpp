@@ -14,7 +14,7 @@ const Check* first_failed(const std::vector<Check>& checks) {
   return found == checks.end() ? nullptr : &*found;
 }
 
-// What no luck makes right: on a GPU the process ends there.
+// A hazard that luck cannot make right: on a GPU, the process ends there.
 const Hazard* first_fatal(const std::vector<Hazard>& hazards) {
   const auto found = std::find_if(hazards.begin(), hazards.end(),
                                   [](const Hazard& hazard) { return hazard.kind == "host-access"; });
@@ -28,7 +28,7 @@ Result verdict_on(std::string rung, Findings findings) {
   result.rung = std::move(rung);
   if (const Check* failed = first_failed(findings.checks)) {
     result.state = State::wrong;
-    // A hazard explains the number, and what it looks like is chance.
+    // A hazard explains the number, and any resemblance to a known mistake is chance.
     if (findings.hazards.empty()) result.diagnosis = diagnosis_beside(findings.checks, *failed);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);
   } else if (const Hazard* fatal = first_fatal(findings.hazards)) {

@@ -1,4 +1,4 @@
-// What was found out about a rung, and the state that it amounts to.
+// What was found about a rung, and the state that follows from it.
 #pragma once
 
 #include "result.hpp"
@@ -15,7 +15,7 @@ struct Findings {
   bool device_lost = false; // nothing more can be run in this process
 };
 
-// The first of these decides: a wrong result, a hazard, a broken promise, too little speed.
+// The first of these that applies decides: a wrong result, a hazard, a broken promise, too little bandwidth.
 Result verdict_on(std::string rung, Findings findings);
 
 } // namespace lab

@@ -25,13 +25,13 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
-// The emulator's own limit of a launch is to come first, since it knows where the kernel stood; and after an
-// interrupt a host function has time to come back.
+// The emulator's own limit for a launch must come first, since it knows where the kernel was; and after an
+// interrupt, the host function gets time to return.
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
-// On a busy machine a run gets a part of the time only. One that has had less than this part of its own is
-// let go on, up to so many times as long.
+// On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
+// go on, up to so many times as long.
 constexpr double least_part = 0.25, most_patience = 2;
-// For the search for a reason: of this process's own time, and on a busy machine of everybody's.
+// For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
 Seconds processor_time() {
@@ -51,12 +51,12 @@ struct Watch {
   Seconds reasons_begin{}, run_begin{}; // processor time
   Clock::time_point run_ends_at_last;
   bool matters = true;
-  bool stopped = false; // once it is, the device takes no more launches
+  bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
   std::function<void(const Ending&)> end;
 };
 Watch& state() {
-  static Watch* const only = new Watch; // the thread below lives as long as the process
+  static Watch* const only = new Watch; // never freed: the watchdog's thread lives as long as the process
   return *only;
 }
 
@@ -64,9 +64,9 @@ std::atomic<int> asked = 0; // the signal
 int pipe_ends[2] = {-1, -1};
 struct sigaction before[64];
 thread_local bool is_watchdog = false;
-bool on_the_emulator = false; // others' handlers, as LLVM's, are not asked
+bool on_the_emulator = false; // handlers of others, such as LLVM's, are not called
 
-// A handler may do next to nothing, so it hands the signal's number to the thread.
+// A signal handler may do next to nothing, so it passes the signal's number to the thread.
 void pass_on(int signal) {
   const int error = errno;
   const auto number = static_cast<unsigned char>(signal);
@@ -80,8 +80,9 @@ void on_asked(int signal) {
   pass_on(signal);
 }
 
-// Whether the handler that was there before, the emulator's, has dealt with it: it opens memory of the device
-// that the host has touched, and notes that. What is not its own it hands on to the system's default.
+// Whether the handler that was there before, the emulator's, has dealt with it: it makes device memory that
+// the host has touched accessible, and records that. Any other signal it leaves to the system's default
+// action.
 bool is_dealt_with(int signal, siginfo_t* info, void* context) {
   if (!on_the_emulator || signal != SIGSEGV || !(before[signal].sa_flags & SA_SIGINFO)) return false;
   before[signal].sa_sigaction(signal, info, context);
@@ -107,14 +108,14 @@ bool is_crash(int signal) {
 }
 
 void act_on(int signal) {
-  if (child_is_running()) return; // it was told, and hands back what it has found
+  if (child_is_running()) return; // the child was told, and returns what it has found
   std::function<void(const Ending&)> end;
   Ending ending{is_crash(signal) ? Ending::Why::crashed : Ending::Why::asked, signal, false};
   {
     std::lock_guard lock(state().mutex);
     end = state().end;
     ending.matters = state().matters;
-    if (is_crash(signal) && !state().run_ends) end_by(signal); // no student's code
+    if (is_crash(signal) && !state().run_ends) end_by(signal); // not in a student's code
   }
   interrupt_device();
   end(ending);
@@ -226,7 +227,7 @@ void end_by(int signal) {
   sigaddset(&only, signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   kill(getpid(), signal);
-  std::this_thread::sleep_for(Seconds(5)); // it comes to another thread
+  std::this_thread::sleep_for(Seconds(5)); // the signal may be delivered to another thread
   _exit(128 + signal);
 }
 

@@ -1,38 +1,38 @@
 // Ends what does not end by itself: a run that takes longer than it may, and the program when a signal asks
-// for it or a rung's host function crashes. In each case what was found so far is told first.
+// for it or a rung's host function crashes. In each case, what was found so far is reported first.
 #pragma once
 
 #include <functional>
 
 namespace lab {
 
-// Why the program has to end now.
+// Why the program must end now.
 struct Ending {
   enum class Why { endless, crashed, asked };
   Why why{};
   int signal = 0;       // crashed, asked
-  bool matters = false; // endless, crashed: the run was to show whether the rung is right (WatchedRun)
+  bool matters = false; // endless, crashed: the run decides whether the rung is right (WatchedRun)
 };
 
-// From now on runs are watched. `end` is called on a thread of its own, while the main thread is wherever it
-// is; it must not return. On the emulator a run that is too long is stopped there; `end` is called only where
-// that does not bring the host function back.
+// From now on, runs are watched. `end` is called on a thread of its own, wherever the main thread is, and
+// must not return. On the emulator, a run that takes too long is stopped on the device, and `end` is called
+// only if the host function does not return even then.
 void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end);
 
 // One run of a rung, from the call of its host function until the device has finished.
 class WatchedRun {
 public:
-  // A run that matters has all the seconds that a run may take. One that does not, because the rung is wrong
-  // anyhow, has what is left of those that the search for the reason may take.
+  // A run that matters gets all the seconds that a run may take. One that does not, because the rung is wrong
+  // anyway, gets what is left of the time for the search for the reason.
   WatchedRun();
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
   WatchedRun& operator=(const WatchedRun&) = delete;
 
-  bool was_stopped() const; // the device is lost then
+  bool was_stopped() const; // if so, the device is lost
 };
 
-// As long as it lives, runs do not matter, and all of them together have so many seconds.
+// While this object lives, runs do not matter, and all of them together get a few seconds.
 class SearchForReasons {
 public:
   SearchForReasons();
@@ -41,7 +41,7 @@ public:
   SearchForReasons& operator=(const SearchForReasons&) = delete;
 
   bool is_over() const;
-  bool takes_long() const; // a third of the time is over
+  bool takes_long() const; // a third of the time is used up
 };
 
 double seconds_per_run();
@@ -49,7 +49,7 @@ double seconds_per_run();
 // Ends this process as the signal would have ended it.
 [[noreturn]] void end_by(int signal);
 
-// Ends it where a signal asked for that while another process ran the rungs (processes.hpp).
+// Ends it if a signal asked for that while another process ran the rungs (processes.hpp).
 void end_if_asked();
 
 } // namespace lab

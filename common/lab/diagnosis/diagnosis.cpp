@@ -63,8 +63,8 @@ Diagnosis from_limits(const Symptom& symptom) {
   if (std::isnan(seen.got)) {
     return {"not-a-number",
             "The result is not a number: the check fills memory that nothing has written yet with NaN, and a "
-            "variable that was never set may hold the like, so something was used before it was set. Is each "
-            "value set on every way to its use, also where a thread has no element?",
+            "variable that was never set may hold a NaN too, so something was used before it was set. Is "
+            "each value set on every path to its use, even where a thread has no element?",
             true};
   }
   if ((type == Type::int32 || type == Type::uint32) && seen.got != seen.expected &&
@@ -74,14 +74,14 @@ Diagnosis from_limits(const Symptom& symptom) {
   }
   if (type == Type::float32 && seen.got == 0x1p24 && seen.expected > 0x1p24) {
     return {"float-saturation",
-            "The result stopped at 16777216 = 2^24: from there on a float cannot count by ones any more, and "
+            "The result stopped at 16777216 = 2^24: from there on, a float can no longer count in ones, and "
             "adding 1 changes nothing.",
             true};
   }
   return {};
 }
 
-// Whole numbers where the elements are none.
+// Whole numbers although the elements are not whole.
 Diagnosis from_whole_numbers(const Symptom& symptom) {
   if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
   const bool fits =
@@ -90,14 +90,13 @@ Diagnosis from_whole_numbers(const Symptom& symptom) {
                seen.expected != std::floor(seen.expected);
       });
   if (!fits) return {};
-  return {
-      "whole-numbers",
-      "The result is a whole number, though the elements are not: on the way, values go through an int (a "
-      "variable, a parameter or a result of that type), which cuts off what is behind the point.",
-      true};
+  return {"whole-numbers",
+          "The result is a whole number, though the elements are not: on the way, values pass through an int "
+          "(a variable, a parameter or a result of that type), which cuts off the fraction.",
+          true};
 }
 
-// Doubles that are right as far as a float goes, and no further.
+// Doubles that are right to a float's precision and no further.
 Diagnosis from_few_digits(const Symptom& symptom) {
   constexpr double of_float = 0x1p-17, of_double = 0x1p-34; // units in which some operations round
   if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
@@ -109,8 +108,8 @@ Diagnosis from_few_digits(const Symptom& symptom) {
       });
   if (!fits) return {};
   return {"float-digits",
-          "The result is right in its first digits only, as many as a float has: on the way, doubles are "
-          "rounded to float (a variable, a parameter, or an operation that is made for floats).",
+          "Only the first digits of the result are right, as many as a float holds: on the way, doubles are "
+          "rounded to float (by a variable, a parameter or an operation for floats).",
           true};
 }
 
@@ -119,7 +118,7 @@ Diagnosis from_runs(const Symptom& symptom) {
   all.insert(all.end(), symptom.again.begin(), symptom.again.end());
   const auto other = std::find_if(all.begin(), all.end(), [&](double value) { return value != all[0]; });
   if (other == all.end() || std::isnan(all[0])) return {};
-  // Where additions round, their order shows in the last bits of any sum and is no mistake.
+  // Where additions round, the last bits of any sum depend on their order, which is no mistake.
   const auto exact = [](double value) { return std::abs(value) <= 0x1p24; };
   if (symptom.given.kind != Kind::exact || !std::all_of(all.begin(), all.end(), exact)) return {};
   return {"different-each-run",
@@ -129,7 +128,8 @@ Diagnosis from_runs(const Symptom& symptom) {
           true};
 }
 
-// 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses all that it meets.
+// 2^24 and small terms: a thread that starts with 2^24 and adds up in one float loses every element that it
+// meets.
 Diagnosis from_stalling(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
   const bool has_terms = input.kind == Kind::stalling || input.kind == Kind::quarters;
@@ -143,18 +143,18 @@ Diagnosis from_stalling(const Symptom& symptom) {
   if (!fits) return {};
   return {"stalled",
           fmt::format(
-              "The result lacks exactly {:.10g}: the {} elements that the thread with 2^24 meets on its walk "
-              "over the input. From there on a float cannot hold them, and what it loses is not kept.",
+              "The result lacks exactly {:.10g}: the {} elements that the thread holding 2^24 meets on its "
+              "walk over the input. A float that large rounds them away, and what it loses is not kept.",
               lost, met),
           true};
 }
 
-// A sum that was kept in 16 bits, on each of several inputs: less telling than any other mistake that fits.
+// A sum that was kept in 16 bits, seen on several inputs: less telling than any other mistake that fits.
 Diagnosis from_short_sums(const Symptom& symptom) {
   const bool fits =
       symptom.observations.size() > 1 &&
       std::all_of(symptom.observations.begin(), symptom.observations.end(), [](const Observation& o) {
-        const double most = 0x1p16 * static_cast<double>(o.input->n); // of so many sums
+        const double most = 0x1p16 * static_cast<double>(o.input->n); // for n such sums
         return o.got != o.expected && std::abs(o.got) <= most &&
                std::remainder(o.got - o.expected, 0x1p16) == 0;
       });
@@ -177,21 +177,22 @@ Diagnosis diagnose(const Symptom& symptom) {
   if (symptom.observations[0].input->op != Operator::add) return mistake_in_operator(symptom);
   std::vector<View> views;
   for (const Observation& observation : symptom.observations) {
-    if (observation.input->n > (std::size_t{1} << 24)) return {}; // would take longer than the student waits
+    if (observation.input->n > (std::size_t{1} << 24)) return {}; // would take longer than a student waits
     views.push_back({observation, Places(*observation.input, symptom.given.block)});
   }
   Diagnosis vague;
   for (const Hypothesis& hypothesis : mistakes_in_sums(symptom)) {
     const bool fits = std::all_of(views.begin(), views.end(), [&](const View& view) {
       const double predicted = hypothesis.predict(view);
-      // That nothing is left says little: any mistake that loses these few elements gives 0.
+      // A result of 0 says little: any mistake that loses these few elements gives it.
       const bool tells = predicted != 0 || !hypothesis.specific;
       return tells && predicted == view.observation.got && predicted != view.observation.expected;
     });
     if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
     if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
   }
-  // Where races are told, blocks that overwrite each other's result are, and this is something else.
+  // Where races are reported, blocks that overwrite each other's result are among them, so this must be
+  // something else.
   if (Diagnosis found = one_block_alone(symptom); !symptom.races_are_told && !found.kind.empty())
     return found;
   if (Diagnosis found = one_element(symptom); !found.kind.empty()) return found;

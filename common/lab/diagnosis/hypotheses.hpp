@@ -1,8 +1,8 @@
-// The mistakes in sums, a file for each subject. Each function below adds the hypotheses of one subject;
-// their order, the more telling first, is that of mistakes_in_sums.cpp.
+// The mistakes in sums, with a file for each subject. Each function below adds the hypotheses of one subject;
+// mistakes_in_sums.cpp calls them in order, the more telling first.
 //
 // A new mistake is one more add() in the file of its subject, a case in
-// tests/lab/diagnosis/diagnosis_test.cpp, and a mutant in tests/mutants that is diagnosed as that.
+// tests/lab/diagnosis/diagnosis_test.cpp, and a mutant in tests/mutants with that diagnosis.
 #pragma once
 
 #include "diagnosis/mistakes.hpp"
@@ -19,7 +19,7 @@ struct Hypotheses {
            bool specific = true) {
     found.push_back({std::move(kind), std::move(predict), std::move(text), specific});
   }
-  // That the first `count` elements are added up and no others.
+  // Only the first `count` elements are added up.
   void add_prefix(const char* kind, std::size_t count, std::function<std::string()> text) {
     if (count == 0 || count >= n) return;
     add(

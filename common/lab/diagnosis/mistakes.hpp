@@ -1,8 +1,8 @@
 // What number each known mistake gives.
 //
-// A mistake in a sum is a hypothesis: the number that it predicts for an input, to the bit. Where another
-// operator or many rows are reduced, what is known of the mistake is not one number alone, and each function
-// below looks for all that it knows. Which of several mistakes is named is decided in diagnosis.cpp.
+// A mistake in a sum is a hypothesis: the number that it predicts for an input, to the bit. For other
+// operators and for rows of a matrix, a mistake does not predict one number, so each function below looks for
+// all the mistakes that it knows. Which of several mistakes is named is decided in diagnosis.cpp.
 #pragma once
 
 #include "diagnosis/diagnosis.hpp"
@@ -13,8 +13,8 @@
 
 namespace lab {
 
-// An input's sums by place: `residue[r]` of the elements i with i mod (2 * block) = r. Whatever a rung does,
-// a thread meets elements of the same place in each part of the array, so what a thread, a warp or a step of
+// An input's sums by place: `residue[r]` of the elements i with i mod (2 * block) = r. Whatever the rung, a
+// thread takes elements of the same place in each part of the array, so what a thread, a warp or a step of
 // the tree loses is a set of places.
 struct Places {
   std::vector<double> residue;
@@ -24,7 +24,7 @@ struct Places {
   double where(const std::function<bool(unsigned)>& kept) const;
 };
 
-// An observation as the hypotheses look at it.
+// An observation, prepared for the hypotheses.
 struct View {
   const Observation& observation;
   Places places;
@@ -41,7 +41,7 @@ struct View {
   }
 };
 
-// A mistake: its prediction for an observation. The text is made only where the prediction fits.
+// A mistake: its prediction for an observation. The text is made only if the prediction fits.
 struct Hypothesis {
   std::string kind;
   std::function<double(const View&)> predict;
@@ -49,10 +49,10 @@ struct Hypothesis {
   bool specific = true;
 };
 
-// Of sums, the more telling first. They refer to the symptom, which has to live as long.
+// Of sums, the more telling first. They refer to the symptom, which must outlive them.
 std::vector<Hypothesis> mistakes_in_sums(const Symptom& symptom);
 
-// Of products, minima and maxima. With an empty kind where nothing fits.
+// Of products, minima and maxima. The kind is empty if nothing fits.
 Diagnosis mistake_in_operator(const Symptom& symptom);
 
 } // namespace lab

@@ -20,7 +20,7 @@ bool all_of(const Symptom& symptom, const std::function<bool(const Observation&)
   return std::all_of(symptom.observations.begin(), symptom.observations.end(), holds);
 }
 
-// What every observation gave, where that is one wrong number.
+// The wrong number that every observation gave, if it is the same one.
 std::optional<double> constant_of(const Symptom& symptom) {
   const double value = symptom.observations[0].got;
   const bool same =
@@ -35,12 +35,12 @@ std::optional<std::size_t> place_of(const Sequence& input, double value) {
   return std::nullopt;
 }
 
-// How the number that a minimum or maximum starts from comes about, where it is a well-known one.
+// Where the number that a minimum or maximum starts from comes from, if that is well known.
 std::string origin_of(Type type, double value) {
   const bool is_double = type == Type::float64;
   const double tiny = is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
   if (value != tiny) return "";
-  return fmt::format(", the smallest number above 0, which is what numeric_limits<{}>::min() means",
+  return fmt::format(", the smallest number above 0, which is what numeric_limits<{}>::min() returns",
                      name_of(type));
 }
 
@@ -53,7 +53,7 @@ Diagnosis from_start(const Symptom& symptom, double value) {
   if (!beats) return {};
   return {"wrong-identity",
           fmt::format("The result is {:.10g}{}, but every element is {} that: a {} must start from the {} "
-                      "value that there is.",
+                      "possible value.",
                       value == 0 ? 0 : value, origin_of(input.type, value), is_max ? "below" : "above",
                       name_of(input.op), is_max ? "least" : "greatest"),
           true};
@@ -68,7 +68,7 @@ Diagnosis from_constant(const Symptom& symptom) {
   if (*value == poison(input.type, Kind::exact)) {
     return {"never-written",
             fmt::format("The result is {:.0f}, which the check put there before the launch: nothing was "
-                        "written to it, or it took part as if it were an element.",
+                        "written to it, or its old value took part as if it were an element.",
                         *value),
             true};
   }
@@ -76,15 +76,15 @@ Diagnosis from_constant(const Symptom& symptom) {
   if (input.n == 0) {
     return {"wrong-identity",
             fmt::format(
-                "There are no elements, and the result must be the identity, {:.10g}: a {} starts from it.",
+                "There are no elements, so the result must be the identity, {:.10g}: a {} starts from it.",
                 start, op),
             false};
   }
   if (*value == start) {
     return {"identity-left",
             fmt::format("The result is {:.10g}, the identity, as if there were no elements. Either none was "
-                        "taken, or the combination of two values is wrong: of the identity and an element, "
-                        "in whatever order, it has to make the element, which is {}.",
+                        "taken, or two values are combined wrongly: the identity and an element, in either "
+                        "order, must give the element, which is {}.",
                         start, what_of_two(input.op)),
             true};
   }
@@ -96,7 +96,7 @@ Diagnosis from_constant(const Symptom& symptom) {
           true};
 }
 
-// As a type computes: integers wrap, floats round.
+// As the type computes: integers wrap, floats round.
 double in_type(Type type, double value) {
   if (type == Type::float32) return static_cast<float>(value);
   if (type == Type::float64 || std::abs(value) >= 0x1p53) return value;
@@ -110,7 +110,7 @@ std::string_view noun(Operator op) {
   return nouns[static_cast<int>(op)];
 }
 
-// Elements that are reduced together, before what comes of them is.
+// Elements that are reduced together, before the groups' results are.
 struct Groups {
   const char* name;
   std::size_t count;
@@ -128,7 +128,7 @@ double in_groups(const Sequence& input, const Groups& groups, Operator outer) {
   return all;
 }
 
-// Another operator, for all elements or for what warps or blocks have reduced theirs to.
+// Another operator, for all elements or for the results of warps or blocks.
 Diagnosis from_other_operator(const Symptom& symptom) {
   const Sequence& input = *symptom.observations[0].input;
   const std::size_t n = input.n, block = symptom.given.block, blocks = symptom.resident_blocks;
@@ -173,7 +173,7 @@ Diagnosis from_signs(const Symptom& symptom) {
   });
   if (!fits) return {};
   return {"signed-comparison",
-          fmt::format("The result is the {} of the elements taken as signed numbers, in which those from "
+          fmt::format("The result is the {} of the elements taken as signed numbers, of which those from "
                       "2^31 on are negative: unsigned numbers must be compared as unsigned.",
                       name_of(input.op)),
           true};
@@ -186,8 +186,8 @@ Diagnosis from_narrow_type(const Symptom& symptom) {
                     });
   if (!fits) return {};
   return {"rounded-to-float",
-          fmt::format("The result is the right one rounded to the 24 digits of a float: somewhere on its way "
-                      "it was one, where {} is meant.",
+          fmt::format("The result is the right one rounded to the 24 binary digits of a float: somewhere on "
+                      "the way a float was used in place of {}.",
                       name_of(type)),
           true};
 }

@@ -18,7 +18,7 @@ std::size_t first_wrong(const RowObservation& seen) {
   return row;
 }
 
-// Rows that hold what was there before.
+// Rows that still hold what was there before.
 Diagnosis from_untouched(const Case& given, std::span<const RowObservation> observations) {
   const double before = poison(observations[0].input->type, Kind::exact);
   std::size_t count = 0;
@@ -50,12 +50,12 @@ Diagnosis from_transposed(const Case& given, std::span<const RowObservation> obs
   });
   if (!fits) return {};
   return {"transposed",
-          "Each sum is what comes out when the matrix is read as if it were stored column after column: it "
-          "is stored row after row, and element `column` of row `row` is number row * columns + column.",
+          "Each sum is what results when the matrix is read as if it were stored column after column. It is "
+          "stored row after row: element `column` of row `row` is number row * columns + column.",
           true};
 }
 
-// Sums that go on from those of an earlier row.
+// Sums that continue from that of an earlier row.
 Diagnosis from_running_total(const Case& given, std::span<const RowObservation> observations) {
   const std::size_t apart = first_wrong(observations[0]);
   if (apart == 0) return {};
@@ -66,11 +66,12 @@ Diagnosis from_running_total(const Case& given, std::span<const RowObservation> 
     return true;
   });
   if (!fits) return {};
-  return {"running-total",
-          fmt::format("The sum of row {0} is its own and that of row 0, and so on, {0} rows apart: a thread, "
-                      "warp or block that takes several rows has to start each of them from 0.",
-                      apart),
-          true};
+  return {
+      "running-total",
+      fmt::format("The result of row {0} is its own sum plus the result of row 0, and so on, {0} rows apart: "
+                  "a thread, warp or block that takes several rows must start each of them from 0.",
+                  apart),
+      true};
 }
 
 // Whole rows in the wrong places.
@@ -81,14 +82,14 @@ Diagnosis from_other_row(const Case& given, std::span<const RowObservation> obse
       return seen.got[row] != seen.expected[row] && seen.got[row] == seen.expected[other];
     });
     if (fits) {
-      return {"other-row", fmt::format("The sum in the place of row {} is that of row {}.", row, other),
+      return {"other-row", fmt::format("The result in the place of row {} is the sum of row {}.", row, other),
               true};
     }
   }
   return {};
 }
 
-// The first wrong row as a sum of its own, taken by a block, or by a warp.
+// The first wrong row, as a sum of its own by a block or by a warp.
 Diagnosis from_one_row(const Case& given, std::span<const RowObservation> observations) {
   const std::size_t row = first_wrong(observations[0]), columns = given.n / given.rows;
   std::vector<Sequence> inputs;

@@ -1,4 +1,4 @@
-// Sums that are wrong by what happens to each element alike, or to the result.
+// Sums that are wrong because of what happens to every element alike, or to the result.
 #include "diagnosis/hypotheses.hpp"
 
 #include <algorithm>
@@ -21,15 +21,14 @@ void add_whole(Hypotheses& all) {
   all.add(
       "added-to-old", [old](const View& v) { return v.observation.expected + old; },
       [old] {
-        return fmt::format("The result is the right one plus {:.0f}, which stood there before the launch: it "
-                           "was added to, but not set to 0 first.",
+        return fmt::format("The result is the right one plus {:.0f}, which the check put there before the "
+                           "launch: the result was added to, but not set to 0 first.",
                            old);
       });
   all.add(
       "twice", [](const View& v) { return 2 * v.observation.expected; },
       [] {
-        return std::string(
-            "The result is exactly twice the right one, as where each element is added twice.");
+        return std::string("The result is exactly twice the right one, as when each element is added twice.");
       });
   const std::pair<unsigned, const char*> crowds[] = {
       {32, "every lane of a warp added what one lane should"},
@@ -45,12 +44,12 @@ void add_whole(Hypotheses& all) {
   }
 }
 
-// Subtractions instead of additions. In a tree that subtracts, an element counts negative that goes
+// Subtractions instead of additions. In a tree that subtracts, an element counts negatively if it goes
 // through an odd number of steps on its way to place 0: one for each bit that is set in its place.
 void add_signs(Hypotheses& all) {
   all.add(
       "subtracted", [](const View& v) { return -v.observation.expected; },
-      [] { return std::string("The result is the right one with the other sign: it was subtracted."); });
+      [] { return std::string("The result is the right one with the opposite sign: it was subtracted."); });
   const std::size_t block = all.block, blocks = all.symptom.resident_blocks;
   for (const bool in_blocks : {false, true}) {
     for (const int sign : {1, -1}) {
@@ -63,7 +62,7 @@ void add_signs(Hypotheses& all) {
             });
           },
           [in_blocks] {
-            return fmt::format("The result is what comes out when each step of the block's tree subtracts "
+            return fmt::format("The result is what you get when each step of the block's tree subtracts "
                                "instead of adding{}.",
                                in_blocks ? ", and so does the tree over the blocks' results" : "");
           });
@@ -82,18 +81,17 @@ void add_widths(Hypotheses& all) {
               [=, whole = n / 4 * 4](std::size_t i) { return i < whole && i % 4 == lost ? 0.0 : 1.0; });
         },
         [lost] {
-          return fmt::format("The result lacks exactly element {} of each four that are loaded together.",
-                             lost);
+          return fmt::format(
+              "The result lacks exactly element {} of each group of four that are loaded together.", lost);
         });
   }
   // The elements beyond 2^16 may also be those that the walk of a whole grid leaves out.
   const std::size_t grid = std::size_t{all.symptom.resident_blocks} * all.block;
   if ((all.n & 0xffff) + grid != all.n)
     all.add_prefix("index-overflow", all.n & 0xffff, [n = all.n] {
-      return fmt::format(
-          "The result is the sum of the first {} elements, which is {} modulo 2^16: an index or "
-          "count of 16 bits overflowed.",
-          n & 0xffff, n);
+      return fmt::format("The result is the sum of the first {} elements, which is {} modulo 2^16: an index "
+                         "or count of 16 bits overflowed.",
+                         n & 0xffff, n);
     });
 }
 
@@ -122,14 +120,14 @@ void add_extremes(Hypotheses& all) {
           },
           [op, whose = whose] {
             return fmt::format(
-                "The result is what comes out when of {} the {} is taken, where their sum should be.", whose,
+                "The result is what you get when the {1} of {0} is taken instead of their sum.", whose,
                 op == Operator::max ? "greatest" : "least");
           });
     }
   }
 }
 
-// Threads beyond the end that contribute 1, and other constants that go with a number of threads.
+// Threads beyond the end that contribute 1 each.
 void add_identity(Hypotheses& all) {
   const double n = static_cast<double>(all.n);
   for (const unsigned each : {1u, 2u, 4u}) {

@@ -7,8 +7,8 @@
 namespace lab {
 namespace {
 
-// A grid-stride loop that ends after its first round, or, where the grid is larger than that, blocks that
-// are not added up.
+// A grid-stride loop that ends after its first round, or, if the grid is larger than that, blocks that are
+// not added up.
 void add_first_pass(Hypotheses& all, std::size_t threads) {
   const bool whole_grid = threads == std::size_t{all.symptom.resident_blocks} * all.block;
   all.add_prefix("only-first-pass", threads, [threads, block = all.block, whole_grid] {
@@ -33,11 +33,10 @@ void add_prefixes(Hypotheses& all) {
     const std::size_t count = all.n / part * part;
     if (all.n / part < 2) continue; // else it is one part alone, below
     all.add_prefix("lost-tail", count, [n = all.n, count, part] {
-      return fmt::format(
-          "The result is the sum of the first {} elements ({} times {}): the last {}, which "
-          "do not fill a whole {}, are missing. That is what comes of a division that rounds down, or of "
-          "a value that is put (=) where the rest had been added.",
-          count, count / part, part, n - count, part);
+      return fmt::format("The result is the sum of the first {} elements ({} times {}): the last {}, which "
+                         "do not fill a whole {}, are missing. A division that rounds down does this, and so "
+                         "does a value that is assigned (=) where the rest had been added.",
+                         count, count / part, part, n - count, part);
     });
   }
   all.add_prefix("lost-tail", all.n - std::min<std::size_t>(all.n, 1), [] {
@@ -49,14 +48,13 @@ void add_prefixes(Hypotheses& all) {
     all.add_prefix("only-block-0", count, [block = all.block, each, count, one = all.symptom.one_block] {
       if (one) {
         return fmt::format(
-            "The result is the sum of the first {} elements: what lies {} places further on, each thread's "
-            "second element, is missing, be it by its load or by the step with stride {}.",
+            "The result is the sum of the first {} elements: each thread's second element, {} places further "
+            "on, is missing: either its load or the step with stride {} is left out.",
             count, count, count);
       }
-      return fmt::format(
-          "The result is the sum of the first {} elements, {} a thread for {} threads: the threads "
-          "do not walk on to the rest, or only block 0's part reached it.",
-          count, each, block);
+      return fmt::format("The result is the sum of the first {} elements, {} per thread for {} threads: the "
+                         "threads do not walk on to the rest, or only block 0's part reached the result.",
+                         count, each, block);
     });
   }
   for (const unsigned each : {1u, 2u, 4u}) {

@@ -1,11 +1,11 @@
-// Sums that lack what some threads, lanes or warps of each block have, or a step of the tree.
+// Sums that lack the values of some threads, lanes or warps of each block, or a step of the tree.
 #include "diagnosis/hypotheses.hpp"
 
 #include <fmt/format.h>
 
 namespace lab {
 
-// What only some of the threads of each block contributed, or all but some.
+// Sums of what only some of the threads of each block contributed, or all but some.
 void add_threads(Hypotheses& all) {
   const unsigned block = all.block;
   const auto keep = [&all](const char* kind, auto kept, std::string text) {
@@ -22,20 +22,18 @@ void add_threads(Hypotheses& all) {
         std::string("The result is exactly what the first warp of each block contributed: the other warps' "
                     "sums are missing") +
             (all.symptom.of_rows
-                 ? ", or a warp that has its row to itself steps by the block's size and not by 32."
+                 ? ", or a warp that has its row to itself steps by the block size and not by 32."
                  : "."));
     if (block > 64) {
       keep(
           "stale-second-stage", [block](unsigned r) { return r % block < 64; },
-          "The result is exactly what the first 64 threads of each block contributed: the steps that bring "
-          "the "
-          "others', with strides of 64 and more, are missing, or what they have added is lost again.");
+          "The result is exactly what the first 64 threads of each block contributed: the steps that add the "
+          "others' values, with strides of 64 and more, are missing, or what they add is lost again.");
     }
     keep(
         "only-first-lanes", [block](unsigned r) { return r % block % 32 == 0; },
-        "The result is exactly what lane 0 of each warp contributed: the lanes of a warp were not added up, "
-        "or "
-        "their sum was not stored.");
+        "The result is exactly what lane 0 of each warp contributed: the values of a warp's lanes were not "
+        "added up, or their sum was not stored.");
   }
   for (unsigned thread = 0; thread < block && all.n >= 2 * std::size_t{block}; ++thread) {
     keep(
@@ -57,8 +55,8 @@ void add_threads(Hypotheses& all) {
   }
   keep(
       "only-last-thread", [block](unsigned r) { return r % block == block - 1; },
-      "The result is exactly what the last thread of each block contributed: each step passes its value on "
-      "instead of a sum, as where it is assigned (=) and not added (+=).");
+      "The result is exactly what the last thread of each block contributed: each step passes on a single "
+      "value instead of a sum, as when it is assigned (=) and not added (+=).");
   if (block > 64) {
     keep(
         "stale-second-stage",
@@ -66,9 +64,8 @@ void add_threads(Hypotheses& all) {
           const unsigned warp = r % block / 32;
           return (warp & (warp - 1)) == 0;
         },
-        fmt::format("The result is exactly what the warps {} of each block contributed: where warps' sums "
-                    "are added up, "
-                    "every step takes a warp's own sum once more, not the sum so far.",
+        fmt::format("The result is exactly what warps {} of each block contributed: where the warps' sums "
+                    "are added up, every step takes a warp's own sum once more, not the sum so far.",
                     block == 128   ? "0, 1 and 2"
                     : block == 256 ? "0, 1, 2 and 4"
                     : block == 512 ? "0, 1, 2, 4 and 8"
@@ -77,12 +74,12 @@ void add_threads(Hypotheses& all) {
   for (const unsigned part : {block, 2 * block}) {
     keep(
         "stale-steps", [part](unsigned r) { return (r % part & (r % part - 1)) == 0; },
-        "The result is exactly what lay at first in elements 0, 1, 2, 4, 8 and so on: each step adds what an "
-        "element held at first, not what the step before has left there.");
+        "The result is exactly what elements 0, 1, 2, 4, 8 and so on held at first: each step adds an "
+        "element's first value, not what the step before left there.");
   }
   keep(
       "only-first-threads", [block](unsigned r) { return r % block == 0; },
-      "The result is exactly what thread 0 of each block contributed: what the other threads have is lost.");
+      "The result is exactly what thread 0 of each block contributed: what the other threads hold is lost.");
 }
 
 // A tree that leaves out the step with stride s loses the places with bit s.

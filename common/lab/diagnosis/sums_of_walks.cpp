@@ -16,7 +16,7 @@ void add_walks(Hypotheses& all) {
         [block] {
           return fmt::format(
               "The result is right except that all elements from {} on were added twice: each block takes "
-              "two elements per thread, but starts only {} after the block before it.",
+              "two elements per thread, but starts only {} elements after the block before it.",
               block, block);
         });
   }
@@ -29,8 +29,8 @@ void add_walks(Hypotheses& all) {
         },
         [block] {
           return fmt::format(
-              "The result is what comes out when each block starts at its own {} elements and walks on at a "
-              "stride of {}, its own size: the stride must be that of the whole grid.",
+              "The result is what you get when each block starts at its own {} elements and walks on with a "
+              "stride of {}, its own size: the stride must be the size of the whole grid.",
               block, block);
         });
     const std::size_t needed = ceil_div(all.n, block);
@@ -44,7 +44,7 @@ void add_walks(Hypotheses& all) {
           });
         },
         [=] {
-          return fmt::format("The result is what comes out when a block's first element is its number times "
+          return fmt::format("The result is what you get when a block's first element is its number times "
                              "{}, the blocks of the grid, and not times {}, the threads of a block.",
                              needed, block);
         });
@@ -56,7 +56,7 @@ void add_walks(Hypotheses& all) {
           return v.weighed([=](std::size_t i) { return i / block % blocks == 0 ? double(blocks) : 0.0; });
         },
         [=] {
-          return fmt::format("The result is {} times what block 0 has to add: each of the {} blocks starts "
+          return fmt::format("The result is {} times what block 0 should add: each of the {} blocks starts "
                              "at element 0; the block's own number is missing from the index.",
                              blocks, blocks);
         });
@@ -70,7 +70,7 @@ void add_walks(Hypotheses& all) {
         },
         [=] {
           return fmt::format("The result is the sum of every {} stretch of {} elements, one for each thread "
-                             "of a grid that fits the device: the stride is {} times as long as the grid.",
+                             "of a grid that fits the device: the stride is {} times the size of the grid.",
                              each == 2 ? "second" : "fourth", grid, each);
         });
   }

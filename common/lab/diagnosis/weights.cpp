@@ -14,7 +14,7 @@ using ResultOn = std::function<std::optional<double>(const Sequence&)>;
 
 constexpr std::size_t most_one_by_one = 1100, most_runs = 1500;
 
-// Inputs with values of the search's own.
+// Runs the rung on inputs whose values the search chooses.
 class Prober {
 public:
   Prober(const Sequence& like, const ResultOn& result_on) : input_(like), result_on_(result_on) {
@@ -37,8 +37,8 @@ private:
   std::size_t runs_ = 0;
 };
 
-// How many places one run tells of: their weights are the digits of what comes out. All of it has to be below
-// 2^24, so the larger the weights are, the fewer.
+// How many weights one run finds: they are the digits of its result. The result must stay below 2^24, so the
+// larger the weights, the fewer of them.
 struct Digits {
   double base;
   std::size_t count;
@@ -53,8 +53,8 @@ bool find_digits(Prober& prober, std::size_t first, const Digits& digits, Weight
   for (std::size_t i = first; i < last; ++i) prober.set(i, 0);
   if (!got) return false;
   double rest = *got - weights.constant;
-  // A digit may be negative, but not as far as it may be positive. What more places than these give is no
-  // digit.
+  // A digit may be negative, but not as far as it may be positive. A result that needs more digits than these
+  // is not split; each place is then tried alone.
   const double least = -base / 4;
   if (std::abs(rest) < std::pow(base, digits.count) && rest == std::floor(rest)) {
     for (std::size_t i = first; i < last; ++i) {
@@ -80,7 +80,7 @@ std::optional<double> result_of_ones(Prober& prober, std::size_t n) {
   return result;
 }
 
-// Stretches of one weight, where they are few.
+// Stretches of equal weight, if they are few.
 bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::size_t& runs_left,
                     Weights& weights) {
   if (runs_left < 2) return false;
@@ -108,8 +108,8 @@ bool find_stretches(Prober& prober, std::size_t first, std::size_t last, std::si
          find_stretches(prober, middle, last, runs_left, weights);
 }
 
-// To the bit, unless the elements are met so often that a float has to round on the way: each addition of an
-// element may then be off by one unit, and most of them cancel out.
+// To the bit, unless the elements count so often that a float must round on the way: each addition may then
+// be off by one unit, and most of these errors cancel out.
 bool explains(const Weights& weights, const Observation& observation) {
   constexpr double exact_up_to = 0x1p24, most_rounding = 0x1p-10;
   double sum = weights.constant, magnitude = std::abs(weights.constant), additions = 0;
@@ -126,7 +126,7 @@ std::string times(double weight) {
   if (weight == 0) return "not at all";
   if (weight == 1) return "once";
   if (weight == 2) return "twice";
-  if (weight < 0) return weight == -1 ? "negative" : fmt::format("{:g} times", weight);
+  if (weight < 0) return weight == -1 ? "negatively" : fmt::format("{:g} times", weight);
   return fmt::format("{:g} times", weight);
 }
 
@@ -139,12 +139,12 @@ std::string few(const Indices& places) {
   return text;
 }
 
-std::string ordinal(std::size_t number) { // of powers of two from 2 on
+std::string ordinal(std::size_t number) { // for powers of two from 2 on
   return number == 2 ? "second"
                      : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
 }
 
-// Those that stand in a row, or at the same places of each `period` elements; "" where they do not.
+// Consecutive places, or the same places of each `period` elements; "" if they are neither.
 std::string regular(const Indices& places, std::size_t n, unsigned block) {
   const std::size_t first = places.front(), last = places.back();
   if (last - first + 1 == places.size()) {
@@ -167,7 +167,7 @@ std::string regular(const Indices& places, std::size_t n, unsigned block) {
     if (static_cast<std::size_t>(count) != end - begin) return "";
     if (end - begin == 1)
       return fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period);
-    return fmt::format("of each {} elements those from {} to {} ({} to {}, {} to {}, ...)", period, begin,
+    return fmt::format("elements {1} to {2} of every {0} ({3} to {4}, {5} to {6}, ...)", period, begin,
                        end - 1, begin, end - 1, begin + period, end - 1 + period);
   }
   return "";
@@ -186,61 +186,58 @@ std::string constant_in_words(double constant, const Symptom& symptom) {
                      is_old ? ": it stood in the result before the launch" : "");
 }
 
-// Whose number a weight is.
+// What a weight is the number of: threads, blocks, lanes or warps.
 std::string crowd_of(double weight, const Symptom& symptom) {
   const unsigned block = symptom.given.block, blocks = symptom.resident_blocks;
   if (weight == block && weight == blocks)
-    return fmt::format(
-        " There are {} blocks of as many threads: each block, or each thread of a block, adds what one "
-        "should.",
-        block);
+    return fmt::format(" There are {0} blocks of {0} threads: each block, or each thread of a block, adds "
+                       "what only one should.",
+                       block);
   if (weight == block && block > 32)
-    return fmt::format(" A block has {} threads: each of them adds what one should.", block);
+    return fmt::format(" A block has {} threads: each of them adds what only one should.", block);
   if (weight == blocks && !symptom.one_block)
-    return fmt::format(
-        " The device holds {} blocks: each of them adds the same elements, as where the block's number "
-        "is missing from the index.",
-        blocks);
+    return fmt::format(" The device holds {} blocks: each of them adds the same elements, as when the "
+                       "block's number is missing from the index.",
+                       blocks);
   if (weight == 32)
-    return " A warp has 32 lanes: each of them adds what one should, or each of 5 steps doubles.";
+    return " A warp has 32 lanes: each of them adds what only one should, or each of 5 steps doubles the "
+           "sum.";
   const unsigned warps = block / 32;
   if (weight > 2 && weight == warps)
-    return fmt::format(" A block has {} warps: each of them adds what one should.", warps);
+    return fmt::format(" A block has {} warps: each of them adds what only one should.", warps);
   if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
     return fmt::format(
-        " {:g} is 2 to the power of {:.0f}: so many steps add a value to itself. A shuffle from a lane "
-        "that is not there gives a lane its own value: down takes from a higher lane and ends in lane 0, up "
-        "from a lower one and ends in lane 31.",
+        " {:g} is 2 to the power of {:.0f}: that many steps add a value to itself. A shuffle from a lane "
+        "that does not exist gives a lane its own value: shuffling down takes from a higher lane, and the "
+        "sum ends in lane 0; shuffling up takes from a lower one, and it ends in lane 31.",
         weight, std::log2(weight));
   return "";
 }
 
-// Of elements that are not counted, when all others count once.
+// For elements that do not count when all others count once.
 std::string hint_on_lost(const Indices& lost, const Symptom& symptom) {
   const std::size_t n = symptom.given.n, block = symptom.given.block, grid = block * symptom.resident_blocks;
   if (lost.size() == 1) return " Look at the bounds, and at what the first or last thread does.";
   const bool in_a_row = lost.back() - lost.front() + 1 == lost.size();
   if (in_a_row && lost.size() + 1 == n && lost.front() == 1)
-    return " Nothing is ever added to the first: which threads work, by the condition as it stands, and with "
-           "which "
-           "partner? Is what they work out stored?";
+    return " Nothing is ever added to the first: which threads work, given the condition as it stands, and "
+           "with which partner? Is their result stored?";
   if (in_a_row && lost.back() + 1 == n) {
     if (lost.size() == grid)
-      return " They are as many as the grid has threads: each thread's last element, or the last round of "
-             "the walk.";
-    return lost.size() < block
-               ? " The last, incomplete part is left out, as where a division rounds down."
-               : " Nobody comes to the rest: a walk that ends too early, or too few threads or blocks.";
+      return " There are as many of them as the grid has threads: each thread's last element, or the last "
+             "round of the walk.";
+    return lost.size() < block ? " The last, incomplete part is left out, as when a division rounds down."
+                               : " No thread reaches the rest: the walk ends too early, or there are too few "
+                                 "threads or blocks.";
   }
   if (in_a_row && lost.front() == 0)
     return " What comes first is lost: later values may overwrite it (= in place of +=), or the walk starts "
            "too late.";
   if (lost.front() >= n / 2)
-    return " They all lie in the last part: what is left after the last whole round of a loop is to be "
-           "added, too.";
-  return " What those threads hold gets lost on the way: look at which threads work in which step, and with "
-         "which "
-         "partner.";
+    return " They all lie in the last part: what is left after the last whole round of a loop must be added "
+           "too.";
+  return " What those threads hold is lost on the way: look at which threads work in which step, and with "
+         "which partner.";
 }
 
 bool is_integer(const Symptom& symptom) {
@@ -248,42 +245,38 @@ bool is_integer(const Symptom& symptom) {
   return type == Type::int32 || type == Type::uint32;
 }
 
-// What such a picture comes of most often; "" where nothing is known.
+// The most frequent cause of such weights; "" if none is known.
 std::string hint(const Weights& weights, const std::map<double, Indices>& by_weight, const Symptom& symptom) {
   const auto missing = by_weight.find(0);
   if (by_weight.size() == 1 && missing != by_weight.end())
-    return std::string(
-               " What the threads work out does not get to the result: is it stored where it is read, "
-               "and added (+=) and not just assigned?") +
+    return std::string(" What the threads work out does not reach the result: is it stored where it is read, "
+                       "and is it added (+=), not just assigned (=)?") +
            (is_integer(symptom) ? " Or it is multiplied so often that all its digits overflow: 32 times 32 "
                                   "times 32 and so on."
                                 : "");
   if (by_weight.size() == 1) return crowd_of(by_weight.begin()->first, symptom);
   if (by_weight.size() > 2) {
     return std::is_sorted(weights.of.begin(), weights.of.end())
-               ? " The further on, the more often: too short a stride, or threads or lanes that add what "
-                 "others have added."
-               : " Some are met by several threads or steps: look at where each thread starts, how far it "
-                 "goes from one "
-                 "element, or one partner, to the next, and at who adds in the end.";
+               ? " The further on an element lies, the more often it counts: too short a stride, or threads "
+                 "or lanes that add what others have added."
+               : " Some are met by several threads or in several steps: look at where each thread starts, "
+                 "how far it goes from one element or partner to the next, and which threads add at the end.";
   }
   const double most = by_weight.rbegin()->first;
   const unsigned warps = symptom.given.block / 32;
   if (warps > 1 && by_weight.begin()->first == 1 && most == 33 - static_cast<double>(warps))
-    return fmt::format(
-        " Where {} warps' sums are added up by 32 lanes, {} lanes have none to take: if they keep "
-        "their own instead of 0, it counts so often.",
-        warps, 32 - warps);
+    return fmt::format(" Where {} warps' sums are added up by 32 lanes, {} lanes have none to take: if they "
+                       "keep their own value instead of 0, it counts that often.",
+                       warps, 32 - warps);
   if (missing == by_weight.end())
     return by_weight.begin()->first == 1 && most == 2
-               ? " Some are met twice: parts that should lie side by side overlap, or one is taken to start "
-                 "with and then "
-                 "met again."
+               ? " Some are met twice: parts that should lie side by side overlap, or one element is taken "
+                 "to start with and then met again."
                : "";
   return most == 1 ? hint_on_lost(missing->second, symptom) : crowd_of(most, symptom);
 }
 
-// Threads that take one element each, at an index that is made in another way than block after block.
+// Threads that take one element each, at an index computed in another way than for one block after another.
 Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
   const std::size_t n = weights.of.size(), block = symptom.given.block, covering = ceil_div(n, block);
   if (weights.constant != 0 || n <= block) return {};
@@ -321,12 +314,10 @@ Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
         const std::string of_blocks = product("blockIdx.x", each_block),
                           of_threads = product("threadIdx.x", each_thread);
         return {"wrong-index",
-                fmt::format(
-                    "Each element counts as often as if every thread took the one at {}{}{}. Block after "
-                    "block, the "
-                    "index is blockIdx.x * blockDim.x + threadIdx.x: a block's first element is its number "
-                    "times the block size.",
-                    of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
+                fmt::format("Each element counts as often as if every thread took the one at {}{}{}. For one "
+                            "block after another, the index is blockIdx.x * blockDim.x + threadIdx.x: a "
+                            "block's first element is its number times the block size.",
+                            of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),
                 true};
       }
     }
@@ -345,12 +336,11 @@ std::vector<double> halved(std::size_t threads) {
   return counts;
 }
 
-// A tree that halves a number of partial sums that is no power of two loses those that have no partner.
+// A tree that halves a number of partial sums that is not a power of two loses those without a partner.
 Diagnosis from_halving(const Weights& weights, std::size_t block) {
   const std::size_t n = weights.of.size();
   if (weights.constant != 0) return {};
-  std::vector<std::size_t>
-      numbers; // what 96 of them lose, 192 do, too: first the most that a block has threads
+  std::vector<std::size_t> numbers; // 192 of them lose what 96 lose, so first as many as a block has threads
   for (std::size_t number = std::min(n, block); number > 2; --number) numbers.push_back(number);
   for (std::size_t number = block + 1; number <= std::min(n, 2 * block); ++number) numbers.push_back(number);
   for (const std::size_t number : numbers) {
@@ -360,9 +350,9 @@ Diagnosis from_halving(const Weights& weights, std::size_t block) {
     for (std::size_t i = 0; i < n && fits; ++i) fits = weights.of[i] == counts[i % number];
     if (!fits) continue;
     return {"odd-halving",
-            fmt::format("What counts is what a tree leaves that halves a number of partial sums which is no "
-                        "power of two, {} or such: where an odd number is halved, the last has no partner "
-                        "and is lost.",
+            fmt::format("The elements that count are those that a tree leaves when it halves a number of "
+                        "partial sums that is no power of two, such as {}: where an odd number is halved, "
+                        "the last sum has no partner and is lost.",
                         number),
             true};
   }
@@ -381,7 +371,7 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   const std::clock_t start = std::clock();
   const std::optional<double> of_zeros = prober.result();
   if (!of_zeros) return std::nullopt;
-  // Where a run is slow, a smaller input is worth more than one that would not be done with in time.
+  // If a run is slow, a smaller input is worth more than one that would not be finished in time.
   const double one_run = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   constexpr double most_seconds = 1.5;
   const bool has_time = one_run * static_cast<double>(input.n) / 3 < most_seconds;
@@ -397,7 +387,7 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   const std::optional<double> of_ones = result_of_ones(prober, input.n);
   if (!of_ones) return std::nullopt;
   const double average = std::abs(*of_ones - weights.constant) / static_cast<double>(input.n);
-  // A few large weights among many small ones are taken for several digits of the small base.
+  // With the small base, a few large weights among many small ones would be taken for several digits.
   for (const Digits& digits : {Digits{64, 3}, Digits{4096, 2}}) {
     if (digits.base == 64 && average >= 8) continue;
     for (std::size_t i = 0; i < input.n; i += digits.count)

@@ -1,9 +1,9 @@
 // How often each element counts in a wrong sum.
 //
-// A sum that is wrong in the same way whatever the elements are is a weighed one: element i counts w(i)
-// times, and a constant may be added. The weights are found by runs on inputs that are 0 but for a few
-// places, and are believed only where they give the wrong results on other inputs to the bit. What is said of
-// them is a fact about the rung, whichever mistake is behind it.
+// A sum that is wrong in the same way whatever the elements are is a weighted sum: element i counts w(i)
+// times, and a constant may be added. The weights are found by runs on inputs that are 0 except in a few
+// places, and are believed only if they reproduce the wrong results on other inputs to the bit. They are
+// facts about the rung, whichever mistake is behind them.
 #pragma once
 
 #include "diagnosis/diagnosis.hpp"
@@ -18,7 +18,8 @@ struct Weights {
   double constant = 0;
 };
 
-// Nothing where the results are no weighed sum, or depend on who came first, or `result_on` has no more time.
+// Nothing if the results are not a weighted sum or depend on the order of the threads, or if `result_on` has
+// run out of time.
 std::optional<Weights> find_weights(const Symptom& symptom,
                                     const std::function<std::optional<double>(const Sequence&)>& result_on);
 

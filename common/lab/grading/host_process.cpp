@@ -26,7 +26,7 @@ namespace {
 
 using namespace grading;
 
-// What one run of a host function may ask for.
+// The most that one run of a host function may ask for.
 constexpr std::size_t most_messages = 20000, most_upload = 4 << 20, most_allocations = 256;
 constexpr int patience = 10000; // milliseconds without a word
 
@@ -99,7 +99,7 @@ private:
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = 2;
-    // A process that stopped reading must not stop this one, either.
+    // A process that has stopped reading must not stop this one either.
     while (sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
       if (errno == EINTR) continue;
       pollfd wait{socket_, POLLOUT, 0};
@@ -108,7 +108,7 @@ private:
     }
   }
 
-  // The payload lies in `payload_` until the next call.
+  // The payload stays in `payload_` until the next call.
   Head receive() {
     pollfd wait{socket_, POLLIN, 0};
     int ready = 0;
@@ -206,7 +206,7 @@ private:
     std::size_t expected = 0;
     for (const std::uint32_t size : kernel->parameters) expected += size;
     if (told.parameter_bytes != expected || payload_.size() != expected) throw nonsense();
-    // Copies, so that each is aligned.
+    // Copies the parameters, so that each is aligned.
     std::vector<std::unique_ptr<std::byte[]>> values;
     std::vector<void*> arguments;
     for (const std::uint32_t size : kernel->parameters) {
@@ -233,7 +233,7 @@ private:
                        [&](const auto& each) { return holds(each.second); });
   }
 
-  // The bytes that rows of a copy span; nothing where that cannot be.
+  // The bytes that the rows of a copy span; nothing if that is impossible.
   static std::optional<std::uint64_t> extent(std::uint64_t pitch, std::uint64_t width, std::uint64_t height) {
     if (width == 0 || height == 0) return 0;
     std::uint64_t bytes = 0;
@@ -286,7 +286,7 @@ private:
     }
   }
 
-  // Zeros, but for the few elements that a rung finishes on the host, and never of the input.
+  // Zeros, except for the few elements that a rung finishes on the host, and never the input.
   void read() {
     const auto move = take<Move>();
     nothing_left();
@@ -362,7 +362,7 @@ private:
 
 std::unique_ptr<HostProcess> the_host;
 
-// A rung's place in main()'s list and its variant's, in place of the function's address.
+// The place of a rung in main()'s list and of its variant, in place of the function's address.
 Variant::Function token(std::size_t rung, std::size_t variant) {
   return reinterpret_cast<Variant::Function>(1 + rung * Implementation::max_variants + variant);
 }

@@ -16,7 +16,7 @@ cl_device_id device_id;
 cl_context context;
 cl_command_queue queue;
 cl_program programs[4]; // by Order
-cl_mem uses_of_run;     // while items count: by global id
+cl_mem uses_of_run;     // if items count: by global id
 constexpr std::size_t most_items = std::size_t{1} << 17, most_scratch = 4;
 Order order_of_run = Order::as_it_comes;
 
@@ -71,9 +71,8 @@ void read_back(cl_mem memory, float* values, std::size_t floats) {
           "copying from the device");
 }
 
-// What nothing has written is no number, so that a result shows it; and an array lies between margins of
-// that, which show what is written beside it. The margins' size is a multiple of what any device aligns
-// arrays to.
+// Unwritten memory holds NaN, so that a result shows if it was used; and each array lies between margins of
+// NaN, which show what is written beside it. The margins' size is a multiple of any device's alignment.
 constexpr std::uint32_t unwritten = 0x7fc5a5a5;
 constexpr std::size_t margin = 4096;
 
@@ -81,7 +80,7 @@ std::vector<float> unwritten_floats(std::size_t count) {
   return std::vector<float>(count, std::bit_cast<float>(unwritten));
 }
 
-// Freed with the run, whatever happens.
+// Device memory of one run, between margins; freed with the run, whatever happens.
 class Buffer {
 public:
   Buffer(std::string name, std::size_t floats, const float* values)
@@ -95,7 +94,7 @@ public:
     require(status, fmt::format("allocating {} bytes", bytes));
     const cl_buffer_region inner{margin * sizeof(float), floats * sizeof(float)};
     memory = clCreateSubBuffer(whole_, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &inner, &status);
-    require(status, "an array between margins");
+    require(status, "creating an array between margins");
     require(clEnqueueWriteBuffer(queue, whole_, CL_TRUE, 0, bytes, all.data(), 0, nullptr, nullptr),
             "copying to the device");
   }
@@ -130,7 +129,7 @@ private:
 
 std::vector<std::unique_ptr<Buffer>> scratch_of_run;
 
-// Local memory holds what the group before has left there, often zeros. This leaves what is no number.
+// Local memory holds what an earlier group left there, often zeros. This kernel leaves NaN.
 cl_kernel spoil_local;
 std::size_t local_floats;
 constexpr const char* spoiling = "kernel void spoil_local(local uint* all, ulong count, uint with) {\n"
@@ -146,14 +145,14 @@ void compile_spoiling() {
   const char* text = spoiling;
   cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &status);
   if (status != CL_SUCCESS || clBuildProgram(program, 1, &device_id, "", nullptr, nullptr) != CL_SUCCESS)
-    return; // less is found then
+    return; // then less is found
   spoil_local = clCreateKernel(program, "spoil_local", &status);
 }
 
 void leave_rubbish_in_local_memory() {
   if (!spoil_local) return;
   const cl_ulong count = local_floats;
-  const std::size_t group = 1, groups = 16; // some for each of the device's compute units
+  const std::size_t group = 1, groups = 16; // so that each of the device's compute units gets some
   clSetKernelArg(spoil_local, 0, local_floats * sizeof(float), nullptr);
   clSetKernelArg(spoil_local, 1, sizeof count, &count);
   clSetKernelArg(spoil_local, 2, sizeof unwritten, &unwritten);

@@ -1,4 +1,4 @@
-// The OpenCL device, and the program compiled for it.
+// The OpenCL device and the program compiled for it.
 #pragma once
 
 #include "device.hpp"

@@ -16,7 +16,7 @@ void read_arrays(const std::string& line, std::vector<std::string>& names) {
   }
 }
 
-// Adds a parameter before the others where a kernel begins in this line. Whether one does.
+// If a kernel begins in this line, adds a parameter before the others. Returns whether one does.
 bool add_parameter(std::string& line, const char* parameter) {
   static const std::regex kernel(R"(\bkernel\s+void\s+\w+\s*\()");
   std::smatch found;
@@ -37,7 +37,7 @@ std::string with_counts(const std::string& source) {
     if (in_parameters) read_arrays(line, arrays);
     in_parameters = in_parameters && line.find('{') == line.npos;
     counted += line + '\n';
-    // A macro's own name within what it stands for is left alone.
+    // A macro's own name in its expansion is not expanded again.
     for (const std::string& name : arrays) {
       if (line.find("// BEGIN ") != line.npos)
         counted += fmt::format("#define {0} (lab_uses[get_global_id(0)]++, {0})\n", name);

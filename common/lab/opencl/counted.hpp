@@ -10,9 +10,9 @@ namespace lab::opencl {
 // its global id.
 std::string with_counts(const std::string& source);
 
-// The same kernels with `global uint* lab_met` in front: in place of each barrier, an item counts that it has
-// come to one, and whether that names global and local memory, in the three elements of its global id. Nobody
-// waits, so that a barrier which some items never reach does no harm; the sums are of no use then.
+// The same kernels with `global uint* lab_met` in front: in place of waiting at a barrier, an item counts it,
+// and whether it names global and local memory, in the three elements of lab_met that belong to its global
+// id. No item waits, so a barrier that some items never reach does no harm; the sums are meaningless then.
 std::string with_barriers_counted(const std::string& source);
 
 } // namespace lab::opencl

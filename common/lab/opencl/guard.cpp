@@ -53,7 +53,7 @@ void Trail::begins(const std::string& rung) {
 }
 
 void Trail::runs(const Check& check) {
-  if (!page_->ok) return; // the first that is wrong has been told
+  if (!page_->ok) return; // the first wrong check has been reported
   put(page_->name, check.name), put(page_->message, check.message);
   page_->n = check.n, page_->ok = check.ok, page_->usual = check.usual;
 }
@@ -87,12 +87,12 @@ Ended run_in_child(const std::function<int()>& body) {
   sigset_t asked, before;
   sigemptyset(&asked);
   for (const int signal : asking) sigaddset(&asked, signal);
-  sigprocmask(SIG_BLOCK, &asked, &before); // until both know what to do
+  sigprocmask(SIG_BLOCK, &asked, &before); // until both processes are ready for them
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // whoever ends this process ends that one too
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -124,11 +124,12 @@ void leave_crashes_to_the_parent() {
 
 std::string crash_text(int signal, bool with_advice) {
   const bool by_memory = with_advice && (signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT);
-  return fmt::format("the rung ended the program ({}){}", strsignal(signal),
-                     by_memory ? ". On a processor a kernel shares the program's memory: one that reads or "
-                                 "writes beyond its arrays may end it. Is each index below n, or below the "
-                                 "size of the group, wherever it is used?"
-                               : "");
+  return fmt::format(
+      "the rung ended the program ({}){}", strsignal(signal),
+      by_memory
+          ? ". On a CPU, a kernel shares the program's memory: one that reads or writes beyond its arrays "
+            "may end it. Is each index below n, or below the size of the group, wherever it is used?"
+          : "");
 }
 
 } // namespace lab::opencl

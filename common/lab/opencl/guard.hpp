@@ -1,6 +1,5 @@
-// A process for what may end: on a CPU, kernels run inside the program that launches them, and one that
-// writes where it may not can leave it in a state in which nothing works any more, not even a signal's
-// handler.
+// A child process for kernels that may crash: on a CPU, kernels run inside the program that launches them,
+// and a stray write can leave it in a state in which nothing works, not even a signal handler.
 #pragma once
 
 #include "checking/run.hpp"
@@ -11,7 +10,7 @@
 
 namespace lab::opencl {
 
-// What a child process has got to, in memory that the parent sees. A rung's name and checks are cut to fit.
+// How far a child process has got, in memory that the parent sees. Texts are cut to fit.
 class Trail {
 public:
   Trail();
@@ -20,8 +19,8 @@ public:
   Trail& operator=(const Trail&) = delete;
 
   void begins(const std::string& rung);
-  void runs(const Check& check);         // it is about to be made, or is known to be wrong
-  void knows(const std::string& reason); // should the rung go wrong
+  void runs(const Check& check);         // the check is about to be made, or is known to be wrong
+  void knows(const std::string& reason); // the reason to give, should the rung go wrong
   void ends();                           // the rung's result is out
 
   // Of the rung that was being checked, if any: for the parent, once the child is gone.
@@ -34,17 +33,17 @@ private:
   Page* page_;
 };
 
-// Runs `body` in a child process and waits for it; signals that ask this process to end are handed on.
+// Runs `body` in a child process and waits for it; signals that ask this process to end are passed on.
 // Returns the child's exit code, or the signal that ended it.
 struct Ended {
   int exit_code = 0, signal = 0;
 };
 Ended run_in_child(const std::function<int()>& body);
 
-// In the child: a crash ends it at once, and the parent tells.
+// In the child: a crash ends it at once, and the parent reports it.
 void leave_crashes_to_the_parent();
 
-// `with_advice`: where nothing better is known.
+// `with_advice`: if nothing better is known.
 std::string crash_text(int signal, bool with_advice);
 
 } // namespace lab::opencl

@@ -1,4 +1,4 @@
-// Checks lab 10's rungs on an OpenCL device, by the inputs and in the words of the other labs.
+// Checks lab 10's rungs on an OpenCL device, with the inputs and in the words of the other labs.
 #include "checking/cases.hpp"
 #include "checking/progress.hpp"
 #include "checking/technique.hpp"
@@ -35,7 +35,7 @@ Trail& trail() {
   return only;
 }
 
-// What the session and, should this process end, its parent are to know.
+// Tells the session and, should this process end, its parent about a check.
 void note(Progress& progress, const Check& check) {
   trail().runs(check);
   check.ok ? progress.runs(check) : progress.is_wrong(check);
@@ -69,7 +69,7 @@ struct Tried {
   bool right = false;
 };
 
-// What the rung reduces, and how: there is no host function of CUDA's to say it.
+// What the rung reduces, and how: there is no CUDA host function whose signature would say so.
 Variant variant_of(const Rung& rung) {
   Variant variant;
   variant.type = Type::float32, variant.in_place = rung.what.overwrites_input;
@@ -108,7 +108,7 @@ Tried try_case(const Rung& rung, const Case& given, const Sequence& input, Order
   return tried;
 }
 
-// The diagnoses speak CUDA's language.
+// The diagnoses use CUDA's terms.
 std::string in_words_of_opencl(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> words[] = {
       {"whole grid", "whole launch, get_global_size(0)"},
@@ -134,20 +134,18 @@ Diagnosis diagnose_wrong(const Rung& rung, const Case& given, const Sequence& in
   Diagnosis found = diagnose(symptom);
   if (found.kind == "not-a-number")
     found.text =
-        "The result is not a number: the check puts such values where nothing is written before it is "
-        "read, in local memory too, and beyond both ends of each array, so some of that was used. Is "
-        "each index below n (<, not <=), or below the size of the group, and is each element written "
-        "first?";
+        "The result is not a number: the check puts NaN into all memory that nothing has written, local "
+        "memory too, and beyond both ends of each array, so some of that was used. Is each index below n (<, "
+        "not <=), or below the size of the group, and is each element written before it is read?";
   if (!found.text.empty()) return found.text = in_words_of_opencl(std::move(found.text)), found;
   const Tried backwards = try_case(rung, given, input, Order::backwards);
   if (backwards.got != tried.got)
-    found = {
-        "order-of-items",
-        fmt::format("With the items of a work-group in the opposite order, the last one first, it is "
-                    "{:.9g}: in one step an item reads what another one of its group changes, a race, or "
-                    "what nobody has written. Do two items name the same element?",
-                    backwards.got),
-        true};
+    found = {"order-of-items",
+             fmt::format("With the items of a work-group in the opposite order, the last one first, it is "
+                         "{:.9g}: in one step, an item reads what another item of its group changes (a "
+                         "race), or what no item has written. Do two items use the same element?",
+                         backwards.got),
+             true};
   return found;
 }
 
@@ -170,7 +168,7 @@ void check_right(const Rung& rung, const Device& device, const Options& options,
   }
 }
 
-// What is right with the items of a group in one order only is right by luck. In words, where it is.
+// A rung that is right for only one order of a group's items is right by luck. Says so, or returns "".
 std::string luck_of(const Rung& rung, const Device& device, const Options& options) {
   const Variant variant = variant_of(rung);
   for (const Case& given : cases_for(rung.what, variant, options)) {
@@ -182,19 +180,17 @@ std::string luck_of(const Rung& rung, const Device& device, const Options& optio
                   .n = given.n});
     const Tried tried = try_case(rung, given, input, Order::backwards);
     if (tried.right) continue;
-    return fmt::format(
-        "{}: {}, when the items of a work-group run in the opposite order, the last one first. An item "
-        "reads what another item of its group writes, with no barrier between them that all items pass (a "
-        "race), or "
-        "what nobody has written.",
-        tried.check.name, tried.check.message);
+    return fmt::format("{}: {}, when the items of a work-group run in the opposite order, the last one "
+                       "first. An item reads what another item of its group writes, with no barrier between "
+                       "them that all items pass (a race), or what no item has written.",
+                       tried.check.name, tried.check.message);
   }
   return "";
 }
 
-// What the barriers that the items come to say of a kernel, "" where all is well.
+// What the barriers that the items reach say about a kernel; "" if all is well.
 struct Barriers {
-  std::string not_for_all; // some items of a group come to more of them than others
+  std::string not_for_all; // some items of a group reach more of them than others
   std::string few;         // fewer of them than a tree has steps
   std::string other_memory;
 };
@@ -203,7 +199,7 @@ Barriers look_at_barriers(const Rung& rung, const Device& device, const Options&
                           Progress& progress) {
   constexpr std::size_t some = 300;
   const unsigned group = std::min<unsigned>(64, static_cast<unsigned>(device.largest_group));
-  const std::size_t n = std::min(some, rung.what.most_elements(group)) - 1; // no multiple of anything
+  const std::size_t n = std::min(some, rung.what.most_elements(group)) - 1; // no multiple of a group
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, n, options.seed);
   std::vector<float> values = floats_of(input);
   note(progress,
@@ -219,31 +215,29 @@ Barriers look_at_barriers(const Rung& rung, const Device& device, const Options&
     const std::size_t first = item / group * group;
     if (met(item) != met(first) && found.not_for_all.empty())
       found.not_for_all = fmt::format(
-          "With n = {} and groups of {}, item {} comes to {} barriers, and item {} of the same group to {}. "
-          "A "
-          "barrier waits for all items of the group: all of them have to come to each one, also those "
-          "that have nothing to add. Is it in a branch, or does an item leave (return, break) before it?",
+          "With n = {} and groups of {}, item {} reaches {} barriers, but item {} of the same group reaches "
+          "{}. A barrier waits for all items of the group: all of them must reach each one, even those that "
+          "have nothing to add. Is it in a branch, or does an item leave (return, break) before it?",
           n, group, first, met(first), item, met(item));
   }
-  // The last group is in the first launch only.
+  // The last group takes part in the first launch only.
   const std::size_t steps = static_cast<std::size_t>(log2(group)), each = met(items - 1);
   if (each < steps)
-    found.few =
-        fmt::format("An item comes to {} barrier{} in all, and a group of {} has {} steps: between two of "
-                    "them every item has to wait for the others at a barrier.",
-                    each == 0 ? "no" : std::to_string(each), each == 1 ? "" : "s", group, steps);
+    found.few = fmt::format("An item reaches {} barrier{} in all, but a group of {} has {} steps: between "
+                            "two of them, every item must wait for the others at a barrier.",
+                            each == 0 ? "no" : std::to_string(each), each == 1 ? "" : "s", group, steps);
   if (all == 0) return found;
   if (ran.shares_local ? of_local < all : of_global < all)
-    found.other_memory = fmt::format(
-        "a barrier names {} memory only, and what the items of a group share lies in {} memory. On a "
-        "processor a barrier settles all memory; OpenCL promises it for the memory that the flag names: "
-        "{} is needed.",
-        ran.shares_local ? "global" : "local", ran.shares_local ? "local" : "global",
-        ran.shares_local ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE");
+    found.other_memory =
+        fmt::format("a barrier names only {} memory, but what the items of a group share lies in {} memory. "
+                    "On a CPU, a barrier orders accesses to all memory; OpenCL promises this only for the "
+                    "memory that the flag names: {} is needed.",
+                    ran.shares_local ? "global" : "local", ran.shares_local ? "local" : "global",
+                    ran.shares_local ? "CLK_LOCAL_MEM_FENCE" : "CLK_GLOBAL_MEM_FENCE");
   return found;
 }
 
-// Runs until a result is wrong, and a while longer to say how often. Where it never is, nothing is proved.
+// Runs until a result is wrong, and a while longer to see how often. If it never is, nothing is proved.
 void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   const unsigned group = block_for(rung.what, options);
   const std::size_t most = rung.what.most_elements(group);
@@ -275,13 +269,13 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
                     tries, example, reduce(input, 0, given.n).value);
   } else {
     check.skipped = true;
-    check.message =
-        fmt::format("right in all {} runs, by luck: another device or a busier day can make it wrong", tries);
+    check.message = fmt::format(
+        "right in all {} runs, by luck: another device or a busier machine can make it wrong", tries);
   }
   progress.add(check);
 }
 
-// Runs once more with items that count, and holds the rung's promises against that: a check for each.
+// Runs once more with items that count, and compares the rung's promises with the counts: a check for each.
 std::vector<Check> check_technique(const Rung& rung, const Options& options) {
   const unsigned group = block_for(rung.what, options);
   const std::size_t n = std::min<std::size_t>(std::size_t{1} << 18, rung.what.most_elements(group));
@@ -372,7 +366,7 @@ private:
           {.name = "the kernels compile", .ok = false, .message = build_log_, .diagnosis = {}});
     } else if (group > device_.largest_group) {
       result.state = State::skip;
-      result.reason = fmt::format("this device's work-groups hold {} items at most", device_.largest_group);
+      result.reason = fmt::format("this device's work-groups hold at most {} items", device_.largest_group);
     } else {
       check(rung, result);
     }
@@ -428,7 +422,7 @@ private:
       result.state = State::off_technique;
       result.reason = off->message;
     }
-    // What is wrong on purpose ends with how often it was.
+    // For a rung that is wrong on purpose, the last check says how often it was.
     result.checks.insert(result.checks.end() - (rung.what.cannot_be_right && !result.checks.empty() ? 1 : 0),
                          technique.begin(), technique.end());
   }
@@ -441,12 +435,12 @@ private:
   Device device_;
   std::string build_log_;
   Countable can_count_;
-  StdoutAside aside_{false}; // what an OpenCL kernel prints, PoCL prints when it likes
+  StdoutAside aside_{false}; // PoCL prints what a kernel prints at any time
   Session session_;
 };
 
-// Where the process that ran the rungs has ended by a signal: the verdict on the one that it was checking,
-// and, of a process of its own, the rungs that nobody has heard of yet.
+// If a signal ended the process that ran the rungs: the verdict on the rung that it was checking and, from a
+// new process, on the rungs that have not been reported yet.
 int tell_of_the_end(const Options& options, const Heading& heading, std::span<const Rung> rungs, char** argv,
                     int signal) {
   const std::optional<std::string> ended = trail().rung();
@@ -457,7 +451,7 @@ int tell_of_the_end(const Options& options, const Heading& heading, std::span<co
   for (const Rung& rung : rungs) {
     const bool asked = options.rungs.empty() || std::find(options.rungs.begin(), options.rungs.end(),
                                                           rung.what.name) != options.rungs.end();
-    // As text, what came before has been told.
+    // As text, the rungs before have been reported.
     if (asked && rung.what.name != *ended && (is_later || !is_text)) names.emplace_back(rung.what.name);
     is_later = is_later || rung.what.name == *ended;
   }

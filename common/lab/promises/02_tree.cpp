@@ -20,7 +20,7 @@ Promise one_block() {
 Promise no_shared_memory() {
   return none(Counter::shared_accesses, "this rung works in global memory, in place");
 }
-// The elements that the tree in place leaves to each thread: two in each step, and the result.
+// The most elements that a thread of the tree in place reads: two in each step, and the result.
 Promise tree_in_place_by_all_threads() {
   return at_most(
       Counter::elements_read_by_thread, [](const Size& s) { return 2 * log2(2 * s.block) + 2; },

@@ -9,7 +9,7 @@ Promise few_barriers() {
       "the last warp still goes through the loop");
 }
 
-// Those before the last warp is left alone.
+// The barriers before only the last warp is left.
 Promise steps_of_all_warps() {
   return at_least(
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 1; },

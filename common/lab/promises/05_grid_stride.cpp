@@ -5,7 +5,7 @@ namespace {
 
 constexpr unsigned folding_blocks = 256;
 
-// Blocks that it takes where each covers a tile.
+// The number of blocks if each covers a tile.
 std::size_t tiles(const Size& s) {
   return ceil_div(s.n, std::size_t{s.elements_per_thread} * s.block);
 }

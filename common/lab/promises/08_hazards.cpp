@@ -14,15 +14,15 @@ Promise one_atomic_per_warp() {
       Counter::atomic_operations, [](const Size& s) { return s.blocks * s.warps(); },
       "one atomic per warp adds the warp's value to the result");
 }
-// The warps that have an element: one that has none may leave.
+// The warps that have an element: a warp without one may leave.
 double working_warps(const Size& s) {
   return double(ceil_div(s.n, 32));
 }
 double warps_of_all_blocks(const Size& s) {
   return s.blocks * s.warps();
 }
-// One after each step and one before the first; a second one in a step, or one more at the end, does no harm.
-// Whether there are enough, the hazards say.
+// A barrier after each step and one before the first; a second one in a step, or one more at the end, does no
+// harm. Whether there are enough of them, the hazards show.
 Promise barriers_of_steps() {
   return at_most(
       Counter::barriers_per_block, [](const Size& s) { return 2 * log2(s.block) + 2; },
@@ -38,7 +38,7 @@ Promise two_stages() {
       Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
       "five shuffles add up a warp, and five more the warps' sums");
 }
-// And by the last block again, of the blocks' sums.
+// And once more by the last block, for the blocks' sums.
 Promise two_stages_and_once_more() {
   return equal(
       Counter::shuffles, [](const Size& s) { return 5 * (s.blocks + 1) * (s.warps() + 1); },
@@ -141,11 +141,11 @@ std::vector<Rung> hazards() {
           }))
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
-              "each element is to be read once, and then each block's sum"))
+              "each element must be read once, and then each block's sum"))
           .promise(neighbours_read_neighbours())
           .promise(at_most(
               Counter::shared_elements_read_by_thread, [](const Size&) { return 3.0; },
-              "the lanes of the first warp are to read the warps' sums, one each, in either stage"))
+              "the lanes of the first warp must read the warps' sums, one each, in either stage"))
           .promise(two_stages_and_once_more()),
       Rung("open_lock")
           .broken()
@@ -160,7 +160,7 @@ std::vector<Rung> hazards() {
           .promise(each_thread_reads_at_most([](const Size& s) { return elements_of_walk(s) + 1; }))
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n) + s.blocks; },
-              "each element is to be read once, and the result once by each block"))
+              "each element must be read once, and the result once by each block"))
           .promise(neighbours_read_neighbours())
           .promise(two_stages()),
       Rung("lost_tail")

@@ -5,7 +5,7 @@
 namespace lab::promises {
 namespace {
 
-// The blocks that add to one value.
+// The number of blocks that add to one value.
 double blocks_of_wave(const Size& s) {
   return std::min<double>(double(s.n) / 4 / s.block + 1, resident_blocks(s.block));
 }
@@ -13,7 +13,7 @@ double blocks_of_champion(const Size& s) {
   return std::min(double(s.n) / 8192 + 1, 64.0 * multiprocessors());
 }
 
-// Whole vectors of four, as evenly as they can be, and one element of what is before and after them.
+// Whole vectors of four, spread as evenly as possible, and one of the elements before and after them.
 double vectors_of_wave(const Size& s) {
   return 4.0 * double(ceil_div(s.n / 4, std::size_t{resident_blocks(s.block)} * s.block)) + 1;
 }
@@ -63,7 +63,7 @@ std::vector<Rung> speed_of_light() {
           .promise(equal(Counter::atomic_operations, once_per_block,
                          "each block counts itself once and makes no other atomic"))
           .promise(each_thread_reads_at_most([](const Size& s) {
-            const double more = s.n % 4 == 0 ? 0 : 1; // what is no whole vector
+            const double more = s.n % 4 == 0 ? 0 : 1; // what does not fill a vector
             return vectors_of_wave(s) - 1 + more + double(ceil_div(std::size_t(s.blocks), s.block));
           }))
           .promise(at_least(
@@ -98,7 +98,7 @@ std::vector<Rung> speed_of_light() {
           }))
           .promise(no_float_atomics())
           .promise(at_most(
-              Counter::global_load_sectors, // some more where the last block asks again for a mark
+              Counter::global_load_sectors, // a few more when the last block asks for a mark again
               [](const Size& s) { return 1.5 * double(ceil_div(s.n, 8)) + 64 * s.blocks; },
               "the lanes of a warp must load neighbouring vectors: a thread's own vectors lie a whole "
               "block apart"))

@@ -52,14 +52,13 @@ std::vector<Rung> row_sums() {
           .promise(at_most(
               Counter::shared_store_requests, // the first warp may set all places to 0 before
               [](const Size& s) { return s.blocks * (s.warps() + 1); },
-              "each warp is to leave one partial sum in shared memory, no more"))
+              "each warp must leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
           .promise(at_most(
               Counter::barriers_per_block, [](const Size&) { return 2.0; },
-              "the block is to wait once, between the warps' sums and the first warp's last step, and once "
-              "before "
-              "where it sets places to 0"))};
+              "the block must wait once, between the warps' sums and the first warp's last step, and once "
+              "before that where it sets places to 0"))};
 }
 
 } // namespace lab::promises

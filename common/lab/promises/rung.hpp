@@ -1,4 +1,4 @@
-// What a rung promises to be and to do, and what a bound may depend on.
+// What a rung promises, and what a bound may depend on.
 //
 // The promises of a lab's rungs are in one file beside this one, which labs/ and solutions/ share:
 //
@@ -21,7 +21,7 @@ struct Size {
   unsigned block = 0;               // threads per block, as requested
   double blocks = 0;                // blocks that ran, in all launches together (0 if nothing has run yet)
   std::size_t rows = 1;             // results; n / rows elements go into each
-  unsigned elements_per_thread = 0; // where the lab's main() gives it
+  unsigned elements_per_thread = 0; // if the lab's main() gives it
   unsigned warps() const { return (block + 31) / 32; }
 };
 using Formula = double (*)(const Size&);

@@ -1,4 +1,4 @@
-// Promises that rungs of several labs make.
+// Promises that rungs of several labs share.
 #pragma once
 
 #include "promises/course.hpp"
@@ -87,9 +87,8 @@ inline Promise no_bank_conflict() {
 inline Promise last_warp_alone_diverges() {
   return at_most(
       Counter::divergent_branches, [](const Size& s) { return 12.0 * s.blocks; },
-      "the stride must halve, so that the first threads work and whole warps are idle; some lanes of a warp "
-      "without the "
-      "others only in the last one");
+      "the stride must halve, so that the first threads work and whole warps are idle; only in the last warp "
+      "may some lanes work without the others");
 }
 inline Promise no_float_atomics() {
   return none(

@@ -22,7 +22,7 @@ bool is_failure(State state, bool todo_fails) {
 
 namespace {
 
-// As a reader would type it from where they are; a file of somewhere else keeps its whole path.
+// The path as a reader would type it in the current folder; a file elsewhere keeps its whole path.
 std::string as_typed(const std::string& file) {
   std::error_code unknown;
   const std::string near = std::filesystem::proximate(file, unknown).string();
@@ -62,7 +62,7 @@ void print_profile(const Profile& profile) {
   for (const auto& [key, value] : profile.totals) fmt::print("    {:>14} {}\n", count_text(value), key);
 }
 
-// TAP points may hold no '#', which starts a directive.
+// TAP points must not contain '#', which starts a directive.
 std::string tap_text(std::string text) {
   for (char& c : text) {
     if (c == '#' || c == '\n') c = ' ';
@@ -78,8 +78,8 @@ void print_lines(std::string_view before, std::string_view text) {
   }
 }
 
-// The same for a reader: what is too long for the terminal goes on below, under the text and not under a
-// heading such as "  why:  ".
+// For people: a line too long for the terminal continues below, aligned with the text and not with a heading
+// such as "  why:  ".
 void print_wrapped(std::string_view before, std::string_view text) {
   const unsigned width = terminal_width();
   while (!text.empty()) {
@@ -100,7 +100,7 @@ void print_comment(std::string_view text) {
   print_lines("#   ", text);
 }
 
-// "tree.cu:49: partial[t] += partial[t + stride];", as far as the file can be read.
+// "tree.cu:49: partial[t] += partial[t + stride];", if the file can be read.
 std::string quoted(const std::string& file, int line) {
   std::ifstream source(file);
   std::string text;
@@ -128,7 +128,7 @@ std::string explanation_of(const Hazard& hazard) {
   return text + "\n  read: " + hazard.read;
 }
 
-// The first of each kind say most, since others often follow from them; and each explanation is read once.
+// The first of each kind say most, since others often follow from them; and each explanation is printed once.
 void print_hazards(std::span<const Hazard> hazards) {
   constexpr std::size_t most_of_a_kind = 3;
   std::map<std::string, std::size_t> of_kind;
@@ -143,7 +143,7 @@ void print_hazards(std::span<const Hazard> hazards) {
   }
 }
 
-// The longest name of a state, and one column.
+// The longest name of a state and one more column.
 constexpr std::size_t longest_name() {
   std::size_t longest = 0;
   for (const StateRow& row : states) longest = std::max(longest, row.name.size());
@@ -179,8 +179,8 @@ void print_tap_skip(std::string_view reason) {
   fmt::print("1..0 # SKIP {}\n", tap_text(std::string(reason)));
 }
 
-// A rung that was handed out broken, and still is: to do, like an empty one, but with what is wrong with it.
-// A GPU may find nothing wrong.
+// A rung that was handed out broken and still is: to do, like an empty one, but with what is wrong with it.
+// On a GPU, nothing may be found wrong.
 static bool is_untouched(const Result& result, bool todo_fails) {
   const bool ran = is_failure(result.state, todo_fails) || result.state == State::pass;
   return result.repair_line != 0 && ran && !todo_fails;

@@ -7,7 +7,7 @@
 namespace lab {
 namespace {
 
-// Relative to the current folder where the file is below it, else absolute: an editor or terminal finds both.
+// Relative to the current folder if the file is below it, else absolute: editors and terminals find both.
 std::string shown_path(const std::filesystem::path& path) {
   std::error_code error;
   const auto whole = std::filesystem::canonical(path, error);

@@ -10,9 +10,9 @@ __device__ unsigned fold(uint4 v) {
   return v.x ^ v.y ^ v.z ^ v.w;
 }
 
-// Loads of 16 bytes, several at a time and each warp's contiguous: the shape that asks the most of memory.
-// What was read is combined by exclusive or, the cheapest use, and written only if it equals a number that it
-// practically never is.
+// Loads of 16 bytes, several at a time and contiguous within a warp: the pattern that demands the most of
+// memory. The values are combined by exclusive or, the cheapest use, and the result is written only if it
+// equals a number that practically never occurs.
 __global__ void read_all(const uint4* data, std::size_t count, unsigned* sink) {
   unsigned folded = 0;
   const std::size_t tile = std::size_t{threads} * in_flight;

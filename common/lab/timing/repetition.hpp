@@ -1,4 +1,4 @@
-// Comparing where the data is: an input beyond memory's reach in seconds of copying.
+// Compares the input on the device: copying a large one back would take seconds.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ public:
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   void record() { cudaEventRecord(event_, nullptr); }
-  // Microseconds from `earlier` to this one, both reached.
+  // Microseconds from `earlier` to this event; both must have been reached.
   double since(const Event& earlier) const {
     float milliseconds = 0;
     cudaEventElapsedTime(&milliseconds, earlier.event_, event_);
@@ -69,7 +69,7 @@ Spread measure(const std::function<void(std::size_t)>& run) {
   const double first = std::max(once(), 1.0);
   const auto runs =
       static_cast<std::size_t>(std::clamp(time_budget / first, 5.0, static_cast<double>(fewest_runs)));
-  // An idle GPU has lowered its clocks and takes some tens of milliseconds to raise them.
+  // An idle GPU has lowered its clocks, and takes some tens of milliseconds to raise them.
   for (double spent = first; spent < warm_up; spent += once()) {
   }
   std::vector<double> times;
@@ -83,7 +83,7 @@ Spread measure(const std::function<void(std::size_t)>& run) {
   return spread;
 }
 
-// Places for the input: one after the other, each aligned to 256, over more than four times L2.
+// Places for the input, one after the other, each aligned to 256 bytes; together more than four times L2.
 struct Rotation {
   std::size_t slot, slots;
   explicit Rotation(std::size_t bytes) {
@@ -171,9 +171,9 @@ double loop_microseconds(Operator op, std::size_t n) {
       for (const T value : values) result = std::max(result, value);
       break;
     case Operator::bitwise_and:
-      break; // no rung's own
+      break; // no rung reduces with it
     }
-    asm volatile("" : : "g"(&result) : "memory"); // the result counts as used
+    asm volatile("" : : "g"(&result) : "memory"); // keeps the compiler from removing the loop
     times.push_back(std::chrono::duration<double, std::micro>(clock::now() - start).count());
   }
   std::sort(times.begin(), times.end());

@@ -12,7 +12,7 @@ constexpr Type types[] = {Type::float32, Type::float64, Type::int32, Type::uint3
 
 class Exact : public testing::TestWithParam<std::size_t> {};
 
-// With what the output is poisoned with, so that "added to what was there before" stays exact too.
+// Including the poison of the output, so that a result added to it stays exact too.
 TEST_P(Exact, MagnitudesStayWithinWhatAFloatCountsExactly) {
   for (const Type type : types) {
     const Sequence input = make_sequence(type, Operator::add, Kind::exact, GetParam(), 1);

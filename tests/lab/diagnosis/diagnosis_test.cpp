@@ -1,5 +1,5 @@
-// Each mistake is made on the CPU, on inputs that the checks use, and must be named; what nobody has heard of
-// must not.
+// Each mistake is made on the CPU, on inputs that the checks use, and must be named; unknown mistakes must
+// not.
 #include "diagnosis/diagnosis.hpp"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ TEST(Diagnosis, OfAnythingElseSaysNothing) {
   EXPECT_EQ(kind_of(only([](std::size_t i) { return i < 3333; })), "");
 }
 
-// What fits one input by chance does not fit the other.
+// A prediction that fits one input by chance does not fit the other.
 TEST(Diagnosis, IsNotMadeFromOneInputAlone) {
   const Sequence first = make_sequence(Type::float32, Operator::add, Kind::exact, 5000, 1);
   const Sequence second = make_sequence(Type::float32, Operator::add, Kind::exact, 5000, 99);
@@ -167,7 +167,7 @@ TEST(Diagnosis, TheMostTellingIsSpecificUsualAndOfAHandySize) {
   EXPECT_EQ(most_telling({}), nullptr);
 }
 
-// A wrong sum beyond what a float counts exactly varies with the order of its additions.
+// A wrong sum beyond what a float represents exactly varies with the order of its additions.
 TEST(Diagnosis, RoundingIsNoRace) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, 1000, 1);
   const Symptom symptom{{Kind::exact, 1000, 1, 256, 0}, 64, {{&input, right(input), 50000000}}, {50000004}};
@@ -196,7 +196,7 @@ TEST(Diagnosis, OfAnOperatorsStart) {
   EXPECT_EQ(of_extremes(Operator::max, Type::float32, -infinity).kind, "identity-left");
   EXPECT_EQ(of_extremes(Operator::min, Type::float32, -infinity).kind, "wrong-identity");
   EXPECT_EQ(of_extremes(Operator::max, Type::int32, -1).kind, "wrong-identity");
-  EXPECT_EQ(of_extremes(Operator::max, Type::uint32, 0).kind, "identity-left"); // where nothing is below 0
+  EXPECT_EQ(of_extremes(Operator::max, Type::uint32, 0).kind, "identity-left"); // nothing is below 0
   const Diagnosis empty =
       diagnosis_of([](const Sequence&) { return 2147483647.0; }, 0, Type::float32, Operator::min);
   EXPECT_EQ(empty.kind, "wrong-identity");
@@ -211,7 +211,7 @@ TEST(Diagnosis, OfAFloatThatStalls) {
   EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
 }
 
-// What `op` makes of the results of each `part` of the elements.
+// Reduces by `op` the results of each `part` of the elements.
 double of_parts(const Sequence& input, std::size_t part, Operator op) {
   double all = identity(input.type, op);
   for (std::size_t first = 0; first < input.n; first += part) {
@@ -269,7 +269,7 @@ double row_sum(const Sequence& matrix, std::size_t row) {
   return reduce(matrix, row * 60, (row + 1) * 60).value;
 }
 
-// Of 100 rows of 60.
+// The diagnosis for 100 rows of 60 elements.
 Diagnosis diagnosis_of_rows(const Rows& wrong) {
   const Sequence inputs[] = {make_sequence(Type::float32, Operator::add, Kind::exact, 6000, 1),
                              make_sequence(Type::float32, Operator::add, Kind::exact, 6000, 99)};

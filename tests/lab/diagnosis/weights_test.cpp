@@ -48,8 +48,7 @@ TEST(Weights, AreSaidOfStretchesAndOfPlacesThatRepeat) {
   const auto lanes = said_of({1000, [](std::size_t i) { return i % 32 == 5 ? 1.0 : 0.0; }});
   EXPECT_TRUE(has(lanes, "every 32nd element (5, 37, ...) count once")) << lanes;
   const auto steps = said_of({1000, [](std::size_t i) { return i % 64 < 16 ? 1.0 : 0.0; }});
-  EXPECT_TRUE(has(steps, "of each 64 elements those from 0 to 15 (0 to 15, 64 to 79, ...) count once"))
-      << steps;
+  EXPECT_TRUE(has(steps, "elements 0 to 15 of every 64 (0 to 15, 64 to 79, ...) count once")) << steps;
 }
 
 TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
@@ -61,7 +60,7 @@ TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
   EXPECT_TRUE(has(growing, "too short a stride")) << growing;
 }
 
-// Sums beyond 2^24 round in a float, and which way depends on the order of the additions.
+// Sums beyond 2^24 round in a float, and the direction depends on the order of the additions.
 TEST(Weights, AreToldOfSumsThatRound) {
   const WeighedRung rung{1000, [](std::size_t) { return 256.0; }};
   const auto rounded = [](double sum) { return static_cast<double>(static_cast<float>(sum + 100)); };
@@ -73,18 +72,18 @@ TEST(Weights, AreToldOfSumsThatRound) {
   const auto weights = find_weights(symptom, exactly);
   ASSERT_TRUE(weights);
   EXPECT_EQ(describe(*weights, symptom).kind, "many-times");
-  symptom.observations[0].got *= 1.01; // rounding does not go so far
+  symptom.observations[0].got *= 1.01; // rounding does not explain so much
   EXPECT_FALSE(find_weights(symptom, exactly));
 }
 
 TEST(Weights, ATreeThatHalvesAnOddNumberIsKnown) {
   // 192, 96, 48, 24, 12, 6, 3: the third of three has no partner.
   const auto of_192 = said_of({1000, [](std::size_t i) { return i % 3 == 2 ? 0.0 : 1.0; }});
-  EXPECT_TRUE(has(of_192, "no power of two, 192 or such")) << of_192;
+  EXPECT_TRUE(has(of_192, "no power of two, such as 192")) << of_192;
   // 100, 50, 25, 12, 6, 3: 24 of each 25 are left, and of those the third of three is lost.
   const auto of_100 =
       said_of({1000, [](std::size_t i) { return i % 25 == 24 || i % 25 % 3 == 2 ? 0.0 : 1.0; }});
-  EXPECT_TRUE(has(of_100, "no power of two, 200 or such")) << of_100;
+  EXPECT_TRUE(has(of_100, "no power of two, such as 200")) << of_100;
   const auto other = said_of({1000, [](std::size_t i) { return i % 3 == 1 ? 0.0 : 1.0; }});
   EXPECT_FALSE(has(other, "no power of two")) << other;
 }

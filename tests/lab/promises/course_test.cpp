@@ -1,4 +1,4 @@
-// The promises of the course, and what is said where a lab's main() and its promises do not agree.
+// The promises of the course, and the messages if a lab's main() and its promises disagree.
 #include "promises/course.hpp"
 
 #include <algorithm>
