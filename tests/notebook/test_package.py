@@ -206,7 +206,7 @@ class Predictions(unittest.TestCase):
             [(Guess("02_tree", "sequential", {"barriers": 8}), {"barriers": 72}), (Guess("02_tree", "many_pass", {"barriers": 1}), None)]
         )
         self.assertRegex(str(both), r"barriers +8 +72 +too low, 9 times")
-        self.assertIn("many_pass: noted", str(both))
+        self.assertIn("many_pass: recorded", str(both))
         self.assertRegex(both.html(), r'<td>8</td><td>72</td><td class="words off">too low')
 
     def test_a_counter_that_there_is_not(self):

@@ -173,6 +173,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
   try {
     emit_follow_unset(instruction);
   } catch (const NotSupported&) { // the instruction itself reports it
+    code_.operations.resize(checks);
   }
   std::size_t body = code_.operations.size();
   try {

@@ -2,6 +2,7 @@
 
 #include "call_sites.hpp"
 #include "errors.hpp"
+#include "host_faults.hpp"
 #include "memory_check.hpp"
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 
 namespace warpfold::watch {
 
-using machine::AccessKind;
 using machine::warp_lanes;
 
 namespace {

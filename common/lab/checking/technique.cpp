@@ -1,7 +1,9 @@
 #include "checking/technique.hpp"
 
 #include "checking/check.hpp"
+#include "checking/run.hpp"
 #include "command_line.hpp"
+#include "memory.hpp"
 
 #include <algorithm>
 #include <cmath>

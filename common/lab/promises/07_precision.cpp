@@ -108,7 +108,10 @@ std::vector<Rung> precision() {
                 return double(std::max(ceil_div(s.n, chains), ceil_div(chains / 32, s.block)));
               }))
               .promise(equal(
-                  Counter::elements_read, [](const Size& s) { return double(s.n + chains / 32); },
+                  Counter::elements_read, [](const Size& s) {
+                    const std::size_t sums_of_warps = chains / 32;
+                    return double(s.n + sums_of_warps);
+                  },
                   "each element must be read once, and so must each warp's sum"))
               .promise(neighbours_read_neighbours())
               .promise(two_launches())
