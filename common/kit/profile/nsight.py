@@ -1,5 +1,5 @@
-"""Nsight Compute's counts of a program on a GPU, in the shape of the emulator's report, so that what shows the one shows the
-other.
+"""Nsight Compute's counts of a program on a GPU, in the form of the emulator's report, so that the same code shows
+both.
 
 The program runs once under ncu; its report is then printed twice: the counters of each launch, and the machine
 instructions (SASS) under the source lines that they came from. Where the two could tell the same, the second is used for
@@ -23,7 +23,7 @@ from ..errors import PROGRAM, SETUP, KitError
 
 # The catalogue's counters -> metrics of a launch, to be added up.
 METRICS = {key: counter.nsight for key, counter in CATALOGUE.items() if counter.nsight}
-# Beside the counters that the source page gives: the same as the pipe counted it.
+# In addition to the counters from the source page: the same as the pipe counted them.
 PIPE = {
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
@@ -90,7 +90,7 @@ def of_rung(command: list[str], rung: str, launches: int, environment: dict | No
 
 
 def number(text: str | None) -> float:
-    """Of a cell; "no data" and "n/a" where nothing of the kind happened."""
+    """Of a cell; "no data" and "n/a" if nothing of the kind happened."""
     found = re.match(r"[\d.,]+", text or "")
     return float(found[0].replace(",", "")) if found else 0.0
 
@@ -143,7 +143,7 @@ def lines_of(source: str) -> list[list[dict]]:
             function = row[1]
             seen.add(file)
         elif row[0] == "Line No":
-            columns = {name: at for at, name in enumerate(row)}  # of the two called "Source" the second, the instruction
+            columns = {name: at for at, name in enumerate(row)}  # the second of the two columns called "Source": the instruction
         elif row[0].isdigit():
             line = int(row[0])
         elif columns and len(row) > columns["Source"] and row[columns["Address"]].startswith("0x"):

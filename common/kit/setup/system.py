@@ -25,7 +25,7 @@ from .packages import (
     names,
 )
 
-__all__ = ["BROWSER", "SANDBOX", "SLURM", "how_to_install"]  # kept here for code that asks what is missing
+__all__ = ["BROWSER", "SANDBOX", "SLURM", "how_to_install"]  # re-exported for code that asks what is missing
 
 OLDEST_GXX = 11
 

@@ -72,7 +72,7 @@ class Drawing:
         )
 
     def shows(self, index: int) -> bool:
-        """Shared memory always; global memory where the step touches it."""
+        """Shared memory always; global memory if the step touches it."""
         array = self.step.arrays[index]
         return array.shared or any(request.array is array for request in self.step.requests)
 
@@ -201,7 +201,7 @@ def link(start: Place, end: Place, kind: str) -> str:
 
 
 def value_text(value: float) -> str:
-    """As much of a number as a cell holds: five characters, with k, M and G for thousands, millions and billions."""
+    """As much of a number as fits in a cell: five characters, with k, M and G for thousands, millions and billions."""
     for scale, letter in ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")):
         scaled = value / scale
         for digits in (3, 2, 1, 0):

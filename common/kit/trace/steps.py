@@ -154,7 +154,7 @@ def fill_values(steps: list[Step]) -> None:
             if request.bits and request.array.width in (4, 8) and len(request.bits) == len(request.touches):
                 for elements, bits in zip(request.touches.values(), request.bits, strict=True):
                     request.array.values[elements[0]] = bits
-            elif request.writes:  # what an atomic or a vector store leaves is not recorded
+            elif request.writes:  # the values that an atomic or a vector store leaves are not recorded
                 for elements in request.touches.values():
                     for element in elements:
                         request.array.values.pop(element, None)
@@ -213,7 +213,7 @@ def unordered(one: Request, other: Request) -> bool:
 
 
 def reads_as_float(values: list[int], width: int) -> bool:
-    """Whether bits are floating-point numbers: as integers they would all be huge, unless they are 0."""
+    """Whether the bits are floating-point numbers: read as integers, they would all be huge, unless they are 0."""
     exponents = [bits >> (23 if width == 4 else 52) & (0xFF if width == 4 else 0x7FF) for bits in values if bits]
     most = 0xFF if width == 4 else 0x7FF
     return bool(exponents) and all(0 < exponent < most for exponent in exponents)

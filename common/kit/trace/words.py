@@ -11,7 +11,7 @@ MANY_ROUNDS = 4  # requests of one warp at one place from which they are told in
 
 
 def runs(numbers: list[int]) -> str:
-    """0, 2, 4, 6 is "0 to 6 by 2"; what follows no rule is listed."""
+    """0, 2, 4, 6 is "0 to 6 by 2"; numbers without a pattern are listed."""
     parts = []
     numbers = list(numbers)
     while numbers:
@@ -49,7 +49,7 @@ def sentences(step: Step) -> list[str]:
 
 
 def together(requests: list[Request]) -> list[list[Request]]:
-    """The requests that different warps make at one place of the program; the many of a loop all at once."""
+    """The requests that different warps make at one place in the program; the many requests of a loop are described together."""
     groups: list[list[Request]] = []
     loops: dict[tuple, list[list[Request]]] = {}
     for request in requests:
