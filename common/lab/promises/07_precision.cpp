@@ -108,7 +108,8 @@ std::vector<Rung> precision() {
                 return double(std::max(ceil_div(s.n, chains), ceil_div(chains / 32, s.block)));
               }))
               .promise(equal(
-                  Counter::elements_read, [](const Size& s) {
+                  Counter::elements_read,
+                  [](const Size& s) {
                     const std::size_t sums_of_warps = chains / 32;
                     return double(s.n + sums_of_warps);
                   },
