@@ -33,6 +33,7 @@ void Session::watch() {
 
 Progress& Session::begin() {
   std::lock_guard lock(mutex_);
+  of_endless_.clear(), cause_ = {};
   return progress_.emplace([this](const Check& wrong) { print_headline(wrong); });
 }
 
@@ -103,6 +104,7 @@ Result Session::result_so_far(const Ending& ending) const {
   if (on_emulator()) findings.hazards = recorded_so_far().hazards;
   const std::size_t count = findings.checks.size();
   Result result = verdict_on(rungs_[results_.size()], std::move(findings));
+  if (result.state == State::wrong && !cause_.text.empty()) result.diagnosis = cause_;
   if (ending.why == Ending::Why::asked && result.state == State::pass) {
     result.state = State::skip;
     result.reason =

@@ -30,6 +30,8 @@ public:
 
   // What is said of a run that does not end, in place of what the emulator knows of it.
   void says_of_endless(std::string text) { of_endless_ = std::move(text); }
+  // What explains all that goes wrong in this rung, whatever a wrong result looks like.
+  void explains(Diagnosis cause) { cause_ = std::move(cause); }
 
   // The check of the next rung begins.
   Progress& begin();
@@ -60,6 +62,7 @@ private:
   std::optional<Progress> progress_; // of the rung that is being checked
   bool headline_is_out_ = false;
   std::string of_endless_;
+  Diagnosis cause_;
 };
 
 } // namespace lab

@@ -136,6 +136,14 @@ class OpenCL(unittest.TestCase):
         self.assertIn(found["state"], ("wrong", "hazard"))
         self.assertIn("A barrier waits for all items of the group", found["reason"] + found.get("diagnosis", {}).get("text", ""))
 
+    def test_a_barrier_that_not_all_items_reach_is_told_when_a_later_run_does_not_end(self):
+        step = "if (at + stride < n) data[at] += data[at + stride];"
+        endless = "if (at + stride >= n) return;\n    while (n == 32) data[at] += 1;\n    data[at] += data[at + stride];"
+        self.kernels.write_text(with_mistake("dense_items", step, endless))
+        found = json.loads(self.run_rung("dense_items", "--json").stdout)["rungs"][0]
+        self.assertEqual(found["state"], "wrong")
+        self.assertIn("A barrier waits for all items of the group", found["diagnosis"]["text"])
+
     def test_what_is_written_beside_an_array_is_told(self):
         self.kernels.write_text(with_mistake("halving_items", "data[item] +=", "data[item + n] ="))
         said = self.run_rung("halving_items")

@@ -383,7 +383,10 @@ private:
     try {
       if (can_count_.barriers) barriers = look_at_barriers(rung, device_, options_, progress);
       trail().knows(barriers.not_for_all);
-      if (!barriers.not_for_all.empty()) session_.says_of_endless(barriers.not_for_all);
+      if (!barriers.not_for_all.empty()) {
+        session_.says_of_endless(barriers.not_for_all);
+        session_.explains({"barrier-not-for-all", barriers.not_for_all, true});
+      }
       rung.what.cannot_be_right ? check_wrong(rung, options_, progress)
                                 : check_right(rung, device_, options_, progress);
       result.checks = progress.so_far();
