@@ -79,7 +79,7 @@ public:
       if (has_telling_failure()) break; // the other types would say the same
     }
     if (!failures_.empty() && !device_lost_) find_reason();
-    return {progress_.so_far(), device_lost_};
+    return {progress_.so_far(), device_lost_, not_a_number_};
   }
 
 private:
@@ -92,9 +92,13 @@ private:
   };
 
   // A hazard explains a wrong result, so no other reason is looked for then.
-  bool is_over() const {
-    return device_lost_ ||
-           (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
+  bool is_over() const { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
+
+  bool has_hazard() const {
+    if (!on_emulator()) return false;
+    std::vector<Hazard> hazards = recorded_so_far().hazards;
+    leave_out_harmless(hazards, !search_, not_a_number_);
+    return !hazards.empty();
   }
 
   // A kernel with a hazard needs no further inputs if those so far were slow.
@@ -115,7 +119,7 @@ private:
     const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (has_taken_long() && on_emulator() && !recorded_so_far().hazards.empty()) return;
+      if (has_taken_long() && has_hazard()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
         return;
       check_case(variant, given, check_for(given, prefix));
@@ -141,6 +145,8 @@ private:
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
     if (!check.ok) {
+      not_a_number_ |= !std::isnan(poison(variant.type, given.kind)) &&
+                       std::ranges::any_of(outcome.results, [](double result) { return std::isnan(result); });
       progress_.is_wrong(check);
       largest_wrong_ = std::max(largest_wrong_, given.n);
       if (!search_) search_.emplace();
@@ -273,7 +279,7 @@ private:
   std::optional<SearchForReasons> search_; // from the first wrong result on
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
-  bool device_lost_ = false;
+  bool device_lost_ = false, not_a_number_ = false;
 };
 
 } // namespace
