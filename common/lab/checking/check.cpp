@@ -160,6 +160,13 @@ private:
                const Outcome& outcome, Check& check) {
     if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
       failures_.push_back({&variant, given, seed, progress_.so_far().size(), outcome.results[0]});
+    } else if (given.kind == Kind::cancelling && failures_.empty()) {
+      check.diagnosis = {
+          "rounded-on-the-way",
+          "In double, every sum of these numbers is exact, in whatever order they are added, and the result "
+          "fits into a float. Where sums in float are exact too, the same code is right: so before the end, "
+          "a sum is rounded to float.",
+          true};
     } else {
       check.diagnosis =
           given.rows == 1 ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)

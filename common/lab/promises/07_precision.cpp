@@ -82,6 +82,7 @@ std::vector<Rung> precision() {
               .promise(two_launches()),
           Rung("double_accumulator")
               .meets_stalling()
+              .rounds_at_the_end()
               .same_bits()
               .depth([](const Size& s) { return 1 + (elements_of_walk(s) + levels(s)) * 0x1p-29; })
               .promise(no_atomic())
