@@ -215,7 +215,8 @@ private:
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
       // With few elements, the result may be nothing or one block's part, where many elements show more.
-      if (found.kind == "nothing-added" || found.kind == "only-block-0")
+      const bool may_be_kahan = rung_.is_kahan && found.kind == "twice";
+      if (found.kind == "nothing-added" || found.kind == "only-block-0" || may_be_kahan)
         look_at(telling, found, prime_near_a_million, telling.given.block);
       if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));

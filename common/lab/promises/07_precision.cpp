@@ -64,6 +64,7 @@ std::vector<Rung> precision() {
               .promise(halving_stride()),
           Rung("kahan")
               .meets_stalling()
+              .steps_as_kahan()
               .same_bits()
               // 2 u for each element on its walk, 1 u where the excess is taken off at the end. The tree
               // loses nothing but the roundings of what is itself a rounding.

@@ -152,7 +152,7 @@ TEST(Sequence, CancellingIsExactInDoubleAndNotInFloat) {
     EXPECT_EQ(backwards, whole);
     EXPECT_EQ(static_cast<float>(whole), whole);
     EXPECT_EQ(tolerance(input, reduce(input, 0, n), 100), 0);
-    if (n == 65536) EXPECT_NE(by_threads, whole);
+    EXPECT_EQ(by_threads == whole, n <= threads); // whoever has one element only has nothing to round
   }
 }
 
