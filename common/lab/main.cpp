@@ -200,8 +200,7 @@ private:
     findings.device_lost = checked.device_lost;
     const bool right =
         std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.ok; });
-    if (right)
-      std::erase_if(findings.hazards, [](const Hazard& hazard) { return hazard.kind == unset_register; });
+    leave_out_harmless(findings.hazards, right, checked.not_a_number);
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, how);

@@ -96,12 +96,16 @@ Result Session::result_so_far(const Ending& ending) const {
     check.message = ending.why != Ending::Why::endless ? crash_text(ending.signal)
                     : of_endless_.empty()
                         ? no_end()
-                        : fmt::format("no end after {:.3g} s: {}", seconds_per_run(), of_endless_);
+                        : fmt::format("no end after {:.2g} s: {}", seconds_of_stopped_run(), of_endless_);
     findings.checks.push_back(check);
   } else if (under_way && !under_way->ok) {
     findings.checks.push_back(*under_way); // already wrong; its reason was still being looked for
   }
-  if (on_emulator()) findings.hazards = recorded_so_far().hazards;
+  if (on_emulator()) {
+    findings.hazards = recorded_so_far().hazards;
+    const bool right = std::ranges::all_of(findings.checks, [](const Check& check) { return check.ok; });
+    leave_out_harmless(findings.hazards, right, false);
+  }
   const std::size_t count = findings.checks.size();
   Result result = verdict_on(rungs_[results_.size()], std::move(findings));
   if (result.state == State::wrong && !cause_.text.empty()) result.diagnosis = cause_;

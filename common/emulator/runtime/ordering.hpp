@@ -48,6 +48,9 @@ Returns fill_returns(const void* destination, bool blocking);
 void copies(void* destination, const void* source, std::size_t size, bool blocking);
 void fills(void* destination, std::size_t size, bool blocking);
 
+// The line of the call that issued the work that is being done; none unless races are looked for.
+machine::SourceLine line_of_call();
+
 // Whether it matters which bytes a kernel accesses.
 bool wants_touches();
 

@@ -31,6 +31,10 @@ public:
   void written(const void* begin, std::uint64_t size) {
     written_.written(reinterpret_cast<std::uint64_t>(begin), size);
   }
+  // How many of these bytes nothing has written.
+  std::uint64_t unwritten(const void* begin, std::uint64_t size) const {
+    return written_.unwritten(reinterpret_cast<std::uint64_t>(begin), size);
+  }
   // From the next launch on, no kernel may write to this range.
   void name_input(const void* begin, std::uint64_t size) {
     input_begin_ = reinterpret_cast<std::uint64_t>(begin), input_end_ = input_begin_ + size;

@@ -134,6 +134,12 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
           fmt::format("{} reads {}, which nothing has written", thread, place)};
 }
 
+Hazard describe_unwritten_copy(std::uint64_t unwritten, std::uint64_t size, const std::string& allocation) {
+  return {HazardKind::unwritten_copy, HazardCause::copied_unwritten,
+          fmt::format("the host copies {} bytes from {}, and nothing has written {} of them", size,
+                      allocation, unwritten == size ? "any" : std::to_string(unwritten))};
+}
+
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
                                const std::string& copying_thread) {
   return {HazardKind::race_shared, HazardCause::copy_in_flight,

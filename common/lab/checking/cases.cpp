@@ -100,6 +100,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
     }
   }
+  if (rung.cancelling) cases.push_back({Kind::cancelling, std::min(std::size_t{1} << 20, most), 1, block, 0});
   if (!options.block) { // another number of threads per block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;

@@ -67,10 +67,18 @@ Recorded recorded_so_far() {
   for (const auto& [key, value] : report.at("copies").items())
     recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register)
+    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register ||
+        hazard.at("kind") == unwritten_copy)
       recorded.hazards.push_back(hazard_from(hazard));
   recorded.hazards = causes_among(std::move(recorded.hazards));
   return recorded;
+}
+
+void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number) {
+  std::erase_if(hazards, [&](const Hazard& hazard) {
+    return (right && hazard.kind == unset_register) ||
+           ((right || !not_a_number) && hazard.kind == unwritten_copy);
+  });
 }
 
 void run_in_order(bool in_order) {
