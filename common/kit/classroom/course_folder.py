@@ -39,6 +39,14 @@ def open(folder: Path, new_roster: Path | None = None) -> Class:
     return Class(folder, course, known)
 
 
+def collected(folder: Path) -> Class:
+    """A class in which something has been collected. Anything else is said before a folder is made or a tool installed."""
+    handed_in = folder.resolve() / "submissions"
+    if not any(handed_in.glob("*/*/*")):
+        raise KitError(f"{folder}: nothing has been collected there", "Run ./kit collect SOURCE first; --class names another folder.")
+    return open(folder)
+
+
 def stubs() -> list[Stub]:
     """The labs that can be graded, as they are handed out."""
     found = [Stub(path.parent.name, path.name, path.read_text()) for path in sorted((ROOT / "labs").glob("*/*.cu"))]

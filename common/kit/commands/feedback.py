@@ -23,7 +23,7 @@ class Pristine:
 
 
 def run(options) -> int:
-    course = course_folder.open(options.folder)
+    course = course_folder.collected(options.folder)
     labs, pieces = index.read(course.folder)
     students = students_in(course.folder, course.roster)
     made = marks.all_marks(course.folder, course.config, students, labs, pieces)

@@ -2,7 +2,9 @@
 
 from ..classroom import config, course_folder, engine, index, marks, sandbox, work
 from ..classroom.collect import students_in
+from ..classroom.roster import Student
 from ..console import paint, say
+from ..errors import USAGE, KitError
 from ..process import relative
 from ..table import Table
 
@@ -19,13 +21,13 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
-    course = course_folder.open(options.folder)
+    course = course_folder.collected(options.folder)
+    students = students_in(course.folder, course.roster)
+    chosen = chosen_of(students, options.student)
     room = sandbox.require(options.unsafe)
     if not options.here:
         engine.in_own_environment()
     labs = course_folder.labs_of(course, options.lab)
-    students = students_in(course.folder, course.roster)
-    chosen = [student.id for student in students if not options.student or student.id in options.student]
     with course_folder.locked(course):
         pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe)
         to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
@@ -40,6 +42,14 @@ def run(options) -> int:
     summary(made)
     say(f"next: ./kit grades --to csv, ./kit feedback (class folder: {relative(course.folder)})")
     return 1 if any(mark.state == "not graded" for mark in made) else 0
+
+
+def chosen_of(students: list[Student], asked: list[str]) -> list[str]:
+    """The ids of the students asked for, or of all."""
+    ids = [student.id for student in students]
+    if unknown := [name for name in asked if name not in ids]:
+        raise KitError(f"--student {unknown[0]}: there is no such student in this class", "The ids: " + ", ".join(ids), USAGE)
+    return asked or ids
 
 
 def write_index(course, labs, pieces) -> None:
