@@ -96,8 +96,19 @@ def lab_section(mark: Mark, source: list[str]) -> str:
             for rung in mark.rungs
         )
         parts.append(f'<table><tr><th>rung</th><th>state</th><th class="n">points</th><th class="n">of</th></tr>{rows}</table>')
+        parts.append(times(mark.rungs))
         parts += [rung_section(rung, source) for rung in mark.rungs if rung.state not in ("pass", "todo")]
     return "\n".join(parts)
+
+
+def times(rungs: list[RungMark]) -> str:
+    """Measured while grading, if that was done on a GPU."""
+    of_gpu = [(rung, rung.detail["gpu"]) for rung in rungs if rung.detail.get("gpu")]
+    timed = [(rung, gpu["time"], gpu["device"]) for rung, gpu in of_gpu if gpu["time"]]
+    if not timed:
+        return ""
+    listed = "; ".join(f"{rung.name} {time['median_us']:.1f} us for {time['n']:,} elements" for rung, time, _ in timed)
+    return f'<p class="note">Times on the GPU ({escape(timed[0][2])}), which decide nothing: {escape(listed)}.</p>'
 
 
 def rung_section(rung: RungMark, source: list[str]) -> str:

@@ -42,6 +42,7 @@ class Lab:
     libraries: tuple[Path, ...]  # folders of the program's libraries that are not the system's
     compilers: str  # what they print as their versions
     rungs: tuple[str, ...]
+    runtime: Path | None = None  # the folder of NVIDIA's own CUDA runtime, for grading on a GPU
 
     @property
     def file(self) -> str:
@@ -78,6 +79,7 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
         found.append(Lab(
             lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, ROOT / "common" / "lab" / "lab.hpp", nvcc,
             tuple(for_grading(arguments[lab.name])), libraries_of(program.program), said, tuple(rungs),
+            runtime_of(program.program, emulator.parent),
         ))  # fmt: skip
     return found
 
@@ -95,3 +97,10 @@ def libraries_of(program: Path) -> tuple[Path, ...]:
     named = re.findall(r"=> (/\S+)", output(["ldd", program]).stdout)
     folders = {Path(name).parent for name in named if "libcudart" not in name}
     return tuple(sorted(each for each in folders if not str(each).startswith(("/lib", "/usr"))))
+
+
+def runtime_of(program: Path, emulator: Path) -> Path | None:
+    """The folder of the CUDA runtime that a program loads if it is not told to use the emulator's."""
+    environment = os.environ | {"LD_LIBRARY_PATH": ""}
+    found = re.search(r"libcudart\S+ => (/\S+)/[^/\s]+", output(["ldd", program], env=environment).stdout)
+    return Path(found[1]) if found and Path(found[1]).resolve() != emulator.resolve() else None

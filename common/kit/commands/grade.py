@@ -1,6 +1,6 @@
 """`kit grade`: grades the collected submissions in the sandbox, on all processors or on Slurm."""
 
-from ..classroom import config, course_folder, engine, index, marks, sandbox, work
+from ..classroom import config, course_folder, engine, gpus, grader, index, marks, sandbox, work
 from ..classroom.collect import students_in
 from ..classroom.roster import Student
 from ..console import paint, say
@@ -16,6 +16,12 @@ def arguments(parser) -> None:
     course_folder.argument(parser)
     parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="only this lab; may be repeated")
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this student; may be repeated")
+    parser.add_argument(
+        "--device",
+        choices=grader.DEVICES,
+        default=grader.EMULATOR,
+        help="gpu: what passes on the emulator must be right on a GPU too (emulator)",
+    )
     parser.add_argument("--unsafe", action="store_true", help="grade without a sandbox if none works here; every mark says so")
     parser.add_argument("--here", action="store_true", help="one after another in this process, without Parsl")
 
@@ -24,12 +30,14 @@ def run(options) -> int:
     course = course_folder.collected(options.folder)
     students = students_in(course.folder, course.roster)
     chosen = chosen_of(students, options.student)
+    if options.device == grader.GPU and course.config.engine.get("kind", "local") == "local":
+        gpus.require()  # a cluster's jobs have GPUs that this machine need not have
     room = sandbox.require(options.unsafe)
     if not options.here:
         engine.in_own_environment()
     labs = course_folder.labs_of(course, options.lab)
     with course_folder.locked(course):
-        pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe)
+        pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe, options.device)
         to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
         say(
             f"{len(pieces)} submissions from {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
