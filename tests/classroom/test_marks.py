@@ -3,14 +3,15 @@
 import csv
 import io
 import json
+import re
 import tempfile
 import unittest
 from datetime import datetime, timezone
 from pathlib import Path
 from xml.etree import ElementTree
 
-import support  # noqa: F401 - where kit is found
-from kit.classroom import config, formats, index, marks, pages, results
+import support
+from kit.classroom import config, formats, index, marks, pages, results, similar
 from kit.classroom.roster import Roster, Student
 from kit.errors import KitError
 
@@ -186,6 +187,31 @@ class Formats(Case):
             self.assertNotIn("<script", text)
             self.assertNotRegex(text, r"(src|href)=[\"']?(https?:|//)")
             self.assertIn("default-src &#x27;none&#x27;".replace("&#x27;", "'"), text)
+
+
+class BuiltAlike(unittest.TestCase):
+    TREE, STUB = ((support.ROOT / tree / "02_tree/tree.cu").read_text() for tree in ("solutions", "labs"))
+
+    def overview(self, pairs: list[similar.Pair] | None) -> str:
+        return pages.overview(config.Course(), [], {}, pairs)
+
+    def test_the_overview_says_how_to_have_it(self):
+        self.assertIn("./kit feedback --compare50", self.overview(None))
+        self.assertNotIn("./kit feedback --compare50", self.overview([]))
+
+    def test_pairs_with_much_in_common_are_listed(self):
+        text = self.overview([similar.Pair("02_tree", ("ann", "<b>"), 70, 0.93), similar.Pair("02_tree", ("ann", "bo"), 3, 0.4)])
+        self.assertIn('ann and &lt;b&gt;</td><td class="n">93 %', text)
+        self.assertNotIn("ann and bo", text)
+
+    @unittest.skipUnless(similar.is_installed(), f"compare50 is not installed: {similar.HOW} installs it")
+    def test_a_copy_with_other_names_is_found_and_the_stub_is_not(self):
+        renamed = re.sub(r"\bstride\b", "distance", re.sub(r"\bpartial\b", "part", self.TREE))
+        other = (support.ROOT / "solutions/03_warp_unroll/warp_unroll.cu").read_text()
+        texts = {"ann": self.TREE, "bo": renamed, "eve": other, "lazy": self.STUB, "broken": "// BEGIN one\n"}
+        found = {pair.students: pair.share for pair in similar.pairs("02_tree", self.STUB, texts)}
+        self.assertGreater(found["ann", "bo"], 0.95)
+        self.assertFalse({each for pair, share in found.items() if share > pages.LEAST_SHARE for each in pair} - {"ann", "bo"})
 
 
 class Settings(unittest.TestCase):
