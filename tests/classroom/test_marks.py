@@ -196,8 +196,8 @@ class BuiltAlike(unittest.TestCase):
         return pages.overview(config.Course(), [], {}, pairs)
 
     def test_the_overview_says_how_to_have_it(self):
-        self.assertIn("./kit feedback --compare50", self.overview(None))
-        self.assertNotIn("./kit feedback --compare50", self.overview([]))
+        self.assertIn("./kit feedback --alike", self.overview(None))
+        self.assertNotIn("./kit feedback --alike", self.overview([]))
 
     def test_pairs_with_much_in_common_are_listed(self):
         text = self.overview([similar.Pair("02_tree", ("ann", "<b>"), 70, 0.93), similar.Pair("02_tree", ("ann", "bo"), 3, 0.4)])

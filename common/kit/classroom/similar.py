@@ -19,7 +19,7 @@ from .regions import NotALab, take_apart
 
 VENV = OWN / "compare50"
 GROUP = "compare50"  # of requirements.txt
-HOW = "./kit feedback --compare50"
+HOW = "./kit feedback --alike"
 SECONDS = 300  # for one lab
 MOST = 20  # pairs of a lab
 

@@ -17,7 +17,7 @@ ORDER = 240
 def arguments(parser) -> None:
     course_folder.argument(parser)
     parser.add_argument(
-        "--compare50", action="store_true", help="install compare50, which finds code that is built alike; from then on it is used"
+        "--alike", action="store_true", help="install compare50, which finds code that is built alike; from then on it is used"
     )
 
 
@@ -28,7 +28,7 @@ class Pristine:
 
 def run(options) -> int:
     course = course_folder.collected(options.folder)
-    if options.compare50:
+    if options.alike:
         similar.install()
     labs, pieces = index.read(course.folder)
     students = students_in(course.folder, course.roster)
