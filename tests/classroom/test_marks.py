@@ -111,6 +111,39 @@ class Marks(Case):
         self.assertIn("without a sandbox", formats.as_csv(self.marks()))
 
 
+class ByHand(Case):
+    """Lab 10, which no machine grades."""
+
+    def setUp(self):
+        super().setUp()
+        self.about("ann", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
+        self.about("bo", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
+
+    def by_hand(self) -> dict[str, marks.Mark]:
+        rungs = {"10_opencl": ("halving_items", "two_stage")}
+        return {mark.student.id: mark for mark in marks.all_marks(self.into, self.course, self.students, rungs, {})}
+
+    def test_it_has_no_points_until_somebody_gives_them_and_is_never_0(self):
+        found = self.by_hand()
+        self.assertEqual((found["ann"].state, found["ann"].points, found["ann"].most), ("by hand", None, 4))
+        self.assertIn("a verdict could be forged", found["ann"].why)
+        self.assertEqual((found["eve"].state, found["eve"].points), ("missing", 0))
+
+    def test_points_are_those_of_overrides(self):
+        (self.into / "overrides.csv").write_text(
+            "student,lab,rung,points,comment\nann,10_opencl,,3.5,good\nbo,10_opencl,two_stage,1,\nbo,10_opencl,halving_items,0.5,nearly\n"
+        )
+        found = self.by_hand()
+        self.assertEqual((found["ann"].points, found["ann"].comments, found["ann"].why), (3.5, ["good"], ""))
+        self.assertEqual((found["bo"].points, found["bo"].comments), (1.5, ["halving_items: nearly"]))
+
+    def test_a_lab_that_is_not_listed_is_named(self):
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nann,10_opencl,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no ann 10_opencl") as raised:
+            self.marks()
+        self.assertIn("labs in course.toml", raised.exception.advice)
+
+
 CANVAS = (
     'Student,ID,SIS User ID,SIS Login ID,Section,"02_tree (555)","Lab 05 (556)","Essay (557)",Final Score\r\n'
     '"    Points Possible",,,,,6,2,10,\r\n"Lee, Ann",101,,ann,A,,1.5,9,80\r\n"Dyk, Bo",102,,bo,A,3,,8,70\r\n"Eve",103,,eve,A,4,,7,60\r\n"Else, Somebody",999,,x,A,1,1,1,1\r\n'

@@ -93,6 +93,8 @@ def lab_section(mark: Mark, source: list[str]) -> str:
     parts += [f"<p>{escape(comment)}</p>" for comment in mark.comments]
     if mark.state == "not graded":
         parts.append(f"<p>Not graded: {escape(mark.why)}</p>")
+    elif mark.state == "by hand":
+        parts.append("<p>Marked by hand.</p>" if mark.points is not None else "<p>This lab is marked by hand; there are no points yet.</p>")
     elif mark.rungs:
         rows = "".join(
             f'<tr><td>{escape(rung.name)}</td><td>{badge(rung.state)}</td><td class="n">{points(rung.points)}{" (by hand)" if rung.by_hand else ""}</td><td class="n">{points(rung.most)}</td></tr>'

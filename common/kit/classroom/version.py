@@ -15,6 +15,11 @@ from ..paths import ROOT
 from ..process import output
 from ..setup import toolchain
 
+# Labs that no machine can grade safely, and why. They can have marks all the same: the instructor's.
+BY_HAND = {
+    "10_opencl": "its kernels run as native code in the very process that judges them, so a verdict could be forged: look at the kernels yourself, "
+    "and put the points into overrides.csv"
+}
 FORMAT = 1  # of results; a new one means that everything is graded again
 
 
@@ -65,7 +70,11 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
     chosen = [labs.named(stubs, name) for name in names] if names else gradable
     for lab in chosen:
         if lab not in gradable:
-            raise KitError(f"{lab.name} cannot be graded: its kernels are not CUDA and run as native code on this machine", code=USAGE)
+            raise KitError(
+                f"{lab.name} is not graded by machine: {BY_HAND[lab.name]}" if lab.name in BY_HAND else f"{lab.name} cannot be graded",
+                f"List {lab.name} in labs in course.toml, so that it has a column among the marks.",
+                USAGE,
+            )
     programs = {lab.name: lab for lab in solved}
     recorder = build.target("static library", "lab_recorder")
     emulator = build.emulator()

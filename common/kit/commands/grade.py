@@ -1,6 +1,6 @@
 """`kit grade`: grades the collected submissions in the sandbox, on all processors or on Slurm."""
 
-from ..classroom import config, course_folder, engine, gpus, grader, index, marks, sandbox, work
+from ..classroom import config, course_folder, engine, gpus, grader, index, marks, sandbox, version, work
 from ..classroom.collect import students_in
 from ..classroom.roster import Student
 from ..console import paint, say
@@ -45,7 +45,7 @@ def run(options) -> int:
         settings = {"kind": "here"} if options.here else course.config.engine
         engine.run(list(to_do.values()), course.folder, settings)
         write_index(course, labs, pieces)
-    rungs = {lab.name: lab.rungs for lab in labs}
+    rungs = {lab.name: lab.rungs for lab in labs} | ({} if options.lab else course_folder.by_hand(course))
     made = [mark for mark in marks.all_marks(course.folder, course.config, students, rungs, pieces) if mark.student.id in chosen]
     summary(made)
     say(f"next: ./kit grades --to csv, ./kit feedback (class folder: {relative(course.folder)})")
@@ -62,7 +62,9 @@ def chosen_of(students: list[Student], asked: list[str]) -> list[str]:
 
 def write_index(course, labs, pieces) -> None:
     """Records which result belongs to whom, so that other commands need not build the course."""
-    found = {"labs": {lab.name: list(lab.rungs) for lab in labs}}
+    found = {
+        "labs": {lab.name: list(lab.rungs) for lab in labs} | {lab: list(rungs) for lab, rungs in course_folder.by_hand(course).items()}
+    }
     found["keys"] = {
         f"{student}/{lab}": [piece.key, piece.lab.file, index.hash_of(piece.source)] for (student, lab), piece in pieces.items()
     }
@@ -70,6 +72,8 @@ def write_index(course, labs, pieces) -> None:
 
 
 def summary(made: list[marks.Mark]) -> None:
+    told_by_hand = [mark for mark in made if mark.lab in version.BY_HAND]
+    made = [mark for mark in made if mark.lab not in version.BY_HAND]
     table = Table(["lab", "graded", "missing", "not graded", "full marks", "mean"])
     for lab in dict.fromkeys(mark.lab for mark in made):
         of = [mark for mark in made if mark.lab == lab]
@@ -86,7 +90,12 @@ def summary(made: list[marks.Mark]) -> None:
                 mean,
             ]
         )
-    print(table.text())
+    if made:
+        print(table.text())
+    for lab in dict.fromkeys(mark.lab for mark in told_by_hand):
+        handed_in = [mark for mark in told_by_hand if mark.lab == lab and mark.state == "by hand"]
+        have = sum(mark.points is not None for mark in handed_in)
+        print(f"{lab}: {len(handed_in)} handed in, {have} with points in overrides.csv. No machine grades it: {version.BY_HAND[lab]}.")
     for mark in made:
         if mark.state == "not graded":
             print(paint(f"not graded: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))
