@@ -1,5 +1,6 @@
 """How long it takes to grade a class here: a made-up one in which everybody has solved everything, each in a text of their own."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -82,7 +83,7 @@ class Watched:
 
     def look(self) -> None:
         while not self.over.wait(1):
-            processes = [pid for pid in engine.left_behind(self.into) if memory_of(pid, "VmHWM") and is_engine(pid)]
+            processes = [pid for pid in {*engine.left_behind(self.into), *children()} if memory_of(pid, "VmHWM") and is_engine(pid)]
             self.most = max([self.most, *(memory_of(pid, "VmHWM") for pid in processes)])
             self.samples.append((len(list((self.into / "results").glob("*/*.json"))), sum(memory_of(pid, "VmRSS") for pid in processes)))
 
@@ -94,6 +95,11 @@ class Watched:
             if later:
                 found[number] = later[0]
         return found
+
+
+def children() -> list[int]:
+    """The driver, and what else this process has started itself."""
+    return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
 
 
 def is_engine(pid: int) -> bool:
