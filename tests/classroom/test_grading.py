@@ -83,6 +83,12 @@ class AsAtHome(unittest.TestCase):
                 self.assertTrue(here["graded"], here["why"])
                 self.assertEqual({rung["name"]: words(rung) for rung in here["rungs"]}, {name: words(rung) for name, rung in home.items()})
                 self.assertIn(True, [rung["state"] != "pass" for rung in here["rungs"]])
+                for rung in here["rungs"]:
+                    if rung["state"] == "off-technique":
+                        lines = rung["busiest"]["lines"]
+                        self.assertTrue(
+                            0 < len(lines) <= grader.BUSIEST and all(text.splitlines()[int(number) - 1].strip() for number in lines)
+                        )
 
     def test_an_edit_outside_the_regions_is_shown_and_not_run(self):
         lab = support.labs("01")[0]

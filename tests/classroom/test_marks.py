@@ -222,6 +222,24 @@ class Formats(Case):
             self.assertIn("default-src &#x27;none&#x27;".replace("&#x27;", "'"), text)
 
 
+class Feedback(Case):
+    def test_a_rung_off_its_technique_shows_what_its_lines_cost(self):
+        costs = {"warp_instructions": 4000, "bank_conflicts": 31, "barriers": 0}
+        off = rung("three", "off-technique", "31 bank conflicts, 0 expected") | {"busiest": {"n": 65536, "lines": {"2": costs}}}
+        self.result("bo", "05_grid_stride", [off])
+        made = [mark for mark in self.marks() if mark.student.id == "bo"]
+        text = pages.feedback(self.course, made, {"05_grid_stride": "one\n  partial[t] += <two>;\n"})
+        self.assertIn("<code>partial[t] += &lt;two&gt;;</code>", text)
+        self.assertIn('<td class="n">4,000</td><td class="n">31</td>', text)
+        self.assertNotIn(">barriers<", text)
+
+    def test_times_on_a_gpu_are_shown_as_deciding_nothing(self):
+        timed = rung("three", "pass") | {"gpu": {"device": "<H200>", "time": {"median_us": 12.34, "n": 1 << 26}}}
+        self.result("bo", "05_grid_stride", [timed])
+        text = pages.feedback(self.course, [mark for mark in self.marks() if mark.student.id == "bo"], {})
+        self.assertIn("(&lt;H200&gt;), which decide nothing: three 12.3 us for 67,108,864 elements", text)
+
+
 class BuiltAlike(unittest.TestCase):
     TREE, STUB = ((support.ROOT / tree / "02_tree/tree.cu").read_text() for tree in ("solutions", "labs"))
 

@@ -16,6 +16,7 @@ import shutil
 import socket
 import stat
 import tempfile
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from .sandbox import MIB, Limits, Outcome, Room, Sandbox
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
 HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
 JUDGING = Limits(cpu=60, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
+# For a rung that is right but off its technique, the page shows what its busiest lines cost.
+PROFILED, BUSIEST = 1 << 16, 6
+COSTS = ("warp_instructions", "divergent_branches", "global_load_sectors", "bank_conflicts", "atomic_operations", "barriers")
 EMULATOR, GPU = DEVICES = ("emulator", "gpu")
 # What the CUDA runtime says if it is the machine that fails. A student who provokes it has no points either.
 MACHINE_FAILS = re.compile(
@@ -126,11 +130,28 @@ class Job:
         if problem:
             return [wrong(rung, problem) for rung in self.lab.rungs]
         results = self.verdicts(list(self.lab.rungs), EMULATOR)
+        for name, rung in results.items():
+            if rung["state"] == "off-technique":
+                rung["busiest"] = self.busiest_lines(name)
         if device == GPU:
             to_confirm = [name for name, rung in results.items() if rung["state"] not in ("wrong", "todo", "skip")]
             for name, on_gpu in self.verdicts(to_confirm, GPU).items():
                 results[name] = confirmed(results[name], on_gpu)
         return [results[rung] for rung in self.lab.rungs]
+
+    def busiest_lines(self, rung: str) -> dict:
+        """What the lines of a rung cost that do most, for the page of its student; {} if that cannot be had."""
+        try:
+            answered, _ = self.judge([rung], ("--profile", f"--n={PROFILED}"))
+            profile = answered[0]["profile"] if answered else {}
+            lines = [line for launch in profile["report"]["launches"] for line in launch["lines"] if line["file"].endswith(self.lab.file)]
+        except (NotGraded, KeyError):
+            return {}
+        whole: dict[int, Counter] = {}
+        for line in lines:
+            whole.setdefault(line["line"], Counter()).update({key: line.get(key, 0) for key in COSTS})
+        most = sorted(whole, key=lambda number: (-whole[number][COSTS[0]], number))[:BUSIEST]
+        return {"n": profile["n"], "lines": {str(number): dict(whole[number]) for number in sorted(most)}}
 
     def verdicts(self, rungs: list[str], device: str) -> dict[str, dict]:
         results: dict[str, dict] = {}

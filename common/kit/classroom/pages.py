@@ -6,9 +6,9 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from .. import states
+from .. import counters, states
 from .config import Course
-from .grader import spliced_with
+from .grader import COSTS, spliced_with
 from .marks import Mark, RungMark, rounded
 from .regions import COMMENTS_AND_STRINGS, ELSEWHERE, NotALab, take_apart
 from .similar import HOW, Pair
@@ -126,7 +126,25 @@ def rung_section(rung: RungMark, source: list[str]) -> str:
             continue
         told.add((hazard["kind"], hazard["line"]))
         parts.append(hazard_section(hazard, source))
+    parts.append(busiest_lines(rung.detail.get("busiest", {}), source))
     return "\n".join(parts)
+
+
+def busiest_lines(found: dict, source: list[str]) -> str:
+    """The profile of the lines that do most, with the counters that are not 0 everywhere."""
+    lines = found.get("lines", {})
+    keys = [key for key in COSTS if any(counted.get(key) for counted in lines.values())]
+    if not keys:
+        return ""
+    heading = "".join(f'<th class="n">{escape(counters.CATALOGUE[key].label)}</th>' for key in keys)
+    rows = "".join(
+        f'<tr><td class="n">{int(number)}</td><td><code>{escape(source[int(number) - 1].strip()) if int(number) <= len(source) else ""}</code></td>'
+        + "".join(f'<td class="n">{counted.get(key, 0):,}</td>' for key in keys)
+        + "</tr>"
+        for number, counted in lines.items()
+    )
+    said = f"The lines that do most, with what the emulator counted for {found['n']:,} elements:"
+    return f'<p>{said}</p><div class="scroll"><table><tr><th class="n">line</th><th></th>{heading}</tr>{rows}</table></div>'
 
 
 def hazard_section(hazard: dict, source: list[str]) -> str:
