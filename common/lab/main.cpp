@@ -211,9 +211,23 @@ private:
                                         block_for(rung, how), how.seed, how.rows)
                                .profile;
       }
+    } else if (how.grading()) {
+      if (how.time && !rung.most_read_back) advise_on_time(rung, timings, findings);
     } else {
       if (how.time) findings.timing = timing_of(rung, how, timings);
       if (rung.least_bandwidth > 0 && !how.n) findings.slow = how_slow(rung, timings);
+    }
+  }
+
+  // In a class, a time decides nothing; neither does a failure to take it.
+  static void advise_on_time(const Rung& rung, Timings& timings, Findings& findings) {
+    try {
+      const Replaying without_the_host;
+      findings.timing = timings.of(rung, timing_n);
+    } catch (const CudaError&) {
+      findings.device_lost = true;
+    } catch (const HostLost&) {
+      findings.device_lost = true;
     }
   }
 
