@@ -61,7 +61,7 @@ int Session::finish() {
                                       rungs_.end());
   ChildOutput rest;
   // A grader asks for the remaining rungs itself, with a new process of the student's.
-  if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text());
+  if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text(), under_);
   report(rest.output);
   end_if_asked();
   return std::max(rest.exit_code, exit_code());

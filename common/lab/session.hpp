@@ -33,6 +33,9 @@ public:
   // What explains all that goes wrong in this rung, whatever a wrong result looks like.
   void explains(Diagnosis cause) { cause_ = std::move(cause); }
 
+  // The rungs from here on run under this command, in processes of their own.
+  void continue_under(std::vector<std::string> command) { under_ = std::move(command); }
+
   // The check of the next rung begins.
   Progress& begin();
   // The check has ended; if the output is text, the result is printed now, without its first line where
@@ -63,6 +66,7 @@ private:
   bool headline_is_out_ = false;
   std::string of_endless_;
   Diagnosis cause_;
+  std::vector<std::string> under_;
 };
 
 } // namespace lab
