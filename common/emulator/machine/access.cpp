@@ -75,6 +75,16 @@ void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, u
       lanes);
 }
 
+void refuse_peer(Warp& warp, const Operation* op, const Allocation& allocation, int owner, AccessKind kind,
+                 std::uint32_t lanes) {
+  if (!is_told(warp, op)) return;
+  refuse_access(
+      warp, op, Fault::Kind::peer_access,
+      fmt::format("{} memory of device {} ({}) from device {}, which has not been given access to it",
+                  verb(kind), owner, allocation.label, warp.worker->grid.device),
+      lanes);
+}
+
 std::size_t slot_of(const Pattern& p) {
   std::uint64_t mixed = (p.stride * 0x9e3779b97f4a7c15ull) ^ (std::uint64_t{p.mask} * 0xc2b2ae3d27d4eb4full) ^
                         (std::uint64_t{p.first} << 7 | p.width) * 0x165667b19e3779f9ull;
@@ -178,7 +188,11 @@ bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uin
     auto found = warp.worker->grid.memory.find(first);
     if (!found) note_hole(*warp.worker, first);
     if (!found || first + bytes > found->end()) return refuse();
-    warp.worker->ranges[op->index] = {found->begin, found->end(), first};
+    const Grid& grid = warp.worker->grid;
+    const int owner = grid.memory.owner(first);
+    if (!grid.may_reach(owner)) return refuse_peer(warp, op, *found, owner, kind, lanes), false;
+    warp.worker->ranges[op->index] = {found->begin, found->end(), first,
+                                      owner != no_device && owner != grid.device};
   }
   if (first % width) return refuse_misaligned(warp, op, first, width, kind, lanes), false;
   return true;
@@ -299,7 +313,36 @@ ptx::Space resolve_generic(const Warp& warp, Request& request) {
   return any == shared_window ? ptx::Space::shared : ptx::Space::local;
 }
 
-void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width) {
+namespace {
+
+// The part of a request that goes to other devices.
+void count_links(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind) {
+  Worker& worker = *warp.worker;
+  const Grid& grid = worker.grid;
+  std::uint32_t left = 0;
+  each_active(warp, [&](unsigned lane) {
+    const int owner = grid.memory.owner(request.address[lane]);
+    if (owner != no_device && owner != grid.device && grid.may_reach(owner)) left |= 1u << lane;
+  });
+  while (left != 0) {
+    const auto owner_of = [&](unsigned lane) { return grid.memory.owner(request.address[lane]); };
+    const int owner = owner_of(static_cast<unsigned>(std::countr_zero(left)));
+    std::uint32_t lanes = 0;
+    for (std::uint32_t mask = left; mask; mask &= mask - 1)
+      if (const auto lane = static_cast<unsigned>(std::countr_zero(mask)); owner_of(lane) == owner)
+        lanes |= 1u << lane;
+    const unsigned count = sectors(request.address, lanes, width);
+    warp.counters[op->index].peer_sectors += count;
+    auto& of_owner = kind == AccessKind::load ? worker.links.load_sectors : worker.links.store_sectors;
+    of_owner[static_cast<unsigned>(owner)] += count;
+    left &= ~lanes;
+  }
+}
+
+} // namespace
+
+void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind) {
+  if (warp.worker->grid.memory.devices() > 1) count_links(warp, op, request, width, kind);
   OperationCounters& counters = warp.counters[op->index];
   auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
   ++counters.requests;

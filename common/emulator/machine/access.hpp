@@ -46,7 +46,7 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
                       std::uint64_t bytes, unsigned width, AccessKind kind);
 
 // Counts a request: sectors of global memory, wavefronts of shared memory.
-void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width);
+void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind);
 void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width);
 
 // Tells the watcher, if there is one.

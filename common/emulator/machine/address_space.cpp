@@ -52,27 +52,58 @@ bool is_of_host(MemoryKind kind) {
 
 } // namespace
 
-AddressSpace::AddressSpace(std::uint64_t capacity) : capacity_(capacity) {
+AddressSpace::AddressSpace(std::uint64_t capacity, int devices) : capacity_(capacity) {
   // Addresses cost nothing until they are used: reserve enough for the capacity, its guard zones and holes.
   reserved_ = round_up(2 * capacity + (1ull << 30), page_bytes());
   void* range =
       mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
   base_ = reinterpret_cast<std::uint64_t>(range);
-  top_ = base_ + alignment;
-  bottom_ = base_ + reserved_;
+  share_out(devices);
 }
 
 AddressSpace::~AddressSpace() {
   munmap(reinterpret_cast<void*>(base_), reserved_);
 }
 
-void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string label) {
+bool AddressSpace::share_out(int devices) {
   std::lock_guard lock(mutex_);
-  bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
-  if (size > capacity_ || (counted && used_ + size > capacity_)) throw std::bad_alloc();
+  if (!allocations_.empty()) return devices == devices_;
+  devices_ = devices;
+  const std::uint64_t parts = static_cast<std::uint64_t>(devices) + 1;
+  part_bytes_ = reserved_ / parts / huge_page * huge_page;
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    Part& part = parts_[i];
+    part.begin = base_ + i * part_bytes_;
+    part.end = i + 1 < parts ? part.begin + part_bytes_ : base_ + reserved_;
+    part.top = part.begin + alignment;
+    part.bottom = part.end;
+  }
+  return true;
+}
+
+AddressSpace::Part& AddressSpace::part_of(std::uint64_t address) {
+  const int device = owner(address);
+  return device == no_device ? shared_part() : parts_[device];
+}
+
+void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string label, int device) {
+  std::lock_guard lock(mutex_);
+  Part& own = parts_[device];
+  return allocate_in(is_of_host(kind) ? shared_part() : own, own, size, kind, std::move(label));
+}
+
+void* AddressSpace::allocate_shared_variable(std::uint64_t size, std::string label) {
+  std::lock_guard lock(mutex_);
+  return allocate_in(shared_part(), parts_[0], size, MemoryKind::variable, std::move(label));
+}
+
+void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size, MemoryKind kind,
+                                std::string label) {
+  const bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
+  if (size > capacity() || (counted && counted_in.used + size > capacity())) throw std::bad_alloc();
   const bool at_the_lower_end = kind == MemoryKind::device;
-  auto& holes = at_the_lower_end ? free_by_size_ : free_of_host_by_size_;
+  auto& holes = at_the_lower_end ? part.holes : part.upper_holes;
   std::uint64_t needed = footprint(size, kind), begin = 0;
   if (auto hole = holes.lower_bound(needed); hole != holes.end() && hole->first < 2 * needed) {
     begin = hole->second;
@@ -81,14 +112,14 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
     allocations_.erase(begin);
     if (rest >= alignment_of(kind)) holes.emplace(rest, begin + needed);
   } else {
-    while (top_ + needed > bottom_ && !quarantine_.empty()) give_back_oldest();
-    if (top_ + needed > bottom_) throw std::bad_alloc();
+    while (part.top + needed > part.bottom && !quarantine_.empty()) give_back_oldest();
+    if (part.top + needed > part.bottom) throw std::bad_alloc();
     if (at_the_lower_end) {
-      begin = top_;
-      top_ = begin + needed;
-      if (is_guarded_) set_rights(false);
+      begin = part.top;
+      part.top = begin + needed;
+      if (is_guarded_) set_rights(part, false);
     } else {
-      begin = bottom_ -= needed;
+      begin = part.bottom -= needed;
     }
   }
   allocations_[begin] = {.begin = begin,
@@ -97,10 +128,11 @@ void* AddressSpace::allocate(std::uint64_t size, MemoryKind kind, std::string la
                          .live = true,
                          .label = std::move(label),
                          .died = 0,
-                         .origin = begin};
+                         .origin = begin,
+                         .device = static_cast<int>(&counted_in - parts_)};
   ask_for_huge_pages(begin, begin + size);
   last_allocation_ = ++changes_;
-  if (counted) used_ += size;
+  if (counted) counted_in.used += size;
   if (is_of_host(kind)) ++of_host_;
   return reinterpret_cast<void*>(begin);
 }
@@ -120,7 +152,8 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
                          .live = true,
                          .label = "registered host memory",
                          .died = 0,
-                         .origin = first};
+                         .origin = first,
+                         .device = no_device};
   return true;
 }
 
@@ -138,7 +171,7 @@ bool AddressSpace::release(void* begin) {
   allocation.live = false;
   allocation.died = changes_;
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
-    used_ -= allocation.size;
+    parts_[allocation.device].used -= allocation.size;
   // Whole pages go back to the system at once; their addresses stay unused for a while.
   const std::uint64_t page = page_bytes();
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
@@ -173,7 +206,8 @@ void AddressSpace::give_back_oldest() {
   const Allocation& freed = allocations_[oldest->second];
   quarantine_.erase(oldest);
   quarantined_ -= freed.size;
-  auto& holes = freed.kind == MemoryKind::device ? free_by_size_ : free_of_host_by_size_;
+  Part& part = part_of(freed.begin);
+  auto& holes = freed.kind == MemoryKind::device ? part.holes : part.upper_holes;
   holes.emplace(footprint(freed.size, freed.kind), freed.begin);
 }
 
@@ -208,24 +242,27 @@ std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {
 }
 
 // Changes whole huge pages, so that none is split where the two parts do not meet.
-void AddressSpace::set_rights(bool readable) {
-  const std::uint64_t end = std::min(round_up(top_, huge_page), bottom_);
-  mprotect(reinterpret_cast<void*>(base_), end - base_, readable ? PROT_READ | PROT_WRITE : PROT_NONE);
+void AddressSpace::set_rights(Part& part, bool readable) {
+  const std::uint64_t end = std::min(round_up(part.top, huge_page), part.bottom);
+  mprotect(reinterpret_cast<void*>(part.begin), end - part.begin,
+           readable ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 void AddressSpace::guard(bool guarded) {
   std::lock_guard lock(mutex_);
-  if (guarded != is_guarded_) set_rights(!guarded);
+  if (guarded != is_guarded_)
+    for (int device = 0; device < devices_; ++device) set_rights(parts_[device], !guarded);
   is_guarded_ = guarded;
 }
 
 bool AddressSpace::is_of_device_alone(std::uint64_t address) const {
-  return address >= base_ && address < top_.load(std::memory_order_relaxed);
+  const int device = owner(address);
+  return device != no_device && address < parts_[device].top.load(std::memory_order_relaxed);
 }
 
-std::uint64_t AddressSpace::used() const {
+std::uint64_t AddressSpace::used(int device) const {
   std::lock_guard lock(mutex_);
-  return used_;
+  return parts_[device].used;
 }
 
 } // namespace warpfold::machine

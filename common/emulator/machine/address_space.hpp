@@ -1,8 +1,11 @@
 // Device memory. It is host memory in one reserved range, so that copies and kernels can access all of it in
-// the same way, and the address alone shows whether it belongs to the device. Memory for the device alone
-// grows from the lower end; variables, and memory that the host may access too, grow from the upper end. So
-// the first part can be closed to the host as a whole.
+// the same way, and the address alone shows whether it belongs to a device and to which one: each device has
+// a part of the range, and the last part belongs to none of them (pinned and managed memory). In a device's
+// part, memory for the device alone grows from the lower end, and variables from the upper end. So the first
+// can be closed to the host as a whole.
 #pragma once
+
+#include "peers.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -25,7 +28,8 @@ struct Allocation {
   std::string label;      // a variable's name, or "allocation 3 (1024 bytes)"
   std::uint64_t died = 0; // changes() when it was freed
   std::uint64_t origin =
-      0; // where its elements are counted from: `begin` plus the bytes that the program skipped
+      0;          // where its elements are counted from: `begin` plus the bytes that the program skipped
+  int device = 0; // that counts it as used
   std::uint64_t end() const { return begin + size; }
 };
 
@@ -37,13 +41,25 @@ public:
   static constexpr std::uint64_t alignment = 256; // as cudaMalloc promises
   static constexpr std::uint64_t guard_bytes = 256;
 
-  // `capacity` is the size that the device reports; allocating more throws std::bad_alloc.
-  explicit AddressSpace(std::uint64_t capacity);
+  // `capacity` bytes are shared out evenly among the devices; allocating more throws std::bad_alloc.
+  explicit AddressSpace(std::uint64_t capacity, int devices = 1);
   ~AddressSpace();
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
-  void* allocate(std::uint64_t size, MemoryKind kind, std::string label);
+  // Shares the range out among so many devices. False once there are allocations.
+  bool share_out(int devices);
+  int devices() const { return devices_; }
+
+  // `device`: whose memory it is; pinned and managed memory belongs to no device, but counts as used there.
+  void* allocate(std::uint64_t size, MemoryKind kind, std::string label, int device = 0);
+  // Memory for a managed variable: like other variables, but it belongs to no device.
+  void* allocate_shared_variable(std::uint64_t size, std::string label);
+  // The device that the address belongs to; no_device for all other memory.
+  int owner(std::uint64_t address) const {
+    const std::uint64_t part = (address - base_) / part_bytes_;
+    return part < static_cast<std::uint64_t>(devices_) ? static_cast<int>(part) : no_device;
+  }
   // Makes the host's own memory reachable from kernels (cudaHostRegister). False if it overlaps something
   // known.
   bool add_registered(void* begin, std::uint64_t size);
@@ -72,10 +88,10 @@ public:
   bool is_of_device_alone(std::uint64_t address) const;
   // The live allocations that the host may access too, except variables.
   std::uint64_t of_host() const { return of_host_.load(std::memory_order_relaxed); }
-  std::uint64_t capacity() const { return capacity_; }
+  std::uint64_t capacity() const { return capacity_ / static_cast<std::uint64_t>(devices_); } // of one device
   std::uint64_t base() const { return base_; }         // the reserved range, registered memory apart
   std::uint64_t reserved() const { return reserved_; } // bytes
-  std::uint64_t used() const;                          // bytes in live device and managed allocations
+  std::uint64_t used(int device) const;                // bytes in live device and managed allocations
   // Calls `visit(const Allocation&)` for each live allocation of the kind, in the order of their addresses.
   template <typename Visit>
   void each_live(MemoryKind kind, Visit visit) const {
@@ -86,23 +102,32 @@ public:
 
 private:
   using Allocations = std::map<std::uint64_t, Allocation>; // by first address
+  // A device's part of the range, or the one that belongs to none.
+  struct Part {
+    std::uint64_t begin = 0, end = 0;
+    std::multimap<std::uint64_t, std::uint64_t> holes, upper_holes; // size of a hole -> its first address
+    // The end of the memory for the device alone, and the beginning of the remainder.
+    std::atomic<std::uint64_t> top = 0;
+    std::uint64_t bottom = 0;
+    std::uint64_t used = 0;
+  };
   mutable std::mutex mutex_;
   Allocations allocations_;
-  // Size of a hole -> its first address.
-  std::multimap<std::uint64_t, std::uint64_t> free_by_size_, free_of_host_by_size_;
   std::map<std::uint64_t, std::uint64_t> quarantine_; // order of freeing -> address
-  std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, used_ = 0, freed_count_ = 0, quarantined_ = 0;
-  // The end of the device's own memory, and the beginning of the remainder.
-  std::atomic<std::uint64_t> top_ = 0;
-  std::uint64_t bottom_ = 0;
+  std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, part_bytes_ = 0, freed_count_ = 0, quarantined_ = 0;
+  int devices_ = 1;
+  Part parts_[most_devices + 1];
   bool is_guarded_ = false;
   std::atomic<std::uint64_t> of_host_ = 0;
   std::atomic<std::uint64_t> last_allocation_ = 0; // changes() after it
   std::atomic<std::uint64_t> changes_ = 0;         // allocations and releases so far
   // The live allocation that holds the address, or the end.
   Allocations::const_iterator holding(std::uint64_t address) const;
+  void* allocate_in(Part& part, Part& counted_in, std::uint64_t size, MemoryKind kind, std::string label);
+  Part& part_of(std::uint64_t address);
+  Part& shared_part() { return parts_[devices_]; }
   void give_back_oldest();
-  void set_rights(bool readable);
+  void set_rights(Part& part, bool readable);
 };
 
 } // namespace warpfold::machine

@@ -41,6 +41,9 @@ struct Grid {
   unsigned workers = 1;
   Schedule schedule = {};
   std::uint64_t id = 0; // %gridid
+  int device = 0;
+  const PeerAccess* peers = nullptr; // null: there is one device
+  bool may_reach(int owner) const { return !peers || peers->allows(device, owner); }
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   // Successive turns, of any block, that did nothing but poll memory that others may write.
   std::atomic<std::uint64_t> turns_spun = 0;
@@ -104,6 +107,7 @@ private:
 struct KnownRange {
   std::uint64_t begin = 1, end = 0;
   std::uint64_t last = 0; // address that it loaded from
+  bool is_peers = false;  // it belongs to another device
 };
 
 // The gap in which an operation last accessed memory out of bounds. Otherwise a runaway loop would look it up
@@ -125,7 +129,8 @@ struct Worker {
   Grid& grid;
   std::vector<OperationCounters> counters; // by operation
   BusiestReaders busiest;                  // of the blocks that have ended
-  std::vector<KnownRange> ranges;          // by operation
+  LinkTraffic links;
+  std::vector<KnownRange> ranges; // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   std::uint32_t refused_lanes = 0;     // of the current request: their accesses are not reported

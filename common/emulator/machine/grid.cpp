@@ -20,9 +20,9 @@ constexpr std::uint64_t default_step_limit = 1ull << 32;
 // Host threads that are kept between launches, because starting one costs more than a small launch.
 class Pool {
 public:
-  // Runs `work` on the calling thread and on `helpers` others; returns when all are done.
+  // Runs `work` on the calling thread and on `helpers` others; returns when all are done. For one launch at a
+  // time.
   void run(unsigned helpers, const std::function<void()>& work) {
-    std::lock_guard one_launch(launching_);
     {
       std::lock_guard lock(mutex_);
       while (threads_.size() < helpers)
@@ -52,7 +52,7 @@ private:
     }
   }
 
-  std::mutex launching_, mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::thread> threads_;
   const std::function<void()>* work_ = nullptr;
@@ -60,11 +60,38 @@ private:
   std::uint64_t round_ = 0;
 };
 
-// Lives as long as the process: its threads wait for work even while static destructors run.
-Pool& pool() {
-  static Pool* const threads = new Pool;
-  return *threads;
-}
+// A pool for one launch: as many as there have been launches at the same time. They live as long as the
+// process: their threads wait for work even while static destructors run.
+class BorrowedPool {
+public:
+  BorrowedPool() {
+    std::lock_guard lock(free().mutex);
+    if (free().pools.empty()) {
+      pool_ = new Pool;
+    } else {
+      pool_ = free().pools.back();
+      free().pools.pop_back();
+    }
+  }
+  ~BorrowedPool() {
+    std::lock_guard lock(free().mutex);
+    free().pools.push_back(pool_);
+  }
+  BorrowedPool(const BorrowedPool&) = delete;
+  BorrowedPool& operator=(const BorrowedPool&) = delete;
+  Pool* operator->() const { return pool_; }
+
+private:
+  struct Free {
+    std::mutex mutex;
+    std::vector<Pool*> pools;
+  };
+  static Free& free() {
+    static Free* const only = new Free;
+    return *only;
+  }
+  Pool* pool_;
+};
 
 // The number of unfinished blocks that one worker may hold at the same time.
 std::size_t resident_limit(const Grid& grid) {
@@ -85,6 +112,7 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
     sum[i].lanes += part[i].lanes;
     sum[i].bytes += part[i].bytes;
     sum[i].divergent += part[i].divergent;
+    sum[i].peer_sectors += part[i].peer_sectors;
   }
 }
 
@@ -240,6 +268,8 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .workers = workers,
             .schedule = options.schedule,
             .id = ++grids,
+            .device = kernel.program().device(),
+            .peers = options.peers,
             .mutex = {},
             .fault = {}};
   LaunchRecord record{.kernel = kernel.name(),
@@ -247,6 +277,8 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                       .source = &kernel,
                       .counters = std::vector<OperationCounters>(code.operations.size()),
                       .busiest = {},
+                      .device = grid.device,
+                      .links = {},
                       .blocks = 0,
                       .fault = {}};
   if (grid.watcher) grid.watcher->launch_begin(grid);
@@ -262,11 +294,12 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
     std::lock_guard lock(grid.mutex);
     add(record.counters, worker.counters);
     record.busiest.include(worker.busiest);
+    record.links += worker.links;
   };
   if (workers <= 1)
     work();
   else
-    pool().run(workers - 1, work);
+    BorrowedPool()->run(workers - 1, work);
   spread_heads(code, record.counters);
   tell_of_lines_left_out(grid);
   record.blocks = grid.blocks_done;

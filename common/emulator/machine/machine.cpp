@@ -28,7 +28,8 @@ bool in_device_memory(const ptx::Variable& variable) {
 
 } // namespace
 
-Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(module)), memory_(&memory) {
+Program::Program(ptx::Module module, AddressSpace& memory, ProgramPlace place)
+    : module_(std::move(module)), memory_(&memory), place_(std::move(place)) {
   std::uint64_t constant_bytes = 0;
   for (const ptx::Variable& variable : module_.variables) {
     PlacedVariable& placed =
@@ -39,8 +40,15 @@ Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(m
     if (variable.alignment > AddressSpace::alignment)
       throw std::runtime_error(
           fmt::format("the variable {} requires an alignment of {} bytes", placed.name, variable.alignment));
-    void* at = memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
-                               fmt::format("the variable {}", demangled(placed.name)));
+    if (is_managed(placed.name) && place_.first) {
+      placed.address = place_.first->variable(placed.name)->address;
+      continue;
+    }
+    const std::string label = fmt::format("the variable {}", demangled(placed.name));
+    void* at = is_managed(placed.name)
+                   ? memory.allocate_shared_variable(variable.size, label)
+                   : memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
+                                     label, place_.device);
     std::memset(at, 0, variable.size);
     placed.address = reinterpret_cast<std::uint64_t>(at);
   }
@@ -48,7 +56,7 @@ Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(m
     throw std::runtime_error(
         fmt::format("{} bytes of constant memory; the limit is {}", constant_bytes, Limits::constant_bytes));
   for (std::size_t i = 0; i < variables_.size(); ++i) {
-    if (!variables_[i].address) continue;
+    if (!variables_[i].address || (is_managed(variables_[i].name) && place_.first)) continue;
     for (const ptx::Initialiser& initial : module_.variables[i].initial) {
       std::uint64_t bits = initial.bits + (initial.is_address ? address_of(initial.symbol) : 0);
       bits >>= initial.shift;
@@ -63,7 +71,12 @@ Program::Program(ptx::Module module, AddressSpace& memory) : module_(std::move(m
 Program::~Program() {
   kernels_.clear();
   for (const PlacedVariable& variable : variables_)
-    if (variable.address) memory_->release(reinterpret_cast<void*>(variable.address));
+    if (variable.address && !(is_managed(variable.name) && place_.first))
+      memory_->release(reinterpret_cast<void*>(variable.address));
+}
+
+bool Program::is_managed(const std::string& variable) const {
+  return std::find(place_.managed.begin(), place_.managed.end(), variable) != place_.managed.end();
 }
 
 Kernel* Program::kernel(std::string_view name) {

@@ -50,6 +50,7 @@ struct Fault {
   enum class Kind {
     out_of_bounds,
     use_after_free,
+    peer_access,
     misaligned,
     trap,
     assertion,
@@ -113,24 +114,35 @@ struct PlacedVariable {
   std::uint64_t address = 0, size = 0;
 };
 
-// One PTX module in device memory.
+// Where a module's variables go: to a device, apart from the managed ones, which belong to none. Of those,
+// all devices use the same: the ones of `first`, unless it is null.
+struct ProgramPlace {
+  int device = 0;
+  std::vector<std::string> managed;
+  const Program* first = nullptr;
+};
+
+// One PTX module in a device's memory.
 class Program {
 public:
   // Places the module's variables in `memory` (initialised) and makes all checks that are possible before a
   // launch. Throws ptx::ParseError or std::runtime_error with a message for the user.
-  Program(ptx::Module module, AddressSpace& memory);
+  Program(ptx::Module module, AddressSpace& memory, ProgramPlace place = {});
   ~Program();
 
   Kernel* kernel(std::string_view name);                       // null where there is none
   const PlacedVariable* variable(std::string_view name) const; // null where there is none
   const ptx::Module& module() const { return module_; }
   AddressSpace& memory() const { return *memory_; }
+  int device() const { return place_.device; }
   // Address of a module variable or (tagged) of a function, as `mov.u64 %rd, name` gives it.
   std::uint64_t address_of(const ptx::Symbol& symbol) const;
 
 private:
   ptx::Module module_;
   AddressSpace* memory_;
+  ProgramPlace place_;
+  bool is_managed(const std::string& variable) const;
   std::vector<Kernel> kernels_;
   std::vector<PlacedVariable> variables_; // parallel to module_.variables; address 0 for .shared
 };
@@ -150,6 +162,7 @@ struct LaunchOptions {
   std::chrono::milliseconds time_limit{0}; // of the launch, as wall time; 0: none
   std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;              // null: count only
+  const PeerAccess* peers = nullptr;       // null: the kernel reaches all memory
   Schedule schedule;
   // Set from outside (by a signal, or the program's own time limit): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;
@@ -163,6 +176,7 @@ struct OperationCounters {
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes moved
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
+  std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
 };
 
 // The bytes that the busiest thread, warp or block of a launch read with plain loads. Loads that poll what
@@ -184,6 +198,8 @@ struct LaunchRecord {
   const Kernel* source = nullptr; // whose instructions `counters` follow; lives as long as its Program
   std::vector<OperationCounters> counters; // by decoded instruction: Code::operations
   BusiestReaders busiest;
+  int device = 0;
+  LinkTraffic links;
   std::uint64_t blocks = 0;   // blocks that ran
   std::optional<Fault> fault; // if set, the launch stopped there, and memory is as it was then
 };

@@ -1,6 +1,8 @@
 // Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
+#include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
+#include "runtime.hpp"
 #include "stream_table.hpp"
 
 #include <algorithm>
@@ -81,23 +83,76 @@ void leave(StreamTable& table, const std::shared_ptr<Capture>& capture) {
   std::erase(table.captures, capture);
   for (const auto& [handle, stream] : table.streams)
     if (stream->place.capture == capture) stream->place = {};
-  if (table.per_thread.place.capture == capture) table.per_thread.place = {};
+  for (Stream& stream : table.per_thread)
+    if (stream.place.capture == capture) stream.place = {};
 }
 
 } // namespace
 
-cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work) {
+namespace {
+
+// Exceptions end here, as those of a call do in entry().
+cudaError_t carry_out_later(ordering::Issued* issued, cudaGraphNodeType type, const Work& work) {
+  try {
+    return sticky_error() != cudaSuccess ? sticky_error() : ordering::carry_out(issued, type, work);
+  } catch (...) {
+    const cudaError_t error = error_from_exception("work in a stream");
+    set_sticky_error(error);
+    return error;
+  }
+}
+
+// Puts the work in the stream's queue.
+Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraphNodeType type, Work work) {
+  const std::shared_ptr<ordering::Issued> issued = ordering::issue(handle, type);
+  const Point done = stream.queue.push(table.before_work_in(stream),
+                                       [device = stream.device, issued, type, work = std::move(work)] {
+                                         set_current_device(device);
+                                         carry_out_later(issued.get(), type, work);
+                                       });
+  stream.awaited.clear();
+  return done;
+}
+
+} // namespace
+
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work, Returns returns) {
+  Point done;
   {
     StreamTable& table = StreamTable::get();
     std::lock_guard lock(table.mutex);
     Stream& stream = table.stream(handle);
+    if (type == cudaGraphNodeTypeKernel && stream.device != current_device())
+      throw Refusal(cudaErrorInvalidResourceHandle,
+                    fmt::format("the stream belongs to device {}, but the thread uses device {}: call "
+                                "cudaSetDevice({}) before the launch",
+                                stream.device, current_device(), stream.device));
     if (stream.place.capturing()) {
       add_to_capture(stream.place, type, std::move(work));
       return cudaSuccess;
     }
     if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
+    if (several_devices()) done = enqueue(table, stream, handle, type, std::move(work));
   }
-  return ordering::carry_out(handle, type, work);
+  if (!several_devices()) return ordering::carry_out(ordering::issue(handle, type).get(), type, work);
+  if (returns == Returns::early) return cudaSuccess;
+  wait_for(done);
+  return sticky_error();
+}
+
+void wait_for_device(int device) {
+  if (!several_devices()) return;
+  std::vector<Point> work;
+  {
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    work = table.work_of(device);
+  }
+  for (const Point& each : work) wait_for(each);
+}
+
+void wait_for_all_devices() {
+  for (int device = 0; device < Runtime::get().memory.devices(); ++device) wait_for_device(device);
 }
 
 void refuse_while_capturing(const char* caller) {
@@ -127,7 +182,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
     if (!event.place.capturing()) {
       if (place.capturing() && event.recorded)
         throw Refusal(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
-      if (!place.capturing()) ordering::stream_waits_for_event(stream_handle, event);
+      if (!place.capturing()) {
+        ordering::stream_waits_for_event(stream_handle, event);
+        if (event.over_at) stream.awaited.push_back(event.over_at);
+      }
       return cudaSuccess;
     }
     if (!place.capturing()) place = {event.place.capture, {}};

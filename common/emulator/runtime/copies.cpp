@@ -1,4 +1,5 @@
 // Copies and fills. Each checks its ranges when it is issued and moves the bytes when its turn comes.
+#include "devices.hpp"
 #include "errors.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
@@ -64,13 +65,16 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
   return entry(caller, [&] {
     check_copy(destination, source, size, kind);
     const bool blocking = !is_asynchronous(caller);
-    return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
-      ordering::copies(destination, source, size, blocking);
-      if (size) std::memmove(destination, source, size);
-      note_written(destination, size);
-      count_copy(destination, source, size);
-      return cudaSuccess;
-    });
+    return submit(
+        stream, cudaGraphNodeTypeMemcpy,
+        [=] {
+          ordering::copies(destination, source, size, blocking);
+          if (size) std::memmove(destination, source, size);
+          note_written(destination, size);
+          count_copy(destination, source, size);
+          return cudaSuccess;
+        },
+        ordering::copy_returns(destination, source, blocking));
   });
 }
 
@@ -85,13 +89,17 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_any_range("the destination", destination.begin, extent_of(destination, extent));
     check_any_range("the source", source.begin, extent_of(source, extent));
     const bool blocking = !is_asynchronous(caller);
-    return submit(stream, cudaGraphNodeTypeMemcpy, [=] {
-      each_row(destination, source, extent,
-               [&](std::byte* to, std::byte* from) { ordering::copies(to, from, extent.width, blocking); });
-      copy_box(destination, source, extent);
-      count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
-      return cudaSuccess;
-    });
+    return submit(
+        stream, cudaGraphNodeTypeMemcpy,
+        [=] {
+          each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
+            ordering::copies(to, from, extent.width, blocking);
+          });
+          copy_box(destination, source, extent);
+          count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
+          return cudaSuccess;
+        },
+        ordering::copy_returns(destination.begin, source.begin, blocking));
   });
 }
 
@@ -103,13 +111,26 @@ cudaError_t copy(const char* caller, const cudaMemcpy3DParms* parameters, cudaSt
               box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, parameters->kind, stream);
 }
 
+// A copy between peers names the device of each side.
+void check_belongs(const char* what, const void* pointer, int device) {
+  check_device(device);
+  const int owner = Runtime::get().memory.owner(reinterpret_cast<std::uint64_t>(pointer));
+  if (owner != machine::no_device && owner != device)
+    throw Refusal(cudaErrorInvalidValue, fmt::format("{} is said to be on device {}, but is on device {}: {}",
+                                                     what, device, owner, describe(pointer)));
+}
+
 cudaError_t copy(const char* caller, const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   if (!parameters) return remember(cudaErrorInvalidValue);
-  if (parameters->srcDevice != 0 || parameters->dstDevice != 0) return remember(cudaErrorInvalidDevice);
   if (parameters->srcArray || parameters->dstArray)
     return not_supported(caller, "copy linear memory, not CUDA arrays");
-  return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
-              box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, cudaMemcpyDefault, stream);
+  return entry(caller, [&] {
+    check_belongs("the destination", parameters->dstPtr.ptr, parameters->dstDevice);
+    check_belongs("the source", parameters->srcPtr.ptr, parameters->srcDevice);
+    return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
+                box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, cudaMemcpyDefault,
+                stream);
+  });
 }
 
 cudaError_t copy_2d(const char* caller, void* destination, std::size_t destination_pitch, const void* source,
@@ -153,17 +174,20 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
     check_pitch(box.pitch, extent.width, extent.height * extent.depth > 1);
     check_device_range("the destination", box.begin, extent_of(box, extent));
     const bool blocking = !is_asynchronous(caller);
-    return submit(stream, cudaGraphNodeTypeMemset, [=] {
-      for (std::size_t z = 0; z < extent.depth; ++z)
-        for (std::size_t y = 0; y < extent.height; ++y)
-          if (extent.width) {
-            std::byte* row = box.begin + z * box.slice + y * box.pitch;
-            std::memset(row, value, extent.width);
-            note_written(row, extent.width);
-            ordering::fills(row, extent.width, blocking);
-          }
-      return cudaSuccess;
-    });
+    return submit(
+        stream, cudaGraphNodeTypeMemset,
+        [=] {
+          for (std::size_t z = 0; z < extent.depth; ++z)
+            for (std::size_t y = 0; y < extent.height; ++y)
+              if (extent.width) {
+                std::byte* row = box.begin + z * box.slice + y * box.pitch;
+                std::memset(row, value, extent.width);
+                note_written(row, extent.width);
+                ordering::fills(row, extent.width, blocking);
+              }
+          return cudaSuccess;
+        },
+        ordering::fill_returns(box.begin, blocking));
   });
 }
 
@@ -171,10 +195,24 @@ cudaError_t fill(const char* caller, void* pointer, int value, std::size_t size,
   return fill(caller, box_of(pointer, size, 1), value, cudaExtent{size, 1, 1}, stream);
 }
 
+// "This function is asynchronous with respect to the host, but serialized with respect to all pending and
+// future asynchronous work" of both devices (CUDA Runtime API, cudaMemcpyPeer). Here the host waits for what
+// is pending.
+void wait_for_peers(int destination, int source) {
+  for (const int device : {destination, source}) {
+    wait_for_device(device);
+    ordering::host_waits_for_device(device);
+  }
+}
+
 cudaError_t peer(const char* caller, void* destination, int destination_device, const void* source,
                  int source_device, std::size_t size, cudaStream_t stream) {
-  if (destination_device != 0 || source_device != 0) return remember(cudaErrorInvalidDevice);
-  return copy(caller, destination, source, size, cudaMemcpyDeviceToDevice, stream);
+  return entry(caller, [&] {
+    check_belongs("the destination", destination, destination_device);
+    check_belongs("the source", source, source_device);
+    if (!is_asynchronous(caller)) wait_for_peers(destination_device, source_device);
+    return copy(caller, destination, source, size, cudaMemcpyDeviceToDevice, stream);
+  });
 }
 
 } // namespace

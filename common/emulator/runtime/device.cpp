@@ -1,5 +1,6 @@
-// The only device: its number, its properties, its limits and its reset.
+// Devices: how many, which one the thread uses, their properties, limits and reset, and who reaches whom.
 #include "device_limits.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
@@ -12,12 +13,6 @@
 
 namespace warpfold::runtime {
 namespace {
-
-void check_device(int device) {
-  if (device != 0)
-    throw Refusal(cudaErrorInvalidDevice,
-                  fmt::format("there is one device, number 0, and no number {}", device));
-}
 
 int value(cudaDeviceAttr attribute) {
   return device_attribute(attribute).value_or(0);
@@ -89,22 +84,36 @@ DeviceLimits& device_limits() {
 }
 std::atomic<unsigned> device_flags{cudaDeviceMapHost};
 
+// With several devices: what belongs to the current one.
 void release_everything() {
   using machine::MemoryKind;
-  ordering::host_waits_for_all();
+  const int device = current_device();
+  wait_for_device(device);
+  ordering::host_waits_for_device(device);
   machine::AddressSpace& memory = Runtime::get().memory;
   std::vector<std::uint64_t> begins;
   for (MemoryKind kind :
        {MemoryKind::device, MemoryKind::managed, MemoryKind::pinned, MemoryKind::registered})
-    memory.each_live(kind,
-                     [&](const machine::Allocation& allocation) { begins.push_back(allocation.begin); });
+    memory.each_live(kind, [&](const machine::Allocation& allocation) {
+      const bool is_mine = allocation.device == device || !several_devices();
+      if (is_mine) begins.push_back(allocation.begin);
+    });
   for (std::uint64_t begin : begins) memory.release(reinterpret_cast<void*>(begin));
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
-  for (const auto& [handle, stream] : table.streams) ordering::stream_destroyed(stream->order);
-  table.streams.clear();
-  table.events.clear();
+  std::erase_if(table.streams, [&](const auto& item) {
+    if (item.second->device != device) return false;
+    ordering::stream_destroyed(item.second->order);
+    return true;
+  });
+  std::erase_if(table.events, [&](const auto& item) { return item.second->device == device; });
   table.captures.clear();
+  for (int other = 0; other < memory.devices(); ++other) Runtime::get().peers.allow(device, other, false);
+}
+
+// A made-up address for each of the machine's devices.
+std::string bus_address(int device) {
+  return fmt::format("0000:{:02x}:00.0", Runtime::get().visible_device(device));
 }
 
 template <typename Value, typename Body>
@@ -124,16 +133,21 @@ using namespace warpfold::runtime;
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return answer("cudaGetDeviceCount", count, [] { return 1; });
+  return entry("cudaGetDeviceCount", [&] {
+    if (!count) return cudaErrorInvalidValue;
+    *count = device_count();
+    return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+  });
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return answer("cudaGetDevice", device, [] { return 0; });
+  return answer("cudaGetDevice", device, current_device);
 }
 
 cudaError_t cudaSetDevice(int device) {
   return entry("cudaSetDevice", [&] {
     check_device(device);
+    set_current_device(device);
     return cudaSuccess;
   });
 }
@@ -181,16 +195,23 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
   return entry("cudaDeviceGetPCIBusId", [&] {
     check_device(device);
-    constexpr char none[] = "0000:00:00.0";
-    if (!text || size < static_cast<int>(sizeof none)) return cudaErrorInvalidValue;
-    std::memcpy(text, none, sizeof none);
+    const std::string address = bus_address(device);
+    if (!text || size <= static_cast<int>(address.size())) return cudaErrorInvalidValue;
+    std::memcpy(text, address.c_str(), address.size() + 1);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-  if (!text || std::strcmp(text, "0000:00:00.0") != 0) return remember(cudaErrorInvalidValue);
-  return answer("cudaDeviceGetByPCIBusId", device, [] { return 0; });
+  return entry("cudaDeviceGetByPCIBusId", [&] {
+    if (!device || !text) return cudaErrorInvalidValue;
+    for (int each = 0; each < device_count(); ++each) {
+      if (bus_address(each) != text) continue;
+      *device = each;
+      return cudaSuccess;
+    }
+    return cudaErrorInvalidValue;
+  });
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -204,8 +225,9 @@ cudaError_t cudaDriverGetVersion(int* version) {
 cudaError_t cudaDeviceSynchronize() {
   return entry("cudaDeviceSynchronize", [] {
     refuse_while_capturing("cudaDeviceSynchronize");
-    ordering::host_waits_for_all();
-    return cudaSuccess; // streams.hpp explains why there is nothing to wait for
+    wait_for_device(current_device());
+    ordering::host_waits_for_device(current_device());
+    return sticky_error();
   });
 }
 
@@ -214,7 +236,7 @@ cudaError_t cudaDeviceReset() {
   clear_sticky_error();
   return entry("cudaDeviceReset", [] {
     release_everything();
-    Runtime::get().registry.unload_all();
+    Runtime::get().registry.unload_all(current_device());
     return cudaSuccess;
   });
 }
@@ -276,16 +298,54 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
     check_device(device);
     check_device(peer);
     if (!can) return cudaErrorInvalidValue;
-    *can = 0; // a device is not its own peer
+    *can = device != peer; // a device is not its own peer
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
-  return remember(cudaErrorInvalidDevice);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  return entry("cudaDeviceEnablePeerAccess", [&] {
+    check_device(peer);
+    if (flags != 0) return cudaErrorInvalidValue;
+    if (peer == current_device())
+      throw Refusal(
+          cudaErrorInvalidDevice,
+          fmt::format("device {} is the one that the thread uses: call cudaSetDevice for the device "
+                      "that is to have access",
+                      peer));
+    const bool was_allowed = Runtime::get().peers.allow(current_device(), peer, true);
+    return was_allowed ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess;
+  });
 }
-cudaError_t cudaDeviceDisablePeerAccess(int) {
-  return remember(cudaErrorInvalidDevice);
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return entry("cudaDeviceDisablePeerAccess", [&] {
+    check_device(peer);
+    wait_for_device(current_device());
+    const bool was_allowed = Runtime::get().peers.allow(current_device(), peer, false);
+    return was_allowed ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
+  });
+}
+
+// Every device reaches every other one in the same way.
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+  return entry("cudaDeviceGetP2PAttribute", [&] {
+    check_device(source);
+    check_device(destination);
+    if (!value || source == destination) return cudaErrorInvalidValue;
+    switch (attribute) {
+    case cudaDevP2PAttrPerformanceRank:
+    case cudaDevP2PAttrCudaArrayAccessSupported:
+      *value = 0;
+      return cudaSuccess;
+    case cudaDevP2PAttrAccessSupported:
+    case cudaDevP2PAttrNativeAtomicSupported:
+      *value = 1;
+      return cudaSuccess;
+    default:
+      return cudaErrorInvalidValue;
+    }
+  });
 }
 
 // There is nothing to profile here, but programs that mark regions for profilers should still run.

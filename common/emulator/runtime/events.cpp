@@ -1,5 +1,6 @@
-// Events. An event is complete as soon as it is recorded (streams.hpp explains why); its time is the host's
-// clock.
+// Events. With one device, an event is complete as soon as it is recorded (streams.hpp explains why); its
+// time is the host's clock.
+#include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "stream_table.hpp"
@@ -35,15 +36,27 @@ cudaError_t create(const char* caller, cudaEvent_t* handle, unsigned flags) {
     std::lock_guard lock(table.mutex);
     auto event = std::make_unique<Event>();
     event->flags = flags;
+    event->device = current_device();
     *handle = reinterpret_cast<cudaEvent_t>(event.get());
     table.events[event.get()] = std::move(event);
     return cudaSuccess;
   });
 }
 
-void record(Event& event) {
+// With several devices, the moment comes when the stream gets there.
+void record(StreamTable& table, Event& event, Stream& stream) {
   event.recorded = true;
-  event.time = std::chrono::steady_clock::now();
+  event.time = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+  event.over_at = nullptr;
+  if (!several_devices()) return;
+  if (event.device != stream.device)
+    throw Refusal(cudaErrorInvalidResourceHandle,
+                  fmt::format("the event belongs to device {}, but the stream to device {}: call "
+                              "cudaSetDevice({}) before cudaEventCreate",
+                              event.device, stream.device, stream.device));
+  event.over_at = stream.queue.push(table.before_work_in(stream),
+                                    [time = event.time] { *time = std::chrono::steady_clock::now(); });
+  stream.awaited.clear();
 }
 
 cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_handle) {
@@ -52,19 +65,27 @@ cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_h
     event.place = stream.place.capturing() ? stream.place : CapturePlace{};
     event.ever_recorded = true;
     if (!event.place.capturing()) {
-      record(event);
+      record(table, event, stream);
       ordering::event_recorded(event, stream_handle);
     }
     return cudaSuccess;
   });
 }
 
-cudaError_t wait(const char* caller, cudaEvent_t handle) {
-  return with_event(caller, handle, [](StreamTable&, Event& event) {
+// When everything before the event is done; null if it never was recorded, as CUDA specifies.
+cudaError_t find_point(const char* caller, cudaEvent_t handle, Point& point) {
+  return with_event(caller, handle, [&](StreamTable&, Event& event) {
     if (event.place.capture)
       throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
-    ordering::host_waits_for_event(event);
+    point = event.over_at;
     return cudaSuccess;
+  });
+}
+
+cudaError_t has_waited(const char* caller, cudaEvent_t handle) {
+  return with_event(caller, handle, [](StreamTable&, Event& event) {
+    ordering::host_waits_for_event(event);
+    return sticky_error();
   });
 }
 
@@ -101,10 +122,18 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return wait("cudaEventQuery", event);
+  Point point;
+  if (const cudaError_t error = find_point("cudaEventQuery", event, point); error != cudaSuccess)
+    return error;
+  return is_over(point) ? has_waited("cudaEventQuery", event) : cudaErrorNotReady;
 }
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return wait("cudaEventSynchronize", event);
+  Point point;
+  if (const cudaError_t error = find_point("cudaEventSynchronize", event, point); error != cudaSuccess)
+    return error;
+  wait_for(point);
+  return has_waited("cudaEventSynchronize", event);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle, cudaEvent_t end_handle) {
@@ -116,7 +145,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle, 
     if ((begin.flags | end.flags) & cudaEventDisableTiming)
       throw Refusal(cudaErrorInvalidResourceHandle,
                     "an event created with cudaEventDisableTiming has no time");
-    *milliseconds = std::chrono::duration<float, std::milli>(end.time - begin.time).count();
+    if (begin.device != end.device)
+      throw Refusal(cudaErrorInvalidResourceHandle, "the events belong to different devices");
+    if (!is_over(begin.over_at) || !is_over(end.over_at)) return cudaErrorNotReady;
+    *milliseconds = std::chrono::duration<float, std::milli>(*end.time - *begin.time).count();
     return cudaSuccess;
   });
 }

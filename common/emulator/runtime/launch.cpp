@@ -1,5 +1,6 @@
 #include "launch.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
@@ -12,6 +13,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace warpfold::runtime {
@@ -98,6 +100,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   switch (kind) {
   case Kind::out_of_bounds:
   case Kind::use_after_free:
+  case Kind::peer_access:
     return cudaErrorIllegalAddress;
   case Kind::misaligned:
     return cudaErrorMisalignedAddress;
@@ -152,7 +155,8 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
   check_shared(entry, shape.dynamic_shared);
   if (shape.cooperative) check_resident(entry, shape);
 
-  PreparedLaunch launch{&entry, shape, std::vector<std::byte>(entry.kernel->parameter_bytes())};
+  PreparedLaunch launch{&entry, entry.of_device[static_cast<std::size_t>(current_device())], shape,
+                        std::vector<std::byte>(entry.kernel->parameter_bytes())};
   const auto& parameters = entry.kernel->parameters();
   if (!parameters.empty() && !arguments)
     refuse(cudaErrorInvalidValue, entry, "the array of arguments is null");
@@ -170,14 +174,23 @@ unsigned cores() {
 }
 
 // Where the blocks of a cooperative launch meet (struct grid_workspace of
-// cooperative_groups/details/driver_abi.h): a size, and a barrier that starts at 0. One is enough, because
-// only one kernel runs at a time.
-std::uint64_t fresh_grid_workspace() {
+// cooperative_groups/details/driver_abi.h): a size, and a barrier that starts at 0. A device needs only one,
+// because it runs one kernel at a time.
+std::uint64_t fresh_grid_workspace(int device) {
   constexpr std::size_t bytes = 2 * sizeof(std::uint32_t);
-  static void* const workspace =
-      Runtime::get().memory.allocate(bytes, machine::MemoryKind::variable, "the grid's barrier");
+  static void* workspaces[machine::most_devices] = {};
+  void*& workspace = workspaces[device];
+  if (!workspace)
+    workspace =
+        Runtime::get().memory.allocate(bytes, machine::MemoryKind::variable, "the grid's barrier", device);
   std::memset(workspace, 0, bytes);
   return reinterpret_cast<std::uint64_t>(workspace);
+}
+
+// The devices share the host's cores.
+unsigned workers_per_device(const Runtime& runtime) {
+  const unsigned all = runtime.options.workers ? runtime.options.workers.load() : cores();
+  return std::max(1u, all / static_cast<unsigned>(runtime.memory.devices()));
 }
 
 } // namespace
@@ -187,25 +200,27 @@ namespace {
 cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
-  options.workers = runtime.options.workers ? runtime.options.workers.load() : cores();
+  const int device = launch.kernel->program().device();
+  options.workers = workers_per_device(runtime);
+  if (several_devices()) options.peers = &runtime.peers;
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
   options.schedule = {runtime.options.schedule, runtime.options.schedule_seed};
   options.print_limit = runtime.options.print_limit;
   options.interrupt = &runtime.options.interrupted;
-  std::lock_guard lock(runtime.launch_mutex);
+  std::lock_guard lock(runtime.launch_mutex[device]);
   if (runtime.options.interrupted) {
     set_sticky_error(cudaErrorLaunchTimeout);
     return cudaErrorLaunchTimeout;
   }
   options.watcher = runtime.watcher();
-  const bool notes_touches = ordering::wants_touches();
-  if (notes_touches) options.watcher = runtime.notes_touches(options.watcher);
+  std::optional<Runtime::Touches> touches;
+  if (ordering::wants_touches()) options.watcher = touches.emplace(runtime, options.watcher).watcher();
   ordering::is_kernel(readable_name(*launch.entry));
   machine::LaunchShape shape = launch.shape;
-  if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace();
-  machine::LaunchRecord record = machine::launch(*launch.entry->kernel, shape, launch.parameters, options);
-  if (notes_touches) ordering::touches(runtime.take_touches());
+  if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
+  machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
+  if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);
   if (!record.fault) return cudaSuccess;
   const bool was_checked =

@@ -11,6 +11,7 @@ namespace warpfold::runtime {
 // A launch that has been checked and has its arguments copied, ready to run any number of times.
 struct PreparedLaunch {
   KernelEntry* entry = nullptr;
+  machine::Kernel* kernel = nullptr; // of the device that it was issued to
   machine::LaunchShape shape;
   std::vector<std::byte> parameters;
 };

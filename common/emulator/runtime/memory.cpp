@@ -1,4 +1,5 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
+#include "devices.hpp"
 #include "errors.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
@@ -6,6 +7,7 @@
 #include "runtime.hpp"
 #include "streams.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace warpfold::runtime {
@@ -26,7 +28,7 @@ void* allocate(std::size_t size, MemoryKind kind) {
   const char* what = kind == MemoryKind::managed  ? "managed allocation"
                      : kind == MemoryKind::pinned ? "pinned allocation"
                                                   : "allocation";
-  void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size));
+  void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size), current_device());
   ordering::allocated(memory, size);
   if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device)
     checker->allocated(memory, size);
@@ -162,6 +164,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) {
 cudaError_t cudaFree(void* pointer) {
   return entry("cudaFree", [&] {
     if (pointer) refuse_while_capturing("cudaFree");
+    if (pointer) wait_for_all_devices();
     if (pointer) ordering::host_waits_for_all();
     release(pointer, is_device, "cudaMalloc");
     return cudaSuccess;
@@ -174,6 +177,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   return entry("cudaFreeHost", [&] {
+    wait_for_all_devices();
     ordering::host_waits_for_all();
     release(pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
     return cudaSuccess;
@@ -190,6 +194,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return entry("cudaHostUnregister", [&] {
+    wait_for_all_devices();
     ordering::host_waits_for_all();
     auto allocation = pointer ? allocation_of(pointer) : std::nullopt;
     if (!allocation || !is_registered(allocation->kind)) return cudaErrorHostMemoryNotRegistered;
@@ -220,7 +225,7 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   return entry("cudaMemGetInfo", [&] {
     const warpfold::machine::AddressSpace& memory = Runtime::get().memory;
-    if (available) *available = memory.capacity() - memory.used();
+    if (available) *available = memory.capacity() - memory.used(current_device());
     if (total) *total = memory.capacity();
     return cudaSuccess;
   });
@@ -238,7 +243,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
       return cudaSuccess;
     }
     attributes->type = type_of(*allocation);
-    attributes->device = 0;
+    attributes->device = std::max(allocation->device, 0);
     attributes->devicePointer = const_cast<void*>(pointer);
     if (attributes->type != cudaMemoryTypeDevice) attributes->hostPointer = const_cast<void*>(pointer);
     return cudaSuccess;

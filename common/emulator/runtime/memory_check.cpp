@@ -1,5 +1,6 @@
 #include "memory_check.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "runtime.hpp"
 
@@ -50,6 +51,7 @@ void check_device_side(const char* what, const void* pointer, std::size_t size, 
 void count_copy(const void* destination, const void* source, std::size_t size) {
   Runtime& runtime = Runtime::get();
   if (!runtime.recording) return;
+  count_peer_copy(destination, source, size);
   const auto on_device = [](const void* pointer) {
     const auto allocation = allocation_of(pointer);
     return allocation && !is_host_accessible(*allocation);

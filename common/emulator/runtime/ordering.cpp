@@ -1,9 +1,11 @@
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "host_faults.hpp"
 #include "memory_check.hpp"
+#include "stream_table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -66,19 +68,27 @@ cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
 
 } // namespace
 
-cudaError_t carry_out(cudaStream_t handle, cudaGraphNodeType type, const Work& work) {
-  if (!is_on() || current) return do_work(type, work); // inside a graph's node: part of that node
+std::shared_ptr<Issued> issue(cudaStream_t handle, cudaGraphNodeType type) {
+  if (!is_on() || current) return nullptr; // inside a graph's node: part of that node
   State& state = State::get();
-  Current mine;
+  auto issued = std::make_shared<Issued>();
+  std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
+  note_host_accesses();
+  issued->stream = number_of(state, handle);
+  issued->operation = state.order.issue(issued->stream);
+  issued->operation.name = current_call();
+  issued->operation.where = name_of(handle);
+  issued->in_own_stream = !is_default(handle) && !is_per_thread(handle);
+  if (type != cudaGraphNodeTypeKernel || wants_touches()) issued->operation.frames = callers();
+  return issued;
+}
+
+cudaError_t carry_out(Issued* issued, cudaGraphNodeType type, const Work& work) {
+  if (!issued) return do_work(type, work);
+  State& state = State::get();
+  Current& mine = *issued;
   {
     std::lock_guard lock(state.mutex);
-    note_host_accesses();
-    mine.stream = number_of(state, handle);
-    mine.operation = state.order.issue(mine.stream);
-    mine.operation.name = current_call();
-    mine.operation.where = name_of(handle);
-    mine.in_own_stream = mine.stream != watch::HostOrder::legacy && !is_per_thread(handle);
-    if (type != cudaGraphNodeTypeKernel || wants_touches()) mine.operation.frames = callers();
     before_work(state, mine, type);
   }
   const cudaError_t error = do_work(type, work);
@@ -189,6 +199,17 @@ void advise_against_pageable(std::size_t size) {
 
 // See "API synchronization behavior" in the CUDA Runtime API. Lenient where it says "may": a blocking copy
 // from pageable memory counts as complete, although its last bytes may still be on their way to the device.
+Returns copy_returns(const void* destination, const void* source, bool blocking) {
+  const Side to = side_of(destination), from = side_of(source);
+  const bool pageable = to == Side::pageable || from == Side::pageable;
+  const bool between_devices = to == Side::device && from == Side::device;
+  return pageable || (blocking && !between_devices) ? Returns::when_done : Returns::early;
+}
+
+Returns fill_returns(const void* destination, bool blocking) {
+  return blocking && side_of(destination) == Side::host ? Returns::when_done : Returns::early;
+}
+
 void copies(void* destination, const void* source, std::size_t size, bool blocking) {
   if (!current || size == 0) return;
   reads(source, size);
@@ -196,19 +217,19 @@ void copies(void* destination, const void* source, std::size_t size, bool blocki
   const Side to = side_of(destination), from = side_of(source);
   const bool pageable = to == Side::pageable || from == Side::pageable;
   if (pageable && !blocking && to != from) advise_against_pageable(size);
-  if (pageable || (blocking && !(to == Side::device && from == Side::device))) host_waits_for_this();
+  if (copy_returns(destination, source, blocking) == Returns::when_done) host_waits_for_this();
 }
 
 void fills(void* destination, std::size_t size, bool blocking) {
   if (!current || size == 0) return;
   writes(destination, size);
-  if (blocking && side_of(destination) == Side::host) host_waits_for_this();
+  if (fill_returns(destination, blocking) == Returns::when_done) host_waits_for_this();
 }
 
 bool wants_touches() {
   Runtime& runtime = Runtime::get();
-  return is_on() &&
-         (State::get().has_streams || runtime.memory.of_host() != 0 || runtime.registry.has_managed());
+  return is_on() && (several_devices() || State::get().has_streams || runtime.memory.of_host() != 0 ||
+                     runtime.registry.has_managed());
 }
 
 } // namespace warpfold::runtime::ordering

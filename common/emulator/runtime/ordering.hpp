@@ -6,6 +6,7 @@
 #include "watch/host_order.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,12 @@ struct Event;
 
 namespace ordering {
 
-// Does a stream's work. While it runs, the functions below report what it accesses.
-cudaError_t carry_out(cudaStream_t stream, cudaGraphNodeType type, const Work& work);
+// What is known of work when it is issued.
+struct Issued;
+// Called by the thread that issues work. Null if there is nothing to tell the checks about.
+std::shared_ptr<Issued> issue(cudaStream_t stream, cudaGraphNodeType type);
+// Does the work. While it runs, the functions below report what it accesses.
+cudaError_t carry_out(Issued* issued, cudaGraphNodeType type, const Work& work);
 
 // The same for the steps of a graph, one after another; `after` lists for each step the ones that it depends
 // on. They run inside the launch's own work.
@@ -35,8 +40,10 @@ void is_kernel(const std::string& name);
 void touches(std::vector<watch::TouchedRange> ranges);
 // The call that issued the work returns when it is done.
 void host_waits_for_this();
-// A copy: whether the call returns before it is done follows from the kinds of memory and from `blocking`,
-// which the function's name implies.
+// When a copy's call returns. This follows from the kinds of memory and from `blocking`, which the function's
+// name implies.
+Returns copy_returns(const void* destination, const void* source, bool blocking);
+Returns fill_returns(const void* destination, bool blocking);
 void copies(void* destination, const void* source, std::size_t size, bool blocking);
 void fills(void* destination, std::size_t size, bool blocking);
 
@@ -44,6 +51,7 @@ void fills(void* destination, std::size_t size, bool blocking);
 bool wants_touches();
 
 void host_waits_for_stream(cudaStream_t stream);
+void host_waits_for_device(int device);
 void host_waits_for_all();
 void host_waits_for_event(Event& event);
 void event_recorded(Event& event, cudaStream_t stream);

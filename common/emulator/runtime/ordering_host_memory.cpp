@@ -2,6 +2,7 @@
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "host_faults.hpp"
 
@@ -71,8 +72,10 @@ void report_device_memory(State& state, const HostFault& fault) {
 
 } // namespace
 
-// Strong accesses are intended to meet the host's.
+// Strong accesses are intended to meet the host's. With several devices, work is done while the host goes on,
+// and what is closed to the host would be closed to the work as well.
 void close_what_is_in_flight(State& state, const watch::Clock* view) {
+  if (several_devices()) return;
   std::vector<BusyRange> ranges;
   state.order.each_in_flight(view, [&](const Operation&, const TouchedRange& range) {
     if (range.touch == Touch::strong_read || range.touch == Touch::strong_write) return;

@@ -5,6 +5,7 @@
 #include "ordering.hpp"
 #include "runtime.hpp"
 
+#include <array>
 #include <mutex>
 #include <set>
 #include <string>
@@ -29,9 +30,12 @@ struct Current {
 };
 extern constinit thread_local Current* current;
 
+struct Issued : Current {};
+
 struct State {
-  std::recursive_mutex mutex;
+  std::recursive_mutex mutex; // after the one of StreamTable, if both are taken
   watch::HostOrder order;
+  std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
   bool has_streams = false; // others than the one that waits for all
   bool told_of_pageable = false;
   bool closed = false;                                                  // some of the host's memory
@@ -48,7 +52,9 @@ inline bool is_on() {
 }
 
 // ordering_streams.cpp
+watch::HostOrder::Stream legacy_of(State& state, int device); // its default stream
 bool is_per_thread(cudaStream_t stream);
+bool is_default(cudaStream_t stream); // the one that waits for all blocking streams of its device
 watch::HostOrder::Stream number_of(State& state, cudaStream_t handle);
 std::string name_of(cudaStream_t handle);
 

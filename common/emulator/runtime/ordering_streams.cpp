@@ -2,6 +2,7 @@
 #include "ordering_state.hpp"
 
 #include "call_sites.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "stream_table.hpp"
 
@@ -27,32 +28,46 @@ struct ThreadsStream {
 
 } // namespace
 
+watch::HostOrder::Stream legacy_of(State& state, int device) {
+  auto& number = state.legacy[static_cast<std::size_t>(device)];
+  if (number == 0) number = device == 0 ? watch::HostOrder::legacy : state.order.add_device();
+  return number;
+}
+
 bool is_per_thread(cudaStream_t stream) {
   return stream == cudaStreamPerThread || (stream == nullptr && warpfold_default_stream_is_per_thread);
 }
 
+bool is_default(cudaStream_t stream) {
+  return !is_per_thread(stream) && (stream == nullptr || stream == cudaStreamLegacy);
+}
+
 watch::HostOrder::Stream number_of(State& state, cudaStream_t handle) {
   if (is_per_thread(handle)) {
-    thread_local ThreadsStream own;
-    if (!own.order) own.order = state.order.add_stream(true);
+    thread_local ThreadsStream own[machine::most_devices];
+    unsigned& order = own[current_device()].order;
+    if (!order) order = state.order.add_stream(true, legacy_of(state, current_device()));
     state.has_streams = true;
-    return own.order;
+    return order;
   }
-  if (handle == nullptr || handle == cudaStreamLegacy) return watch::HostOrder::legacy;
+  if (is_default(handle)) return legacy_of(state, current_device());
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
   Stream& stream = table.stream(handle);
-  if (!stream.order) stream.order = state.order.add_stream(!(stream.flags & cudaStreamNonBlocking));
+  if (!stream.order)
+    stream.order = state.order.add_stream(stream.blocking(), legacy_of(state, stream.device));
   state.has_streams = true;
   return stream.order;
 }
 
 std::string name_of(cudaStream_t handle) {
-  if (is_per_thread(handle)) return "the thread's default stream";
-  if (handle == nullptr || handle == cudaStreamLegacy) return "the default stream";
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
-  return fmt::format("stream {}", table.stream(handle).id);
+  const Stream& stream = table.stream(handle);
+  const std::string device = several_devices() ? fmt::format(" of device {}", stream.device) : "";
+  if (is_per_thread(handle)) return "the thread's default stream" + device;
+  if (is_default(handle)) return "the default stream" + device;
+  return fmt::format("stream {}{}", stream.id, device);
 }
 
 namespace {
@@ -61,7 +76,7 @@ template <typename Body>
 void change(Body body) {
   if (!is_on()) return;
   State& state = State::get();
-  std::lock_guard lock(state.mutex);
+  std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
   body(state);
   if (!current) close_what_is_in_flight(state, nullptr);
@@ -71,6 +86,10 @@ void change(Body body) {
 
 void host_waits_for_stream(cudaStream_t stream) {
   change([&](State& state) { state.order.host_waits(number_of(state, stream)); });
+}
+
+void host_waits_for_device(int device) {
+  change([=](State& state) { state.order.host_waits_for_device(legacy_of(state, device)); });
 }
 
 void host_waits_for_all() {

@@ -2,6 +2,7 @@
 // after free is detected, and a pool has nothing to keep.
 #include "pools.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "runtime.hpp"
 
@@ -21,15 +22,21 @@ struct Pool {
 struct PoolTable {
   std::mutex mutex;
   std::map<const void*, std::unique_ptr<Pool>> pools;
-  Pool standard;
-  cudaMemPool_t current = reinterpret_cast<cudaMemPool_t>(&standard);
+  Pool standard[machine::most_devices]; // by device
+  cudaMemPool_t current[machine::most_devices];
+
+  PoolTable() {
+    for (std::size_t device = 0; device < machine::most_devices; ++device)
+      current[device] = reinterpret_cast<cudaMemPool_t>(&standard[device]);
+  }
 
   static PoolTable& get() {
     static PoolTable& table = *new PoolTable;
     return table;
   }
   Pool& pool(cudaMemPool_t handle) {
-    if (reinterpret_cast<Pool*>(handle) == &standard) return standard;
+    for (Pool& each : standard)
+      if (reinterpret_cast<Pool*>(handle) == &each) return each;
     auto found = pools.find(handle);
     if (found == pools.end())
       throw Refusal(cudaErrorInvalidValue, "the memory pool was never created or has already been destroyed");
@@ -48,11 +55,11 @@ cudaError_t with_pool(const char* caller, cudaMemPool_t handle, Body body) {
 
 cudaError_t pool_of(const char* caller, cudaMemPool_t* pool, int device, bool standard) {
   return entry(caller, [&] {
-    if (device != 0) return cudaErrorInvalidDevice;
+    check_device(device);
     if (!pool) return cudaErrorInvalidValue;
     PoolTable& table = PoolTable::get();
     std::lock_guard lock(table.mutex);
-    *pool = standard ? reinterpret_cast<cudaMemPool_t>(&table.standard) : table.current;
+    *pool = standard ? reinterpret_cast<cudaMemPool_t>(&table.standard[device]) : table.current[device];
     return cudaSuccess;
   });
 }
@@ -78,9 +85,9 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  if (device != 0) return remember(cudaErrorInvalidDevice);
   return with_pool("cudaDeviceSetMemPool", pool, [&](PoolTable& table, Pool&) {
-    table.current = pool;
+    check_device(device);
+    table.current[device] = pool;
     return cudaSuccess;
   });
 }
@@ -88,8 +95,8 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   return entry("cudaMemPoolCreate", [&] {
     if (!pool || !properties) return cudaErrorInvalidValue;
-    if (properties->location.type != cudaMemLocationTypeDevice || properties->location.id != 0)
-      return cudaErrorInvalidDevice;
+    if (properties->location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidDevice;
+    check_device(properties->location.id);
     PoolTable& table = PoolTable::get();
     std::lock_guard lock(table.mutex);
     auto made = std::make_unique<Pool>();
@@ -101,8 +108,11 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
   return with_pool("cudaMemPoolDestroy", handle, [&](PoolTable& table, Pool& pool) {
-    if (&pool == &table.standard) return cudaErrorInvalidValue;
-    if (table.current == handle) table.current = reinterpret_cast<cudaMemPool_t>(&table.standard);
+    for (std::size_t device = 0; device < warpfold::machine::most_devices; ++device) {
+      if (&pool == &table.standard[device]) return cudaErrorInvalidValue;
+      if (table.current[device] == handle)
+        table.current[device] = reinterpret_cast<cudaMemPool_t>(&table.standard[device]);
+    }
     table.pools.erase(handle);
     return cudaSuccess;
   });
@@ -135,8 +145,9 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     if (attribute < cudaMemPoolAttrReleaseThreshold || attribute > cudaMemPoolAttrUsedMemHigh)
       return cudaErrorInvalidValue;
     // One memory serves all pools, so each pool reports the memory in use there.
-    const unsigned long long number =
-        attribute == cudaMemPoolAttrReleaseThreshold ? pool.release_threshold : Runtime::get().memory.used();
+    const unsigned long long number = attribute == cudaMemPoolAttrReleaseThreshold
+                                          ? pool.release_threshold
+                                          : Runtime::get().memory.used(current_device());
     std::memcpy(value, &number, sizeof number);
     return cudaSuccess;
   });
@@ -145,8 +156,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc* descriptions, size_t count) {
   return with_pool("cudaMemPoolSetAccess", handle, [&](PoolTable&, Pool&) {
     if (count && !descriptions) return cudaErrorInvalidValue;
-    for (size_t i = 0; i < count; ++i)
-      if (descriptions[i].location.id != 0) return cudaErrorInvalidDevice;
+    for (size_t i = 0; i < count; ++i) check_device(descriptions[i].location.id);
     return cudaSuccess;
   });
 }
@@ -154,7 +164,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc* 
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation* location) {
   return with_pool("cudaMemPoolGetAccess", handle, [&](PoolTable&, Pool&) {
     if (!flags || !location) return cudaErrorInvalidValue;
-    if (location->id != 0) return cudaErrorInvalidDevice;
+    check_device(location->id);
     *flags = cudaMemAccessFlagsProtReadWrite;
     return cudaSuccess;
   });

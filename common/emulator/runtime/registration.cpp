@@ -1,5 +1,6 @@
 #include "registration.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 #include "fatbin/container.hpp"
 #include "linking.hpp"
@@ -55,32 +56,40 @@ void CodeModule::read() {
   }
 }
 
-void CodeModule::load() {
-  read();
+void CodeModule::load(int device) {
+  const auto known =
+      std::find_if(programs_.begin(), programs_.end(), [](const auto& each) { return !!each; });
+  const machine::Program* first = known == programs_.end() ? nullptr : known->get();
+  machine::ProgramPlace place{.device = device, .managed = {}, .first = first};
+  for (const VariableEntry* variable : managed) place.managed.push_back(variable->name);
+  if (!first) read();
   try {
-    program_ =
-        std::make_unique<machine::Program>(parse_all(std::exchange(texts_, {})), Runtime::get().memory);
+    programs_[static_cast<std::size_t>(device)] =
+        std::make_unique<machine::Program>(first ? first->module() : parse_all(std::exchange(texts_, {})),
+                                           Runtime::get().memory, std::move(place));
   } catch (const ptx::ParseError& error) {
     throw Refusal(cudaErrorInvalidPtx, fmt::format("the program's PTX cannot be read: {}", error.what()));
   } catch (const std::runtime_error& error) {
     throw Refusal(cudaErrorInvalidPtx, fmt::format("the program's PTX cannot be used: {}", error.what()));
   }
+  if (first) return;
   for (VariableEntry* variable : managed)
-    if (const auto* placed = program_->variable(variable->name))
+    if (const auto* placed = programs_[static_cast<std::size_t>(device)]->variable(variable->name))
       *variable->managed_slot = reinterpret_cast<void*>(placed->address);
 }
 
 machine::Program& CodeModule::program() {
   if (failure_) throw Refusal(failure_->code, ""); // the message was printed the first time
-  if (!program_) {
+  const int device = current_device();
+  if (!programs_[static_cast<std::size_t>(device)]) {
     try {
-      load();
+      load(device);
     } catch (const Refusal& refusal) {
       failure_ = Failure{refusal.code};
       throw;
     }
   }
-  return *program_;
+  return *programs_[static_cast<std::size_t>(device)];
 }
 
 int CodeModule::capability() {
@@ -94,8 +103,9 @@ int CodeModule::capability() {
   return capability_;
 }
 
-void CodeModule::unload() {
-  if (program_) unloaded_.push_back(std::move(program_));
+void CodeModule::unload(int device) {
+  auto& program = programs_[static_cast<std::size_t>(device)];
+  if (program) unloaded_.push_back(std::move(program));
   failure_.reset();
 }
 
@@ -168,10 +178,11 @@ KernelEntry& Registry::kernel(const void* function) {
   std::lock_guard lock(mutex_);
   KernelEntry* entry = find_kernel(function);
   if (!entry) throw Refusal(cudaErrorInvalidDeviceFunction, "the function is not a kernel of this program");
-  if (!entry->kernel) {
+  machine::Kernel*& kernel = entry->of_device[static_cast<std::size_t>(current_device())];
+  if (!kernel) {
     machine::Program& program = entry->module->program();
-    entry->kernel = program.kernel(entry->name);
-    if (!entry->kernel)
+    kernel = program.kernel(entry->name);
+    if (!kernel)
       throw Refusal(cudaErrorInvalidDeviceFunction,
                     fmt::format("the program's PTX holds no kernel named {}", entry->name));
     const auto& functions = program.module().functions;
@@ -179,6 +190,7 @@ KernelEntry& Registry::kernel(const void* function) {
       return function.is_entry && function.name == entry->name;
     });
   }
+  if (!entry->kernel) entry->kernel = kernel;
   return *entry;
 }
 
@@ -211,10 +223,14 @@ int Registry::capability() {
   return highest ? highest : 75;
 }
 
-void Registry::unload_all() {
+void Registry::unload_all(int device) {
   std::lock_guard lock(mutex_);
-  for (const auto& module : modules_) module->unload();
-  for (const auto& entry : kernels_) entry->kernel = nullptr;
+  for (const auto& module : modules_) module->unload(device);
+  for (const auto& entry : kernels_) {
+    machine::Kernel*& kernel = entry->of_device[static_cast<std::size_t>(device)];
+    if (entry->kernel == kernel) entry->kernel = nullptr;
+    kernel = nullptr;
+  }
 }
 
 } // namespace warpfold::runtime

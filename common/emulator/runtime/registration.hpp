@@ -5,6 +5,7 @@
 #include "cuda_api.hpp"
 #include "machine/machine.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -25,9 +26,10 @@ struct KernelEntry {
   std::string name; // mangled
   const void* host_function = nullptr;
   const ptx::Function* function = nullptr; // looked up at first use, as the next
-  machine::Kernel* kernel = nullptr;       // looked up at first use
-  std::uint32_t dynamic_shared_limit = 0;  // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
-  int carveout = -1; // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
+  machine::Kernel* kernel = nullptr; // of the device that used it first: its attributes are those of all
+  std::array<machine::Kernel*, machine::most_devices> of_device{}; // looked up at the device's first use
+  std::uint32_t dynamic_shared_limit = 0; // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
+  int carveout = -1;                      // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
 };
 
 struct VariableEntry {
@@ -39,17 +41,20 @@ struct VariableEntry {
   bool constant = false;
 };
 
-// One registered fat binary, or PTX that the program provided as text, and the Program made from it.
+// One registered fat binary, or PTX that the program provided as text, and the Programs made from it: one for
+// each device that uses it.
 class CodeModule {
 public:
   explicit CodeModule(const void* wrapper) : wrapper_(wrapper) {}
   explicit CodeModule(std::string ptx) : ptx_(std::move(ptx)) {}
-  // Parses and places the module at the first call. Throws Refusal, with a message only the first time.
+  // The program of the current device: parses and places the module at the first call. Throws Refusal, with a
+  // message only the first time.
   machine::Program& program();
   // Compute capability of the code that would be chosen, as 75 for 7.5; 0 if there is none.
   int capability();
-  // Forgets what is loaded, so that the next use starts from the initial values (cudaDeviceReset).
-  void unload();
+  // Forgets what is loaded on a device, so that the next use starts from the initial values
+  // (cudaDeviceReset).
+  void unload(int device);
 
   std::vector<VariableEntry*> managed;
 
@@ -58,14 +63,14 @@ private:
     cudaError_t code;
   };
   const void* wrapper_ = nullptr;
-  std::optional<std::string> ptx_; // instead of a wrapper
-  std::unique_ptr<machine::Program> program_;
+  std::optional<std::string> ptx_;                                                // instead of a wrapper
+  std::array<std::unique_ptr<machine::Program>, machine::most_devices> programs_; // by device
   std::vector<std::unique_ptr<machine::Program>> unloaded_; // launch records may still point at their kernels
   std::optional<Failure> failure_;
   std::vector<std::string> texts_; // PTX, one of each object; from the first question to the parsing
   int capability_ = 0;
   void read();
-  void load();
+  void load(int device);
 };
 
 // Safe to call from several threads.
@@ -83,16 +88,17 @@ public:
 
   // By host function or by cudaKernel_t; null if there is none.
   KernelEntry* find_kernel(const void* function);
-  // The entry, looked up in its program. Throws Refusal.
+  // The entry, looked up in its program of the current device. Throws Refusal.
   KernelEntry& kernel(const void* function);
-  // The device address and size of a registered variable. Throws Refusal (cudaErrorInvalidSymbol).
+  // The address, on the current device, and the size of a registered variable. Throws Refusal
+  // (cudaErrorInvalidSymbol).
   machine::PlacedVariable variable(const void* symbol);
   bool is_managed_variable(std::uint64_t address);
   bool has_managed() const { return has_managed_; }
   // The compute capability of the device: the highest that any registered module was compiled for, or
   // 7.5 if there is none.
   int capability();
-  void unload_all();
+  void unload_all(int device);
 
 private:
   std::recursive_mutex mutex_;

@@ -6,6 +6,7 @@
 #include "report_file.hpp"
 #include "runtime.hpp"
 #include "stream_table.hpp"
+#include "streams.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -59,6 +60,7 @@ void note_events_never_recorded() {
 } // namespace
 
 std::string Runtime::report(bool at_exit) {
+  if (at_exit) wait_for_all_devices();
   ordering::note_host_accesses();
   note_events_never_recorded();
   for (const std::string& launch : take_unasked_launches())

@@ -3,6 +3,7 @@
 #include "host_faults.hpp"
 #include "signals.hpp"
 
+#include "devices.hpp"
 #include "errors.hpp"
 
 #include <algorithm>
@@ -96,6 +97,8 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.schedule_seed = schedule->seed;
     return true;
   }
+  if (name == "devices" && parse_number(value, number) && number >= 1 && number <= machine::most_devices)
+    return Runtime::get().set_devices(static_cast<int>(number));
   if (name == "print-limit" && parse_number(value, number)) {
     options.print_limit = number;
     return true;
@@ -141,14 +144,38 @@ machine::Watcher* Runtime::watcher() {
   return checker_and_tracer_.get();
 }
 
-machine::Watcher* Runtime::notes_touches(machine::Watcher* next) {
-  std::lock_guard lock(checker_mutex_);
-  if (!touched_) touched_ = std::make_unique<watch::TouchedMemory>(memory);
+Runtime::Touches::Touches(Runtime& runtime, machine::Watcher* next) : runtime_(runtime) {
+  std::lock_guard lock(runtime.checker_mutex_);
+  if (runtime.unused_touched_.empty()) {
+    touched_ = std::make_unique<watch::TouchedMemory>(runtime.memory);
+  } else {
+    touched_ = std::move(runtime.unused_touched_.back());
+    runtime.unused_touched_.pop_back();
+  }
   touched_->stand_before(next);
-  return touched_.get();
 }
 
-Runtime::Runtime() : memory(memory_of_this_host()) {
+Runtime::Touches::~Touches() {
+  std::lock_guard lock(runtime_.checker_mutex_);
+  runtime_.unused_touched_.push_back(std::move(touched_));
+}
+
+bool Runtime::set_devices(int count) {
+  const std::vector<int> visible = visible_devices(count, std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (!memory.share_out(std::max(1, static_cast<int>(visible.size())))) return false;
+  visible_ = visible;
+  return true;
+}
+
+Runtime::Runtime() : memory(memory_of_this_host()), visible_{0} {
+  if (const char* value = std::getenv("WARPFOLD_DEVICES")) {
+    std::uint64_t count = 0;
+    if (parse_number(value, count) && count >= 1 && count <= machine::most_devices)
+      set_devices(static_cast<int>(count));
+    else
+      say(fmt::format("WARPFOLD_DEVICES={} is ignored: expected a number of devices, 1 to {}", value,
+                      machine::most_devices));
+  }
   options_from_environment(options);
   report_before_signals_end_this_process(*this);
   guard_device_memory(memory, options.guard_device_memory);

@@ -39,14 +39,22 @@ class Runtime {
 public:
   static Runtime& get();
 
-  machine::AddressSpace memory;
+  machine::AddressSpace memory; // of all devices
+  machine::PeerAccess peers;
   watch::Recorder recorder;
   Registry registry;
   Options options;
   ReportFile report_file, trace_file;
   std::atomic<bool> checks_go_on{false}; // the last fault was a bad access that the checks prevented
   std::atomic<bool> recording{false};    // launches are recorded for a report
-  std::mutex launch_mutex;               // one kernel at a time, whichever host thread it comes from
+  // One kernel at a time on each device, whichever host thread it comes from.
+  std::mutex launch_mutex[machine::most_devices];
+
+  // The devices that the program sees, as numbers of the machine's devices.
+  int device_count() const { return static_cast<int>(visible_.size()); }
+  int visible_device(int device) const { return visible_[static_cast<std::size_t>(device)]; }
+  // Gives the machine so many devices. False once memory has been allocated.
+  bool set_devices(int count);
 
   // Null while no check is on. Created when first needed, since its shadow memory is large.
   watch::Checker* checker();
@@ -54,9 +62,20 @@ public:
   // The watcher of a running kernel; null if there is none.
   machine::Watcher* watcher();
 
-  // Sits in front of another watcher and records what a launch accesses.
-  machine::Watcher* notes_touches(machine::Watcher* next);
-  std::vector<watch::TouchedRange> take_touches() { return touched_->take(); }
+  // Records what a launch accesses, in front of the watcher of running kernels.
+  class Touches {
+  public:
+    Touches(Runtime& runtime, machine::Watcher* next);
+    ~Touches();
+    Touches(const Touches&) = delete;
+    Touches& operator=(const Touches&) = delete;
+    machine::Watcher* watcher() { return touched_.get(); }
+    std::vector<watch::TouchedRange> take() { return touched_->take(); }
+
+  private:
+    Runtime& runtime_;
+    std::unique_ptr<watch::TouchedMemory> touched_;
+  };
 
   // The report, including what is known only when it is requested: refused launches whose error the program
   // never checked and, at the end of the process, memory that was never freed.
@@ -67,7 +86,8 @@ private:
   std::mutex checker_mutex_;
   std::unique_ptr<watch::Checker> checker_;
   std::unique_ptr<watch::Several> checker_and_tracer_;
-  std::unique_ptr<watch::TouchedMemory> touched_;
+  std::vector<std::unique_ptr<watch::TouchedMemory>> unused_touched_; // kept for the next launches
+  std::vector<int> visible_;
 };
 
 // Sets an option by its name in warpfold_emulator.h. False if the name or the value is not known.

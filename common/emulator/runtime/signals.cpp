@@ -48,13 +48,13 @@ void wait_for_signal(Runtime& runtime) {
   ordering::note_host_accesses(); // one of these may be the cause
   // A kernel notices within a slice of its blocks; one that does not is ended without a report.
   using namespace std::chrono_literals;
-  for (int tries = 0; tries < 200; ++tries) {
-    if (runtime.launch_mutex.try_lock()) {
-      if (runtime.report_file.wanted()) runtime.report_file.write(runtime.report(false));
-      break;
-    }
-    std::this_thread::sleep_for(10ms);
+  int device = 0;
+  for (int tries = 0; tries < 200 && device < runtime.memory.devices(); ++tries) {
+    while (device < runtime.memory.devices() && runtime.launch_mutex[device].try_lock()) ++device;
+    if (device < runtime.memory.devices()) std::this_thread::sleep_for(10ms);
   }
+  const bool all_stopped = device == runtime.memory.devices();
+  if (all_stopped && runtime.report_file.wanted()) runtime.report_file.write(runtime.report(false));
   end_by(signal);
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "graphs.hpp"
+#include "machine/peers.hpp"
+#include "queues.hpp"
 #include "watch/host_order.hpp"
 
 #include <chrono>
@@ -18,12 +20,20 @@ struct Stream {
   unsigned long long id = 0;
   CapturePlace place;
   unsigned order = 0; // its number in watch::HostOrder; 0: none yet
+  int device = 0;
+  Queue queue;                // used with several devices only
+  std::vector<Point> awaited; // by cudaStreamWaitEvent: by whatever is issued next
+
+  bool blocking() const { return !(flags & cudaStreamNonBlocking); }
 };
 
 struct Event {
   unsigned flags = 0;
   bool recorded = false;
-  std::chrono::steady_clock::time_point time;
+  // When the event is: with several devices, once it is over.
+  std::shared_ptr<std::chrono::steady_clock::time_point> time;
+  Point over_at;
+  int device = 0;
   CapturePlace place;
 
   // For ordering.hpp.
@@ -38,12 +48,18 @@ struct StreamTable {
   std::recursive_mutex mutex;
   std::map<const void*, std::unique_ptr<Stream>> streams;
   std::map<const void*, std::unique_ptr<Event>> events;
-  Stream legacy, per_thread;                      // the two default streams
-  unsigned long long next_id = 3;                 // after those of the two
+  Stream legacy[machine::most_devices], per_thread[machine::most_devices]; // the default streams, by device
+  unsigned long long next_id = 3;                                          // after those of the two
   std::vector<std::shared_ptr<Capture>> captures; // those that have begun and not ended
 
   static StreamTable& get();
-  // Both throw Refusal (cudaErrorInvalidResourceHandle) for what is not a live handle.
+  // What everything that is issued to the stream now comes after, apart from its own earlier work.
+  std::vector<Point> before_work_in(const Stream& stream) const;
+  // When all work of a device so far is done.
+  std::vector<Point> work_of(int device) const;
+
+  // Both throw Refusal (cudaErrorInvalidResourceHandle) for what is not a live handle. The default streams
+  // are those of the current device.
   Stream& stream(cudaStream_t handle);
   Event& event(cudaEvent_t handle);
 };

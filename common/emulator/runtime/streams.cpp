@@ -1,3 +1,4 @@
+#include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
 #include "stream_table.hpp"
@@ -9,16 +10,39 @@ namespace warpfold::runtime {
 StreamTable& StreamTable::get() {
   static StreamTable& table = *[] {
     auto made = new StreamTable;
-    made->legacy.id = 1;
-    made->per_thread.id = 2;
+    for (int device = 0; device < machine::most_devices; ++device) {
+      made->legacy[device].id = 1, made->per_thread[device].id = 2;
+      made->legacy[device].device = made->per_thread[device].device = device;
+    }
     return made;
   }();
   return table;
 }
 
+std::vector<Point> StreamTable::before_work_in(const Stream& stream) const {
+  std::vector<Point> before = stream.awaited;
+  if (!stream.blocking()) return before;
+  const Stream& standard = legacy[stream.device];
+  if (&stream != &standard) {
+    before.push_back(standard.queue.last());
+    return before;
+  }
+  before.push_back(per_thread[stream.device].queue.last());
+  for (const auto& [handle, other] : streams)
+    if (other->device == stream.device && other->blocking()) before.push_back(other->queue.last());
+  return before;
+}
+
+std::vector<Point> StreamTable::work_of(int device) const {
+  std::vector<Point> work{legacy[device].queue.last(), per_thread[device].queue.last()};
+  for (const auto& [handle, stream] : streams)
+    if (stream->device == device) work.push_back(stream->queue.last());
+  return work;
+}
+
 Stream& StreamTable::stream(cudaStream_t handle) {
-  if (handle == nullptr || handle == cudaStreamLegacy) return legacy;
-  if (handle == cudaStreamPerThread) return per_thread;
+  if (handle == nullptr || handle == cudaStreamLegacy) return legacy[current_device()];
+  if (handle == cudaStreamPerThread) return per_thread[current_device()];
   auto found = streams.find(handle);
   if (found == streams.end())
     throw Refusal(cudaErrorInvalidResourceHandle,
@@ -41,6 +65,7 @@ cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int
     std::lock_guard lock(table.mutex);
     auto stream = std::make_unique<Stream>();
     stream->flags = flags;
+    stream->device = current_device();
     stream->priority = priority > 0    ? 0
                        : priority < -1 ? -1
                                        : priority; // out of range is clamped, as CUDA specifies
@@ -61,17 +86,22 @@ cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
   });
 }
 
-// Everything issued earlier is complete, so there is never anything to wait for. The exception is a stream
-// that is being captured: the program must be told that it cannot wait for it.
-cudaError_t wait(const char* caller, cudaStream_t handle) {
+// When everything issued so far is done. The program must be told that it cannot wait for a stream that is
+// being captured.
+cudaError_t find_last(const char* caller, cudaStream_t handle, Point& last) {
   return with_stream(caller, handle, [&](Stream& stream) {
     if (!stream.place.capturing()) {
-      ordering::host_waits_for_stream(handle);
+      last = stream.queue.last();
       return cudaSuccess;
     }
     stream.place.capture->invalidated = true;
     throw Refusal(cudaErrorStreamCaptureUnsupported, "the stream is being captured into a graph");
   });
+}
+
+cudaError_t has_waited(cudaStream_t handle) {
+  ordering::host_waits_for_stream(handle);
+  return remember(sticky_error());
 }
 
 } // namespace
@@ -96,7 +126,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return with_stream("cudaStreamDestroy", handle, [&](Stream& stream) {
     StreamTable& table = StreamTable::get();
-    if (&stream == &table.legacy || &stream == &table.per_thread)
+    if (&stream == &table.legacy[stream.device] || &stream == &table.per_thread[stream.device])
       throw Refusal(cudaErrorInvalidResourceHandle, "a default stream cannot be destroyed");
     ordering::stream_destroyed(stream.order);
     table.streams.erase(handle);
@@ -105,10 +135,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return wait("cudaStreamSynchronize", stream);
+  Point last;
+  if (const cudaError_t error = find_last("cudaStreamSynchronize", stream, last); error != cudaSuccess)
+    return error;
+  wait_for(last);
+  return has_waited(stream);
 }
+
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return wait("cudaStreamQuery", stream);
+  Point last;
+  if (const cudaError_t error = find_last("cudaStreamQuery", stream, last); error != cudaSuccess)
+    return error;
+  return is_over(last) ? has_waited(stream) : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
@@ -138,9 +176,9 @@ cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
 // Newer than the oldest header that this is compiled with, so its visibility is set here.
 #pragma GCC visibility push(default)
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  return with_stream("cudaStreamGetDevice", handle, [&](Stream&) {
+  return with_stream("cudaStreamGetDevice", handle, [&](Stream& stream) {
     if (!device) return cudaErrorInvalidValue;
-    *device = 0;
+    *device = stream.device;
     return cudaSuccess;
   });
 }

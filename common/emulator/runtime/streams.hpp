@@ -1,9 +1,10 @@
 // The parts of streams that other files need.
 //
-// Work is done when it is issued, on the thread that issues it. That is a legal order of execution: CUDA
-// guarantees only that the work of one stream runs in the order of issue, and that nothing runs before the
-// work that it was told to wait for (events, the default stream's implicit barriers, synchronisation). All of
-// these only wait for work that was issued earlier, so the order of issue satisfies each of them.
+// With one device, work is done when it is issued, on the thread that issues it (with several: queues.hpp).
+// That is a legal order of execution: CUDA guarantees only that the work of one stream runs in the order of
+// issue, and that nothing runs before the work that it was told to wait for (events, the default stream's
+// implicit barriers, synchronisation). All of these only wait for work that was issued earlier, so the order
+// of issue satisfies each of them.
 #pragma once
 
 #include "cuda_api.hpp"
@@ -14,9 +15,16 @@ namespace warpfold::runtime {
 
 using Work = std::function<cudaError_t()>;
 
-// Does `work` now, or adds it to the graph that the stream is being captured into.
+// When a call that issues work returns: when it is done, or possibly earlier.
+enum class Returns { early, when_done };
+
+// Issues `work`, or adds it to the graph that the stream is being captured into.
 // Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
-cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work);
+cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work, Returns returns = Returns::early);
+
+// Waits until all work of a device, or of all devices, is done.
+void wait_for_device(int device);
+void wait_for_all_devices();
 
 // Throws Refusal if `stream` is neither a default stream nor a created stream that still exists.
 void check_stream(cudaStream_t stream);

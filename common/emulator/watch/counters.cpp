@@ -36,16 +36,19 @@ void charge_memory(Counters& to, std::string_view name, const OperationCounters&
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
     if (name.ends_with(".f32") || name.ends_with(".f64")) to.float_atomics += did.lanes;
+    to.peer_store_sectors += did.peer_sectors;
     if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else if (begins(name, "st")) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
     to.shared_store_wavefronts += did.wavefronts;
     to.global_store_sectors += did.sectors;
+    to.peer_store_sectors += did.peer_sectors;
     if (!went_to_shared(did)) to.bytes_written += did.bytes;
   } else {
     (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
+    to.peer_load_sectors += did.peer_sectors;
     if (!went_to_shared(did)) to.bytes_read += did.bytes;
   }
 }

@@ -12,6 +12,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::out_of_bounds, HazardCause::beyond_bounds};
   case Kind::use_after_free:
     return {HazardKind::use_after_free, HazardCause::freed_memory};
+  case Kind::peer_access:
+    return {HazardKind::peer_access, HazardCause::no_peer_access};
   case Kind::misaligned:
     return {HazardKind::misaligned, HazardCause::unaligned_address};
   case Kind::barrier:

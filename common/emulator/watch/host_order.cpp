@@ -72,7 +72,15 @@ std::uint32_t HostOrder::add_actor() {
   return static_cast<std::uint32_t>(counts_.size() - 1);
 }
 
-HostOrder::Stream HostOrder::add_stream(bool blocking) {
+HostOrder::Stream HostOrder::add_device() {
+  const Stream stream = add_actor();
+  State& state = states_[stream];
+  state.is_stream = state.live = state.blocking = true;
+  state.standard = stream;
+  return stream;
+}
+
+HostOrder::Stream HostOrder::add_stream(bool blocking, Stream standard) {
   Stream stream = 0;
   if (removed_.size() > kept_apart) {
     stream = removed_.front();
@@ -83,6 +91,7 @@ HostOrder::Stream HostOrder::add_stream(bool blocking) {
   State& state = states_[stream];
   state.is_stream = state.live = true;
   state.blocking = blocking;
+  state.standard = standard;
   return stream;
 }
 
@@ -97,10 +106,12 @@ void HostOrder::prepare(Stream stream) {
   Clock& mine = clocks_[stream];
   watch::join(mine, clocks_[host]);
   if (!states_[stream].blocking) return;
-  if (stream != legacy) return watch::join(mine, clocks_[legacy]);
+  const Stream standard = states_[stream].standard;
+  if (stream != standard) return watch::join(mine, clocks_[standard]);
   watch::join(mine, removed_blocking_);
   for (std::size_t i = 0; i < states_.size(); ++i)
-    if (i != legacy && states_[i].is_stream && states_[i].live && states_[i].blocking)
+    if (i != stream && states_[i].is_stream && states_[i].live && states_[i].blocking &&
+        states_[i].standard == standard)
       watch::join(mine, clocks_[i]);
 }
 
@@ -178,6 +189,14 @@ void HostOrder::host_waits(Stream stream) {
 
 void HostOrder::host_waits(const Clock& clock) {
   watch::join(clocks_[host], clock);
+  forget_what_is_over();
+}
+
+void HostOrder::host_waits_for_device(Stream standard) {
+  watch::join(clocks_[host], removed_all_);
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    if (states_[i].is_stream && states_[i].live && states_[i].standard == standard)
+      watch::join(clocks_[host], clocks_[i]);
   forget_what_is_over();
 }
 

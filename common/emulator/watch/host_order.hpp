@@ -45,10 +45,14 @@ struct Operation {
 class HostOrder {
 public:
   using Stream = std::uint32_t;
-  static constexpr Stream legacy = 1; // the default stream that waits for all blocking ones
+  static constexpr Stream legacy =
+      1; // the first device's default stream, which waits for all its blocking ones
 
   HostOrder();
-  Stream add_stream(bool blocking);
+  // Another device. Returns its default stream.
+  Stream add_device();
+  // `standard`: its device's default stream.
+  Stream add_stream(bool blocking, Stream standard = legacy);
   void remove_stream(Stream stream); // work that was issued to it may still be running
 
   // An operation that the host issues now.
@@ -73,6 +77,7 @@ public:
   // The host waits for a stream, an event, an operation, or everything.
   void host_waits(Stream stream);
   void host_waits(const Clock& clock);
+  void host_waits_for_device(Stream standard);
   void host_waits_for_all();
 
   // This memory was allocated again: earlier accesses were to something else.
@@ -102,6 +107,7 @@ private:
 
   struct State {
     bool is_stream = false, blocking = false, live = false;
+    Stream standard = legacy;            // the default stream of its device; its own number if it is that
     std::vector<std::uint32_t> branches; // actors for nodes of graphs that run in parallel
     std::size_t branches_used = 0;       // by the current launch
   };

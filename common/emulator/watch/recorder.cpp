@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,7 @@ Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted)
     lines.push_back(std::move(entry));
   }
   return {{"kernel", record.kernel},
+          {"device", record.device},
           {"grid", to_json(record.shape.grid)},
           {"block", to_json(record.shape.block)},
           {"dynamic_shared", record.shape.dynamic_shared},
@@ -73,6 +75,11 @@ bool same_place(const Hazard& a, const Hazard& b) {
 } // namespace
 
 struct Recorder::State {
+  // What went over the link between two devices: loads and stores by the first in the second's memory, and
+  // copies from the first to the second.
+  struct Link {
+    std::uint64_t load_sectors = 0, store_sectors = 0, copy_bytes = 0;
+  };
   std::mutex mutex;
   Json launches = Json::array();
   std::size_t most_launches = 10'000;
@@ -80,6 +87,7 @@ struct Recorder::State {
   Counters total;                      // of all launches
   LaunchTotals totals;
   std::uint64_t bytes_to_host = 0, bytes_to_device = 0;
+  std::map<std::pair<int, int>, Link> between;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each occurred
 };
@@ -101,6 +109,12 @@ void Recorder::add(const machine::LaunchRecord& record) {
     ++state().launches_left_out;
   state().total += counted.total;
   state().totals += totals_of(record);
+  for (unsigned owner = 0; owner < machine::most_devices; ++owner) {
+    if (record.links.load_sectors[owner] == 0 && record.links.store_sectors[owner] == 0) continue;
+    State::Link& link = state().between[{record.device, static_cast<int>(owner)}];
+    link.load_sectors += record.links.load_sectors[owner];
+    link.store_sectors += record.links.store_sectors[owner];
+  }
 }
 
 void Recorder::keep_launches(std::size_t most) {
@@ -111,6 +125,11 @@ void Recorder::keep_launches(std::size_t most) {
 void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
   std::lock_guard lock(state().mutex);
   (to_host ? state().bytes_to_host : state().bytes_to_device) += bytes;
+}
+
+void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
+  std::lock_guard lock(state().mutex);
+  state().between[{from, to}].copy_bytes += bytes;
 }
 
 void Recorder::add(Hazard hazard) {
@@ -134,6 +153,7 @@ void Recorder::reset() {
   state().total = {};
   state().totals = {};
   state().bytes_to_host = state().bytes_to_device = 0;
+  state().between.clear();
   state().hazards.clear();
   state().times.clear();
 }
@@ -170,6 +190,12 @@ std::string Recorder::json() const {
       {"total", to_json(state().total, state().totals)},
       {"copies", {{"bytes_to_host", state().bytes_to_host}, {"bytes_to_device", state().bytes_to_device}}},
       {"hazards", std::move(hazards)}};
+  for (const auto& [devices, link] : state().between)
+    report["links"].push_back({{"from", devices.first},
+                               {"to", devices.second},
+                               {"peer_load_sectors", link.load_sectors},
+                               {"peer_store_sectors", link.store_sectors},
+                               {"peer_copy_bytes", link.copy_bytes}});
   if (state().launches_left_out != 0) report["launches_left_out"] = state().launches_left_out;
   return report.dump(1, ' ', false, Json::error_handler_t::replace);
 }

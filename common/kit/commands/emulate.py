@@ -30,6 +30,7 @@ def arguments(parser) -> None:
     )  # fmt: skip
     parser.add_argument("--leaks", action="store_true", help="with --check: also count memory that is never freed")
     parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
+    parser.add_argument("--devices", type=int, choices=range(1, 17), metavar="N", help="so many emulated devices, 1 to 16 (default: 1)")
     parser.add_argument("program", help="the program to run")
     parser.add_argument("args", nargs="...", help="its arguments")
 
@@ -44,6 +45,8 @@ def run(options) -> int:
     library = standin.library()
     program.check_version(elf.read(path), library)
     environment = program.emulated(library.parent)
+    if options.devices:
+        environment["WARPFOLD_DEVICES"] = str(options.devices)
     if options.check:
         environment["WARPFOLD_CHECKS"] = "all"
         environment.setdefault("WARPFOLD_GUARD_DEVICE_MEMORY", "on")

@@ -23,7 +23,7 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
     if (bytes == 0) return;
     std::memcpy(into, global_at(warp, op, from.address[lane], bytes, size, AccessKind::load, lane), bytes);
   });
-  count_global(warp, op, from, size);
+  count_global(warp, op, from, size, AccessKind::load);
   tell(warp, op, from, ptx::Space::global, AccessKind::load, size);
   tell(warp, op, to, ptx::Space::shared, AccessKind::store, size);
   if (Watcher* watcher = warp.worker->grid.watcher) {

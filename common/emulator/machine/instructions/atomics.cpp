@@ -78,7 +78,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   if (space == ptx::Space::shared)
     count_shared(warp, op, request, width);
   else
-    count_global(warp, op, request, width);
+    count_global(warp, op, request, width, AccessKind::atomic);
   if (space == ptx::Space::shared || space == ptx::Space::global)
     tell(warp, op, request, space, AccessKind::atomic, width);
   if (spins) note_possible_spin(warp);

@@ -49,7 +49,7 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
-  count_global(warp, op, request, width);
+  count_global(warp, op, request, width, Kind);
   if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_global, width);
   tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
 }
@@ -163,8 +163,8 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   std::uint64_t first = row_of_neighbours(warp, op, width);
   if (first == no_row || first % width) return nullptr;
   const unsigned bytes = static_cast<unsigned>(std::bit_width(warp.mask)) * width;
-  bool inside =
-      global ? in_known_range(warp, op, first, bytes) : first + bytes <= warp.worker->grid.shared_bytes();
+  bool inside = global ? in_known_range(warp, op, first, bytes) && !warp.worker->ranges[op->index].is_peers
+                       : first + bytes <= warp.worker->grid.shared_bytes();
   if (!inside) return nullptr;
   if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;

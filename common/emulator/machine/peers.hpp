@@ -1,0 +1,46 @@
+// Several devices: who may reach whose memory, and what goes over the links between them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace warpfold::machine {
+
+inline constexpr int most_devices = 16;
+inline constexpr int no_device = -1; // the owner of the host's memory, and of memory that all devices share
+
+// Which devices have been given access to which others' memory (cudaDeviceEnablePeerAccess). Safe to use from
+// several threads.
+class PeerAccess {
+public:
+  bool allows(int device, int owner) const {
+    return device == owner || owner == no_device || pair(device, owner).load(std::memory_order_relaxed);
+  }
+  // Returns whether it was allowed before.
+  bool allow(int device, int owner, bool allowed) { return pair(device, owner).exchange(allowed); }
+
+private:
+  using Pair = std::atomic<bool>;
+  const Pair& pair(int device, int owner) const {
+    return allowed_[static_cast<unsigned>(device)][static_cast<unsigned>(owner)];
+  }
+  Pair& pair(int device, int owner) {
+    return allowed_[static_cast<unsigned>(device)][static_cast<unsigned>(owner)];
+  }
+  std::array<std::array<Pair, most_devices>, most_devices> allowed_{};
+};
+
+// Sectors of 32 bytes that a launch moved over links, by the device that owns the memory. An atomic counts as
+// a store: its operand goes to the owner, which carries it out.
+struct LinkTraffic {
+  std::array<std::uint64_t, most_devices> load_sectors{}, store_sectors{};
+
+  LinkTraffic& operator+=(const LinkTraffic& other) {
+    for (unsigned i = 0; i < most_devices; ++i)
+      load_sectors[i] += other.load_sectors[i], store_sectors[i] += other.store_sectors[i];
+    return *this;
+  }
+};
+
+} // namespace warpfold::machine
