@@ -219,6 +219,8 @@ void nccl_reduce(lab::Shards shards, float* result, unsigned block) {
   ncclGroupEnd();
   // END nccl_reduce
 }
+#else
+const lab::Variant nccl_reduce = lab::Variant::absent("this build has no NCCL");
 #endif
 
 // ---- one_kernel ------------------------------------------------------------------------------------------
@@ -342,24 +344,18 @@ void rank_per_gpu(const lab::Shard& mine, float* result, int rank, int ranks, un
   ncclReduce(sum, result, 1, ncclFloat, ncclSum, 0, member, stream);
   // END rank_per_gpu
 }
+
+const lab::Variant in_processes(rank_per_gpu, {begin_processes, broadcast, end_processes});
+#else
+const lab::Variant in_processes =
+    lab::Variant::absent("MPI was not found when the build was set up (Debian: libopenmpi-dev, openmpi-bin)");
 #endif
 
 int main(int argc, char** argv) {
-#if WARPFOLD_NCCL
-  const lab::Variant with_nccl(nccl_reduce);
-#else
-  const lab::Variant with_nccl = lab::Variant::absent("this build has no NCCL");
-#endif
-#if WARPFOLD_MPI && WARPFOLD_NCCL
-  const lab::Variant with_mpi(rank_per_gpu, {begin_processes, broadcast, end_processes});
-#else
-  const lab::Variant with_mpi = lab::Variant::absent(
-      "MPI was not found when the build was set up (Debian: libopenmpi-dev, openmpi-bin)");
-#endif
   return lab::main(argc, argv,
                    {{"peer_copies", peer_copies},
                     {"peer_reads", lab::Variant(peer_reads).set_up_by(let_first_reach_others)},
-                    {"nccl_reduce", with_nccl},
+                    {"nccl_reduce", nccl_reduce},
                     {"one_kernel", lab::Variant(one_kernel).set_up_by(let_all_reach_all)},
-                    {"rank_per_gpu", with_mpi}});
+                    {"rank_per_gpu", in_processes}});
 }

@@ -66,6 +66,11 @@ Recorded recorded_from(std::string text) {
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
+  // By pair of devices, where there are several.
+  double copied = 0;
+  if (report.contains("links"))
+    for (const auto& link : report.at("links")) copied += link.value("peer_copy_bytes", 0.0);
+  recorded.profile.totals.emplace_back("peer_copy_bytes", copied);
   std::map<int, double> launches_by_device;
   for (const auto& launch : report.at("launches")) ++launches_by_device[launch.value("device", 0)];
   for (const auto& [device, count] : launches_by_device) {
