@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include "cuda_errors.hpp"
+#include "devices/ranks.hpp"
 #include "lab.hpp"
 #include "runtime/warpfold_emulator.h"
 
@@ -33,6 +34,9 @@ std::string why_no_gpu() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return cudaGetErrorString(error);
   if (count == 0) return "no CUDA-capable device is detected";
+  // A process that is one of several leaves the others' devices alone; without this it would take memory of
+  // device 0 too.
+  if (started_as_rank()) cudaSetDevice(local_rank() % count);
   if (const cudaError_t unusable = cudaFree(nullptr); unusable != cudaSuccess) return explain(unusable);
   return "";
 }
@@ -127,7 +131,7 @@ void describe(Device& device) {
 // WARPFOLD_DEVICES, if it is set, has made them already; one device is what there is without being asked for.
 void make_devices(std::optional<unsigned> wanted) {
   constexpr unsigned usual = 4;
-  const unsigned count = wanted.value_or(usual);
+  const unsigned count = wanted.value_or(local_ranks() > 0 ? local_ranks() : usual);
   if (count == 1 || (!wanted && std::getenv("WARPFOLD_DEVICES"))) return;
   using Option = decltype(&warpfold_emulator_option);
   const auto option = reinterpret_cast<Option>(dlsym(RTLD_DEFAULT, "warpfold_emulator_option"));

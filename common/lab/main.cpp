@@ -191,7 +191,8 @@ private:
   static std::string why_not_for(const Rung& rung, const Options& how) {
     const Variant& variant = rung.variants[0];
     if (variant.why_absent) return variant.why_absent;
-    if (variant.over_devices && device().count < 2 && how.devices != 1) {
+    const unsigned devices = started_as_rank() ? devices_for(variant) : device().count;
+    if (variant.over_devices && devices < 2 && how.devices != 1) {
       return fmt::format("takes two devices or more, and there is one, {}{}", device().name,
                          on_emulator() ? "" : ": --device=emulator runs it on emulated ones");
     }

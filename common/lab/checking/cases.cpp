@@ -1,6 +1,6 @@
 #include "checking/cases.hpp"
 
-#include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -65,7 +65,7 @@ void use_devices(std::vector<Case>& cases, unsigned devices) {
 // All cases on all devices, and some on fewer: what holds for four may not hold for two, and one device has
 // no other. As many processes as there are devices run together or not at all.
 void share_out(std::vector<Case>& cases, const Variant& variant, unsigned block) {
-  const unsigned all = device().count;
+  const unsigned all = devices_for(variant);
   use_devices(cases, all);
   if (variant.processes.begin) return;
   for (const std::size_t n : {std::size_t{257}, std::size_t{100003}})
@@ -91,7 +91,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     const std::size_t n = rows > 0 ? *options.n / rows * rows : 0;
     cases = {{Kind::exact, n, rows, block, 0}, {Kind::exact, n, rows, block, 1}};
     if (rounding) cases.push_back({Kind::rounding, n, rows, block, 0});
-    if (variant.over_devices) use_devices(cases, device().count);
+    if (variant.over_devices) use_devices(cases, devices_for(variant));
     return cases;
   }
   if (variant.by_rows) {

@@ -6,6 +6,7 @@
 #include "checking/reason.hpp"
 #include "checking/watchdog.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -44,7 +45,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
     const unsigned block = block_for(rung, options);
-    const unsigned devices = variant.over_devices ? device().count : 1;
+    const unsigned devices = devices_for(variant);
     const Case given{Kind::exact, n, 1, block, 0, devices};
     Check check = check_for(given, "");
     if (n > rung.most_elements(block)) return;
@@ -251,7 +252,7 @@ private:
 
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
-    const unsigned devices = variant.over_devices ? device().count : 1;
+    const unsigned devices = devices_for(variant);
     const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0,
                      devices};
     const Sequence input =

@@ -3,6 +3,7 @@
 #include "checking/check.hpp"
 #include "checking/run.hpp"
 #include "command_line.hpp"
+#include "devices/ranks.hpp"
 #include "memory.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::string number(double value) {
 }
 
 Recorded profile_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
-  const Case given{Kind::exact, input.n, 1, block, 0, device().count};
+  const Case given{Kind::exact, input.n, 1, block, 0, devices_for(variant)};
   Recorded recorded = run_counted(variant, given, input);
   recorded.profile.n = input.n, recorded.profile.block = block, recorded.profile.devices = given.devices;
   return recorded;

@@ -66,6 +66,14 @@ int local_rank() {
   return 0;
 }
 
+unsigned local_ranks() {
+  // Slurm's is a list such as 4(x2): nodes that are alike.
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
+    if (const char* text = std::getenv(name); text && started_as_rank())
+      return static_cast<unsigned>(std::atoi(text));
+  return 0;
+}
+
 std::optional<std::vector<std::string>> launcher(unsigned count) {
   const char* path = std::getenv("PATH");
   const std::string folders = path ? path : "";
@@ -101,6 +109,10 @@ int rank() {
 
 unsigned ranks() {
   return static_cast<unsigned>(rank_count);
+}
+
+unsigned devices_for(const Variant& variant) {
+  return variant.processes.begin ? ranks() : variant.over_devices ? device().count : 1;
 }
 
 void serve(const Variant& variant) {

@@ -20,6 +20,8 @@ void allow_launcher();
 
 // The number of this process among those on the same machine, going by the environment; 0 if it is alone.
 int local_rank();
+// How many of them there are, or 0 if the environment does not say.
+unsigned local_ranks();
 
 // Once, in each process that was started as a rank. Rank 0 returns, and the others as well, which then
 // serve().
@@ -27,6 +29,9 @@ void join_ranks(const Processes& processes);
 // Of this process, and how many there are; 0 and 1 if they have not been joined.
 int rank();
 unsigned ranks();
+
+// How many devices a run of this variant takes: all that this process has, or one of each rank.
+unsigned devices_for(const Variant& variant);
 
 // On ranks other than 0: runs the variant as often as rank 0 does, on its part of the same inputs.
 void serve(const Variant& variant);
