@@ -7,6 +7,7 @@ from pathlib import Path
 COMMON = Path(__file__).resolve().parents[2] / "common"
 LAYERS = ["fatbin", "ptx", "machine", "watch", "runtime"]  # fatbin and ptx know nothing of each other
 FORBIDDEN_BELOW = {"ptx": {"fatbin"}, "machine": {"fatbin"}, "watch": {"fatbin"}}
+ON_TOP = ["nccl"]  # libraries of their own, which use the runtime as a user's program does
 C_HEADER = "runtime/warpfold_emulator.h"
 # Of NVIDIA's, only the runtime may know; what lies below is plain C++.
 CUDA = re.compile(r"^(cuda|driver_types|vector_types|builtin_types)")
@@ -35,7 +36,14 @@ def wanted_layer(path: Path, name: str) -> str | None:
 class Layers(unittest.TestCase):
     def test_every_folder_has_its_layer(self):
         folders = {path.name for path in (COMMON / "emulator").iterdir() if path.is_dir()}
-        self.assertEqual(folders - {"precompiled"}, set(LAYERS))
+        self.assertEqual(folders - {"precompiled"}, {*LAYERS, *ON_TOP})
+
+    def test_what_is_on_top_uses_public_headers_only(self):
+        for folder in ON_TOP:
+            found = includes(COMMON / "emulator" / folder)
+            self.assertTrue(found, folder)
+            for path, _, name in found:
+                self.assertIn(wanted_layer(path, name), {None, folder}, f"{path.relative_to(COMMON)} may not include {name}")
 
     def test_emulator_knows_only_what_lies_below(self):
         seen = 0
@@ -56,7 +64,7 @@ class Layers(unittest.TestCase):
     def test_only_the_runtime_knows_cuda(self):
         for path, bracket, name in includes(COMMON / "emulator"):
             if bracket == "angled" and CUDA.match(name):
-                self.assertEqual(path.relative_to(COMMON / "emulator").parts[0], "runtime", f"{path.name} includes {name}")
+                self.assertIn(path.relative_to(COMMON / "emulator").parts[0], {"runtime", *ON_TOP}, f"{path.name} includes {name}")
 
     def test_lab_knows_the_c_header_alone(self):
         used = set()
