@@ -1,6 +1,7 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
 #include "checking/once.hpp"
+#include "checking/run.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
+#include <unistd.h>
 
 namespace lab {
 namespace {
@@ -76,7 +78,7 @@ public:
       if (!shared)
         throw UsageError("none of these rungs runs in several processes: start this program without mpirun");
       join_ranks(shared->variants[0].processes);
-      if (rank() > 0) return serve(shared->variants[0]), 0;
+      if (rank() > 0) return serve_rank_0(*shared), 0;
     }
     // What a kernel prints must not appear among the lines that another program reads.
     StdoutAside aside(how.json || how.tap || how.once);
@@ -102,6 +104,17 @@ public:
   }
 
 private:
+  // Rank 0 says what a run that does not end is, so this waits longer.
+  void serve_rank_0(const Rung& shared) const {
+    start_watchdog(2 * time_limit_for(options_), [](const Ending& ending) {
+      if (ending.why == Ending::Why::crashed)
+        fmt::print(stderr, "rank {}: {}\n", rank(), crash_text(ending.signal));
+      if (ending.why == Ending::Why::endless) fmt::print(stderr, "rank {}: {}\n", rank(), no_end());
+      std::fflush(nullptr);
+      _exit(exit_failed);
+    });
+    serve(shared.variants[0]);
+  }
   // The rung that runs in several processes, when this is not yet one of them.
   bool starts_processes(const Rung& rung, const Options& how) const {
     return rung.variants[0].processes.begin && !started_as_rank() && !todo_of(rung) &&

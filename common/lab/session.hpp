@@ -17,6 +17,9 @@ namespace lab {
 constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake treat as "skipped"
 
+// What is said of a host function that a signal ended.
+std::string crash_text(int signal);
+
 class Session {
 public:
   // `aside` is ended before any output for other programs is printed.
@@ -48,6 +51,7 @@ public:
 private:
   bool prints_text() const { return !options_.json && !options_.tap; }
   void print_headline(const Check& wrong);
+  bool says_nothing(const ChildOutput& output) const;
   [[noreturn]] void end_early(const Ending& ending);
   Result result_so_far(const Ending& ending) const;
   void report(const std::string& rest);

@@ -5,18 +5,16 @@
 // is how the devices' sums come together, which takes a decision about each step: which device does it, what
 // must be done before, and who sees what another has written.
 //
-//   peer_copies    one host thread drives all devices; their sums are copied to the first, and events order
-//   it peer_reads     the first device reads the others' sums where they are nccl_reduce    NCCL does that
-//   step, with whatever links there are one_kernel     the kernels exchange their sums themselves, while they
-//   run rank_per_gpu   a process per device, started by MPI: the same program on a laptop, a node and a
-//   cluster
+//   peer_copies    one host thread drives all devices; their sums are copied to the first; events order it
+//   peer_reads     the first device reads the others' sums where they are
+//   nccl_reduce    NCCL brings the sums together, with whatever links there are
+//   one_kernel     the kernels exchange their sums themselves, while they run
+//   rank_per_gpu   a process per device, started by MPI: the same on a laptop, a node and a cluster
 //
 // Without GPUs, the emulator makes four devices; --devices K asks for another number.
 #include "lab.hpp"
 
-#if WARPFOLD_NCCL
 #include <nccl.h>
-#endif
 #if WARPFOLD_MPI
 #include <mpi.h>
 #endif
@@ -177,7 +175,6 @@ void peer_reads(lab::Shards shards, float* result, unsigned block) {
 
 // ---- nccl_reduce -----------------------------------------------------------------------------------------
 
-#if WARPFOLD_NCCL
 // A communicator per device: a device's membership in a group that communicates, in which its number is its
 // rank. They are made at the first call for so many devices, which takes far longer than a sum.
 const ncclComm_t* communicators(lab::Shards shards) {
@@ -205,9 +202,6 @@ void nccl_reduce(lab::Shards shards, float* result, unsigned block) {
   // lines)
   // END nccl_reduce
 }
-#else
-const lab::Variant nccl_reduce = lab::Variant::absent("this build has no NCCL");
-#endif
 
 // ---- one_kernel ------------------------------------------------------------------------------------------
 
@@ -275,7 +269,7 @@ void one_kernel(lab::Shards shards, float* result, unsigned block) {
 
 // ---- rank_per_gpu ----------------------------------------------------------------------------------------
 
-#if WARPFOLD_MPI && WARPFOLD_NCCL
+#if WARPFOLD_MPI
 // mpirun or srun has started this program several times; MPI_Init lets these processes find one another. The
 // lab's own messages, about what is to be checked, go over a communicator of their own.
 MPI_Comm of_the_lab;

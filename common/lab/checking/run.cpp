@@ -105,7 +105,9 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     cudaSetDevice(here[0].device);
     variant.invoke(variant.function, arguments_for(shared, result.data(), given));
     collect_errors(outcome, here);
-    if (const std::string error = error_of_other_ranks(); outcome.error.empty()) outcome.error = error;
+    const std::string error = error_of_other_ranks();
+    if (outcome.error.empty()) outcome.error = error;
+    if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
     outcome.stopped = watched.was_stopped();
   }
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;

@@ -77,11 +77,14 @@ std::string SharedOut::damage() const {
 int wait_for(Shards devices) {
   if (devices.size() == 0) return cudaDeviceSynchronize();
   cudaError_t first = cudaSuccess;
+  int before = 0;
+  cudaGetDevice(&before);
   for (const Shard& each : devices) {
-    const OnDevice in_use(each.device);
-    const cudaError_t error = cudaDeviceSynchronize();
+    cudaError_t error = cudaSetDevice(each.device);
+    if (error == cudaSuccess) error = cudaDeviceSynchronize();
     if (first == cudaSuccess) first = error;
   }
+  cudaSetDevice(before);
   return first;
 }
 
