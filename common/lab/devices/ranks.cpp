@@ -93,6 +93,7 @@ void allow_launcher() {
                                     std::pair{"OMPI_MCA_hwloc_base_binding_policy", "none"},
                                     std::pair{"OMPI_MCA_orte_execute_quiet", "1"}})
     setenv(name, value, 0);
+  if (!isatty(STDOUT_FILENO)) setenv("NO_COLOR", "1", 0); // mpirun gives its processes a terminal
   if (geteuid() != 0) return;
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
