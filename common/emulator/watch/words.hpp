@@ -10,7 +10,7 @@
 
 namespace warpfold::watch {
 
-enum class RaceScope : std::uint8_t { warp, block, blocks };
+enum class RaceScope : std::uint8_t { warp, block, blocks, launches, devices };
 
 struct Race {
   HazardKind kind{};
