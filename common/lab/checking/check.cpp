@@ -6,6 +6,7 @@
 #include "checking/reason.hpp"
 #include "checking/watchdog.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -44,10 +45,11 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
     const unsigned block = block_for(rung, options);
-    const Case given{Kind::exact, n, 1, block, 0};
+    const unsigned devices = devices_for(variant);
+    const Case given{Kind::exact, n, 1, block, 0, devices};
     Check check = check_for(given, "");
     if (n > rung.most_elements(block)) return;
-    if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
+    if (static_cast<double>(n / devices) * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
       check.skipped = true, check.message = "does not fit into this device's memory";
     } else if (seconds_an_element * static_cast<double>(n) > 2) {
@@ -264,7 +266,9 @@ private:
 
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
-    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
+    const unsigned devices = devices_for(variant);
+    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0,
+                     devices};
     const Sequence input =
         make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, options_.seed);
     progress_.add(check_same_bits(variant, given, input));

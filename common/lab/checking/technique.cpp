@@ -3,6 +3,7 @@
 #include "checking/check.hpp"
 #include "checking/run.hpp"
 #include "command_line.hpp"
+#include "devices/ranks.hpp"
 #include "memory.hpp"
 
 #include <algorithm>
@@ -33,6 +34,13 @@ std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
 
+Recorded profile_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
+  const Case given{Kind::exact, input.n, 1, block, 0, devices_for(variant)};
+  Recorded recorded = run_counted(variant, given, input);
+  recorded.profile.n = input.n, recorded.profile.block = block, recorded.profile.devices = given.devices;
+  return recorded;
+}
+
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
@@ -40,6 +48,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
   const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
+  if (variant.over_devices) return profile_on_devices(variant, input, block);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());
@@ -80,8 +89,10 @@ std::span<const Shape> counted_shapes(const Variant& variant) {
 }
 
 std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
-  const Size size = rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows);
+  const Size size =
+      rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows, profile.devices);
   std::string given = variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);
+  if (profile.devices > 1) given += fmt::format(", {} devices", profile.devices);
   if (profile.block != std::clamp(usual_block, rung.min_block, rung.max_block))
     given += fmt::format(", {} threads per block", profile.block);
   std::vector<Check> checks;

@@ -22,6 +22,7 @@ struct Size {
   double blocks = 0;                // blocks that ran, in all launches together (0 if nothing has run yet)
   std::size_t rows = 1;             // results; n / rows elements go into each
   unsigned elements_per_thread = 0; // if the lab's main() gives it
+  unsigned devices = 1;             // that share the elements
   unsigned warps() const { return (block + 31) / 32; }
 };
 using Formula = double (*)(const Size&);
@@ -130,8 +131,9 @@ public:
   // For OpenCL: this rung cannot be right. It is run until its result is wrong.
   Rung& wrong_on_purpose() { return cannot_be_right = true, *this; }
 
-  Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1) const {
-    return {n, block, blocks, rows, elements_per_thread};
+  Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1,
+            unsigned devices = 1) const {
+    return {n, block, blocks, rows, elements_per_thread, devices};
   }
   // With this many threads per block.
   std::size_t most_elements(unsigned block) const {
