@@ -58,7 +58,9 @@ class DevicesOrder(unittest.TestCase):
         self.assert_told("no_fence", "fence", "receive-volatile", "no-fence", words="no fence between the two")
 
     def test_without_an_event_kernels_are_not_ordered(self):
-        self.assert_told("no_event", "race-global", "read", "prepare", words="Kernels of different devices run at the same time", beside="uninitialised")
+        self.assert_told(
+            "no_event", "race-global", "read", "prepare", words="Kernels of different devices run at the same time", beside="uninitialised"
+        )
 
     def test_without_an_event_a_copy_is_not_ordered(self):
         told = self.told("no_event_before_copy")
