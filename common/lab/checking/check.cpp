@@ -211,6 +211,8 @@ private:
       // What shows only with many blocks shows as well, and is found sooner, with few elements in small
       // blocks.
       if (telling.given.n > few_elements) look_at(telling, found, few_elements, small_block());
+      if (found.kind.empty() && has_as_many_blocks_as_threads(telling))
+        look_at(telling, found, telling.given.n, telling.given.block / 2);
       if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
@@ -260,6 +262,15 @@ private:
   static bool is_ambiguous(const Diagnosis& found, const Case& given) {
     return resident_blocks(given.block) == given.block &&
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
+  }
+
+  // Whether each block adding what one should and each thread of a block doing so look the same.
+  bool has_as_many_blocks_as_threads(const Failure& failure) {
+    const Sequence input =
+        make_sequence(failure.variant->type, rung_.op, failure.given.kind, failure.given.n, failure.seed);
+    return blocks_launched_by([&] {
+             device_lost_ = run_once(*failure.variant, failure.given, input).device_lost;
+           }) == failure.given.block;
   }
 
   void check_order(const Variant& variant) {
