@@ -68,6 +68,8 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 }
 
 class Checker {
+  using Clock = std::chrono::steady_clock;
+
 public:
   Checker(const Rung& rung, const Options& options, Progress& progress)
       : rung_(rung), options_(options), progress_(progress), seed_(options.seed) {}
@@ -101,10 +103,10 @@ private:
     return !hazards.empty();
   }
 
-  // A kernel with a hazard needs no further inputs if those so far were slow.
-  bool has_taken_long() const {
-    constexpr std::chrono::seconds long_enough(3);
-    return std::chrono::steady_clock::now() - begin_ > long_enough;
+  // A kernel with a hazard needs no further inputs if those so far were slow, or if this one will be.
+  bool takes_long(const Case& given) const {
+    constexpr std::chrono::duration<double> long_enough(3);
+    return Clock::now() - begin_ + static_cast<double>(given.n) * per_element_ > long_enough;
   }
 
   static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
@@ -119,7 +121,7 @@ private:
     const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (has_taken_long() && has_hazard()) return;
+      if (takes_long(given) && has_hazard()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
         return;
       check_case(variant, given, check_for(given, prefix));
@@ -140,7 +142,10 @@ private:
     if (options_.grading()) seed_ += 7919;
     const Sequence input = make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, seed);
     progress_.runs(check);
+    const Clock::time_point begin = Clock::now();
     const Outcome outcome = run_once(variant, given, input);
+    constexpr std::size_t tells = 50000; // with few elements, most of the time goes into the launch
+    if (given.n >= tells) per_element_ = (Clock::now() - begin) / static_cast<double>(given.n);
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
@@ -293,9 +298,10 @@ private:
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::uint64_t seed_;                     // of the next input
-  std::optional<SearchForReasons> search_; // from the first wrong result on
+  const Clock::time_point begin_ = Clock::now();
+  std::chrono::duration<double> per_element_{}; // of the last run
+  std::uint64_t seed_;                          // of the next input
+  std::optional<SearchForReasons> search_;      // from the first wrong result on
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
   bool device_lost_ = false, not_a_number_ = false;
