@@ -66,6 +66,7 @@ std::vector<Rung> many_gpus() {
               "one launch per device for its shard, and one that adds up the devices' sums"))
           .promise(nothing_copied())
           .promise(nothing_written_to_peers())
+          .promise(no_float_atomics())
           .promise(no_waiting_host())
           .promise(each_element_read_once())
           .same_bits(),
