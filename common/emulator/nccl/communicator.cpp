@@ -78,24 +78,54 @@ ncclResult_t check_devices(Segment& segment) {
   return ncclSuccess;
 }
 
+// Pinned memory. It is never freed but used again: to free it would be to wait for the devices, and so perhaps for ranks
+// that wait for this one.
+class Staging {
+public:
+  static Staging& get() {
+    static Staging& staging = *new Staging;
+    return staging;
+  }
+  std::byte* take(std::size_t bytes) {
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto found = unused_.lower_bound(bytes); found != unused_.end()) {
+        std::byte* const memory = found->second;
+        unused_.erase(found);
+        return memory;
+      }
+    }
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    std::lock_guard lock(mutex_);
+    sizes_[static_cast<std::byte*>(memory)] = bytes;
+    return static_cast<std::byte*>(memory);
+  }
+  void give_back(std::byte* memory) {
+    std::lock_guard lock(mutex_);
+    if (memory) unused_.emplace(sizes_.at(memory), memory);
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<std::byte*, std::size_t> sizes_;
+  std::multimap<std::size_t, std::byte*> unused_;
+};
+
 void allocate(ncclComm& comm) {
   Segment& segment = *comm.segment;
   UseDevice use(comm.device);
   const std::size_t ranks = segment.size(), between = ranks * segment.channel_bytes();
-  void* memory = nullptr;
-  check(cudaHostAlloc(&memory, std::max(segment.slot_bytes(), between), cudaHostAllocPortable), "cudaHostAlloc");
-  comm.outgoing = static_cast<std::byte*>(memory);
-  check(cudaHostAlloc(&memory, std::max(ranks * segment.slot_bytes(), between), cudaHostAllocPortable),
-        "cudaHostAlloc");
-  comm.incoming = static_cast<std::byte*>(memory);
+  comm.outgoing = Staging::get().take(std::max(segment.slot_bytes(), between));
+  comm.incoming = Staging::get().take(std::max(ranks * segment.slot_bytes(), between));
   check(cudaEventCreateWithFlags(&comm.last, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   comm.with_peer.resize(ranks);
 }
 
 void release(ncclComm& comm) {
   if (comm.last) cudaEventDestroy(comm.last);
-  if (comm.outgoing) cudaFreeHost(comm.outgoing);
-  if (comm.incoming) cudaFreeHost(comm.incoming);
+  Staging::get().give_back(comm.outgoing);
+  Staging::get().give_back(comm.incoming);
 }
 
 ncclResult_t join_or_throw(std::vector<Joining>& all, std::vector<std::unique_ptr<ncclComm>>& made,

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
 
 namespace warpfold::nccl {
 namespace {
