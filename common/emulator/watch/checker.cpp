@@ -57,14 +57,12 @@ void Checker::next_launch(const Operation& order) {
 void Checker::launch_begin(const machine::Grid& grid) {
   auto mine = std::make_shared<GridNotes>();
   mine->facts = facts_of(grid.code);
-  // A launch that joins the group must find it cleared.
-  std::lock_guard begins(begin_mutex_);
-  if (launches_.begin(grid, order_of_next ? &*order_of_next : nullptr, mine->launch)) {
+  mine->launch = launches_.begin(grid, order_of_next ? &*order_of_next : nullptr, [&] {
     shadow_.begin_launch(records_.begin_launch());
     logs_.clear();
     std::lock_guard lock(mutex_);
     reported_.clear();
-  }
+  });
   order_of_next.reset();
   grid.notes = mine;
 }

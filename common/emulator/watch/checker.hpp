@@ -101,7 +101,6 @@ private:
   Launches launches_;
   ReleaseLogs logs_;
   std::uint64_t input_begin_ = 0, input_end_ = 0;
-  std::mutex begin_mutex_;                             // held while a launch begins
   std::mutex mutex_;                                   // of what follows
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
   // In this launch, or in those that are compared with it.

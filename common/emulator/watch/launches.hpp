@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <bitset>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -36,8 +37,9 @@ public:
     AcquiredSet acquired; // by any of its blocks, and by launches before it
   };
 
-  // Adds a launch. True if it begins a group. `order`: null if nothing is known, and all is over before it.
-  bool begin(const machine::Grid& grid, const Operation* order, Launch*& added);
+  // Adds a launch; null if there is no room. `order`: null if nothing is known, and all is over before it. If
+  // it begins a group, begins_group() is called before any other launch can join it.
+  Launch* begin(const machine::Grid& grid, const Operation* order, const std::function<void()>& begins_group);
   void end(Launch& launch);
 
   // Of a block, by its number in the group.

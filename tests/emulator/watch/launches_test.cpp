@@ -17,9 +17,8 @@ protected:
     scene.grid.device = device;
     Operation order;
     order.actor = actor, order.number = number, order.view = std::move(view);
-    Launches::Launch* added = nullptr;
-    begins_group = launches.begin(scene.grid, &order, added);
-    return added;
+    begins_group = false;
+    return launches.begin(scene.grid, &order, [&] { begins_group = true; });
   }
   bool begins_group = false;
 };

@@ -37,8 +37,7 @@ protected:
 
   SharedRaces() {
     shadow.reset(scene.grid.shared_bytes() / 4, false);
-    Launches::Launch* launch = nullptr;
-    launches.begin(scene.grid, nullptr, launch);
+    launches.begin(scene.grid, nullptr, [] {});
     order.begin(scene.first.warps.size());
   }
   // Enters the request and returns the number of races it makes.
@@ -148,8 +147,7 @@ protected:
   Missing missing = Missing::order; // of the last race
 
   GlobalRaces() {
-    Launches::Launch* launch = nullptr;
-    launches.begin(scene.grid, nullptr, launch);
+    launches.begin(scene.grid, nullptr, [] {});
     records.begin_launch();
     next = records.take_chunk();
     for (BlockOrder& order : orders) order.begin(2);
