@@ -1,6 +1,7 @@
-/* The part of NCCL's interface that Warpfold's stand-in has, for a build that finds no nccl.h of NVIDIA's. The names, the
- * values and the layouts are those of NCCL 2.28, so a program that was compiled with either header runs with either
- * library; tests/nccl holds the two headers to the same values. docs/reference/nccl.md says what each function does. */
+/* The part of NCCL's interface that Warpfold's stand-in has, for a build that finds no nccl.h of NVIDIA's.
+ * The names, the values and the layouts are those of NCCL 2.28, so a program that was compiled with either
+ * header runs with either library; tests/nccl holds the two headers to the same values.
+ * docs/reference/nccl.md says what each function does. */
 #ifndef WARPFOLD_NCCL_H
 #define WARPFOLD_NCCL_H
 
@@ -11,7 +12,7 @@
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 28
 #define NCCL_PATCH 9
-#define NCCL_VERSION(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch)) /* from 2.9 on */
+#define NCCL_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch)) /* from 2.9 on */
 #define NCCL_VERSION_CODE NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)
 
 #define NCCL_UNIQUE_ID_BYTES 128
