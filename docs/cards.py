@@ -24,6 +24,7 @@ CARDS = {
     "09_speed_of_light": ("wide loads, one wave of blocks, the last block; beat the library", 120, ("09_speed_of_light", "last_block", 2)),
     "10_opencl": ("what carries over to other makers' devices", 60, ("02_tree", "in_place_sequential", 2)),
     "11_row_sums": ("choosing who works on what, by the shape of the data", 60, ("11_row_sums", "warp_per_row", 1)),
+    "12_many_gpus": ("streams, events, access between GPUs, NCCL, MPI", 120, None),
 }
 
 
@@ -58,6 +59,13 @@ def html() -> str:
     return '\n```{raw} html\n<div class="cards">\n' + "\n".join(cards) + "\n</div>\n```\n"
 
 
+def on_a_ground(drawing: str) -> str:
+    """A handout's drawing, which takes its colour from the page, on a ground of its own."""
+    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing)
+    ground = '<rect width="{}" height="{}" fill="#fff"/>'.format(*size.groups())
+    return re.sub(r"(</desc>)", rf"\1\n{ground}", drawing.replace("currentColor", "#1b1f24", 1), count=1)
+
+
 def draw() -> None:
     import sys
     from argparse import Namespace
@@ -67,10 +75,8 @@ def draw() -> None:
     from kit.errors import KitError
     from kit.trace import animation, record
 
-    # The drawing of the first handout, which takes its colour from the page, on a ground of its own.
-    threads = (HERE / "figures" / "threads.svg").read_text()
-    ground = '<rect width="700" height="250" fill="#fff"/>'
-    (PICTURES / "00_start.svg").write_text(re.sub(r"(</desc>)", rf"\1\n{ground}", threads.replace("currentColor", "#1b1f24", 1), count=1))
+    for stem, figure in (("00_start", "threads"), ("12_many_gpus", "devices")):
+        (PICTURES / f"{stem}.svg").write_text(on_a_ground((HERE / "figures" / f"{figure}.svg").read_text()))
     build = folder.prepare()
     for stem, (_, _, whose) in CARDS.items():
         if whose is None:

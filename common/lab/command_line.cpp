@@ -64,6 +64,21 @@ bool has_rows(std::span<const Rung> rungs) {
                      [](const Rung& rung) { return rung.variant_count > 0 && rung.variants[0].by_rows; });
 }
 
+// Whether the lab has rungs over several devices.
+bool has_devices(std::span<const Rung> rungs) {
+  return std::any_of(rungs.begin(), rungs.end(), [](const Rung& rung) {
+    return rung.variant_count > 0 && rung.variants[0].over_devices;
+  });
+}
+
+unsigned parse_devices(std::string_view text) {
+  constexpr unsigned most = 16;
+  const auto count = whole_number<unsigned>(text);
+  if (!count || *count == 0 || *count > most)
+    throw UsageError(fmt::format("--devices {}: give a number of devices from 1 to {}", text, most));
+  return *count;
+}
+
 void check_rows(const Options& options) {
   if (*options.rows == 0) throw UsageError("--rows 0: a matrix needs at least one row");
   if (!options.n)
@@ -107,7 +122,8 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::optional<std::string> n, rows, block, device, seed, time_limit, host, answer, source, device_code;
+  std::optional<std::string> n, rows, block, devices, device, seed, time_limit, host, answer, source,
+      device_code;
   std::vector<std::string> more;
   ArgumentParser parser(fmt::format("Lab {}: checks its rungs and says what is wrong.", lab));
   parser.flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");
@@ -116,6 +132,9 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   if (has_rows(rungs))
     parser.value("--rows", "R", rows, "Rows of the matrix of N elements (default: about as many as columns)");
   parser.value("--block", "B", block, "Threads per block: 32, 64, ... 1024 (default: 256)");
+  if (has_devices(rungs))
+    parser.value("--devices", "K", devices,
+                 "How many devices to use (default: all GPUs; the emulator makes 4)");
   parser.value("--device", "D", device, "auto, gpu or emulator (default: auto)");
   parser.value("--seed", "S", seed,
                "Seed of the inputs: another one gives other inputs of the same kind (default: 1)");
@@ -148,6 +167,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   if (n) options.n = parse_count("--n", *n);
   if (rows) options.rows = parse_count("--rows", *rows);
   if (block) options.block = parse_block(*block);
+  if (has_devices(rungs)) options.devices.reset();
+  if (devices) options.devices = parse_devices(*devices);
   const std::map<std::string, Choice, std::less<>> choices{
       {"auto", Choice::automatic}, {"gpu", Choice::gpu}, {"emulator", Choice::emulator}};
   const auto choice = choices.find(device.value_or("auto"));

@@ -25,7 +25,8 @@ struct Options {
   std::vector<std::string> rungs;     // empty: all
   std::optional<std::size_t> n, rows; // rows: of the matrix, if a rung sums each row
   std::optional<unsigned> block;
-  std::optional<double> time_limit; // seconds that a run of a rung may take
+  std::optional<unsigned> devices = 1; // of rungs over several devices; nothing: as many as there should be
+  std::optional<double> time_limit;    // seconds that a run of a rung may take
   Choice device = Choice::automatic;
   std::uint64_t seed = 1;
   std::vector<MoreSize> more;

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include "cuda_errors.hpp"
+#include "devices/ranks.hpp"
 #include "lab.hpp"
 #include "runtime/warpfold_emulator.h"
 
@@ -33,6 +34,9 @@ std::string why_no_gpu() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return cudaGetErrorString(error);
   if (count == 0) return "no CUDA-capable device is detected";
+  // A process that is one of several leaves the others' devices alone; without this it would take memory of
+  // device 0 too.
+  if (started_as_rank()) cudaSetDevice(local_rank() % count);
   if (const cudaError_t unusable = cudaFree(nullptr); unusable != cudaSuccess) return explain(unusable);
   return "";
 }
@@ -124,13 +128,36 @@ void describe(Device& device) {
   }
 }
 
+// WARPFOLD_DEVICES, if it is set, has made them already; one device is what there is without being asked for.
+void make_devices(std::optional<unsigned> wanted) {
+  constexpr unsigned usual = 4;
+  const unsigned count = wanted.value_or(local_ranks() > 0 ? local_ranks() : usual);
+  if (count == 1 || (!wanted && std::getenv("WARPFOLD_DEVICES"))) return;
+  using Option = decltype(&warpfold_emulator_option);
+  const auto option = reinterpret_cast<Option>(dlsym(RTLD_DEFAULT, "warpfold_emulator_option"));
+  const bool made = option && option("devices", std::to_string(count).c_str()) == 0;
+  if (!made && wanted)
+    throw NoDevice(fmt::format("--devices {}: the emulator cannot make so many devices", count));
+}
+
+unsigned usable_devices(std::optional<unsigned> wanted) {
+  int there = 0;
+  if (cudaGetDeviceCount(&there) != cudaSuccess || there < 1) there = 1;
+  const unsigned count = static_cast<unsigned>(there);
+  if (wanted.value_or(1) > count)
+    throw NoDevice(fmt::format(
+        "--devices {}: there {} here{}", *wanted, count == 1 ? "is one" : fmt::format("are {}", count),
+        on_emulator() ? "" : ". Nothing was run; --device=emulator runs without GPUs"));
+  return wanted.value_or(count);
+}
+
 } // namespace
 
 bool on_emulator() {
   return dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
 }
 
-Device open_device(Choice choice, char** argv) {
+Device open_device(Choice choice, char** argv, std::optional<unsigned> devices) {
   Device device;
   device.emulated = on_emulator();
   if (choice == Choice::gpu && device.emulated) execute_on_gpu(argv);
@@ -145,7 +172,9 @@ Device open_device(Choice choice, char** argv) {
       execute_on_emulator(argv);
     }
   }
+  if (device.emulated) make_devices(devices);
   describe(device);
+  device.count = usable_devices(devices);
   return the_device = device;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +17,7 @@ struct Device {
   int compute_capability = 0; // 75 for 7.5
   unsigned multiprocessors = 0, threads_per_multiprocessor = 0;
   std::size_t memory = 0, l2 = 0; // bytes
+  unsigned count = 1;             // such devices that a rung over several devices may use
   double peak_bandwidth = 0;      // bytes per second by the device's attributes; 0: the driver does not say
 };
 
@@ -31,7 +33,9 @@ struct NoEmulator : std::runtime_error {
 
 // Finds the device. If the emulator is wanted (or no GPU is usable and the choice is automatic) but this
 // process runs on NVIDIA's runtime, it executes the program again on the emulator and does not return.
-Device open_device(Choice choice, char** argv);
+// `devices`: how many there should be. The emulator makes as many, or 4; of GPUs, all there are unless fewer
+// are wanted.
+Device open_device(Choice choice, char** argv, std::optional<unsigned> devices = 1);
 
 // The device that open_device() found.
 const Device& device();

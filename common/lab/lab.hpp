@@ -40,14 +40,37 @@ unsigned multiprocessors();
 // limit it.
 unsigned resident_blocks(unsigned block);
 
-// Device memory for a rung's own partial results: `bytes` bytes, aligned to 256, with arbitrary contents.
-// Each call within one run of a rung returns a different buffer; all of them are released when the rung
-// returns.
+// Device memory for a rung's own partial results: `bytes` bytes on the device in use, aligned to 256, with
+// arbitrary contents. Each call within one run of a rung returns a different buffer; all of them are released
+// when the rung returns.
 void* scratch_bytes(std::size_t bytes);
 template <class T>
 T* scratch(std::size_t count) {
   return static_cast<T*>(scratch_bytes(count * sizeof(T)));
 }
+
+// The part of an array of floats that lies in the memory of one device. Where there are more devices than
+// elements, some parts are empty.
+struct Shard {
+  int device;
+  const float* input; // on that device
+  std::size_t n;
+};
+
+// The parts of an array, one per device. They are of about the same length. The result belongs on the first
+// of these devices.
+class Shards {
+public:
+  Shards(const Shard* first, unsigned count) : first_(first), count_(count) {}
+  const Shard* begin() const { return first_; }
+  const Shard* end() const { return first_ + count_; }
+  unsigned size() const { return count_; }
+  const Shard& operator[](unsigned i) const { return first_[i]; }
+
+private:
+  const Shard* first_;
+  unsigned count_;
+};
 
 // -----------------------------------------------------------------------------------------------------------
 // For main().
@@ -81,6 +104,17 @@ struct Arguments {
   void* result = nullptr; // on the device; one element per row
   std::size_t n = 0, rows = 1;
   unsigned block = 0;
+  const Shard* shards = nullptr; // instead of the input, for a rung over several devices
+  unsigned devices = 1;
+  int rank = 0; // of this process, if each has one device; it has shards[0], and rank 0 the result
+};
+
+// How processes find one another that were started together, each for a device of its own: MPI, which this
+// library is not linked to. begin() is called once, before anything else; broadcast() is called by all.
+struct Processes {
+  void (*begin)(int* rank, int* count) = nullptr;
+  void (*broadcast)(void* bytes, int count, int from_rank) = nullptr;
+  void (*end)() = nullptr;
 };
 
 // A rung's host function for one element type. It reduces n elements at `input` to one at `result` (both on
@@ -115,6 +149,36 @@ struct Variant {
               a.block);
         }) {}
 
+  // An array that is shared out among several devices, all driven by this process. The host function may use
+  // streams of its own, and any device may be in use when it returns.
+  Variant(void (*reduce)(Shards shards, float* result, unsigned block))
+      : type(Type::float32), over_devices(true), function(reinterpret_cast<Function>(reduce)),
+        invoke([](Function called, const Arguments& a) {
+          reinterpret_cast<void (*)(Shards, float*, unsigned)>(called)(
+              {a.shards, a.devices}, static_cast<float*>(a.result), a.block);
+        }) {}
+  // The same in as many processes as devices: each reduces its own shard, and the result goes to that of
+  // rank 0.
+  Variant(void (*reduce)(const Shard& mine, float* result, int rank, int ranks, unsigned block),
+          const Processes& started_together)
+      : type(Type::float32), over_devices(true), processes(started_together),
+        function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
+          reinterpret_cast<void (*)(const Shard&, float*, int, int, unsigned)>(called)(
+              *a.shards, static_cast<float*>(a.result), a.rank, int(a.devices), a.block);
+        }) {}
+  // A host function that cannot be run in this build, and why.
+  static Variant absent(const char* why) {
+    Variant variant;
+    variant.why_absent = why, variant.over_devices = true;
+    variant.function = [] {};
+    variant.invoke = [](Function, const Arguments&) {};
+    return variant;
+  }
+
+  // What a program does once, before it reduces any number of times: called before each run that is checked,
+  // and not part of what is timed.
+  Variant& set_up_by(void (*once)(Shards shards)) { return set_up = once, *this; }
+
   // Reduces with a different operator than its rung does: a kernel that should take the operator from its
   // caller is tried with this one too.
   Variant& tried_with(Operator other) { return has_own_operator = true, own_operator = other, *this; }
@@ -122,7 +186,10 @@ struct Variant {
   Type type{};
   Operator own_operator{};
   bool has_own_operator = false;
-  bool in_place = false, by_rows = false;
+  bool in_place = false, by_rows = false, over_devices = false;
+  const char* why_absent = nullptr;
+  Processes processes;
+  void (*set_up)(Shards) = nullptr;
   Function function = nullptr;
   void (*invoke)(Function, const Arguments&) = nullptr;
 };

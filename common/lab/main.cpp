@@ -1,9 +1,11 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
 #include "checking/once.hpp"
+#include "checking/run.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
 #include "command_line.hpp"
+#include "devices/ranks.hpp"
 #include "grading/host_process.hpp"
 #include "memory.hpp"
 #include "processes.hpp"
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
+#include <unistd.h>
 
 namespace lab {
 namespace {
@@ -70,6 +73,13 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
+    if (started_as_rank() && any_filled) {
+      const Rung* const shared = rung_of_processes();
+      if (!shared)
+        throw UsageError("none of these rungs runs in several processes: start this program without mpirun");
+      join_ranks(shared->variants[0].processes);
+      if (rank() > 0) return serve_rank_0(*shared), 0;
+    }
     // What a kernel prints must not appear among the lines that another program reads.
     StdoutAside aside(how.json || how.tap || how.once);
     if (how.once) return run_once_each(how, aside);
@@ -79,14 +89,43 @@ public:
     Session session(options_, heading_, names, argv_, aside);
     if (any_filled) session.watch();
     for (const Rung* rung : chosen_) {
+      if (starts_processes(*rung, how)) {
+        allow_launcher();
+        session.continue_under(*launcher(device().count));
+        break; // it is the lab's last
+      }
       const auto [result, device_lost] = result_of(*rung, how, timings, session);
       session.add(result);
       if (device_lost) break;
     }
-    return session.finish();
+    const int exit_code = session.finish();
+    dismiss_ranks();
+    return exit_code;
   }
 
 private:
+  // Rank 0 says what a run that does not end is, so this waits longer.
+  void serve_rank_0(const Rung& shared) const {
+    start_watchdog(2 * time_limit_for(options_), [](const Ending& ending) {
+      if (ending.why == Ending::Why::crashed)
+        fmt::print(stderr, "rank {}: {}\n", rank(), crash_text(ending.signal));
+      if (ending.why == Ending::Why::endless) fmt::print(stderr, "rank {}: {}\n", rank(), no_end());
+      std::fflush(nullptr);
+      _exit(exit_failed);
+    });
+    serve(shared.variants[0]);
+  }
+  // The rung that runs in several processes, when this is not yet one of them.
+  bool starts_processes(const Rung& rung, const Options& how) const {
+    return rung.variants[0].processes.begin && !started_as_rank() && !todo_of(rung) &&
+           why_not_for(rung, how).empty();
+  }
+  const Rung* rung_of_processes() const {
+    for (const Rung* rung : chosen_)
+      if (rung->variants[0].processes.begin && !todo_of(*rung)) return rung;
+    return nullptr;
+  }
+
   int run_once_each(const Options& how, StdoutAside& aside) const {
     std::string told;
     for (const Rung* rung : chosen_)
@@ -99,7 +138,7 @@ private:
   // Opens the device, and sets how the rungs run on it.
   Options options_on_device() const {
     Options how = options_;
-    open_device(device_wanted(), argv_);
+    open_device(device_wanted(), argv_, options_.devices);
     if (on_emulator() && how.time) {
       fmt::print(stderr,
                  "Times are taken only on a GPU: the emulator's times say nothing about one. The rungs "
@@ -163,6 +202,17 @@ private:
 
   // With all rungs at once, a rung that does not take the size or block is left out.
   static std::string why_not_for(const Rung& rung, const Options& how) {
+    const Variant& variant = rung.variants[0];
+    if (variant.why_absent) return variant.why_absent;
+    const unsigned devices = started_as_rank() ? devices_for(variant) : device().count;
+    if (variant.over_devices && devices < 2 && how.devices != 1) {
+      return fmt::format("takes two devices or more, and there is one, {}{}", device().name,
+                         on_emulator() ? "" : ": --device=emulator runs it on emulated ones");
+    }
+    if (variant.processes.begin && !started_as_rank() && !launcher(1))
+      return "there is no mpirun to start several processes with (Debian: openmpi-bin)";
+    if (started_as_rank() && !variant.processes.begin)
+      return "runs in one process: start this program without mpirun";
     const unsigned block = block_for(rung, how);
     if (block < rung.min_block || block > rung.max_block) {
       return fmt::format("takes {} to {} threads per block", rung.min_block, rung.max_block);
@@ -200,8 +250,7 @@ private:
     findings.device_lost = checked.device_lost;
     const bool right =
         std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.ok; });
-    if (right)
-      std::erase_if(findings.hazards, [](const Hazard& hazard) { return hazard.kind == unset_register; });
+    leave_out_harmless(findings.hazards, right, checked.not_a_number);
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
       findings.technique = check_technique(rung, how);
@@ -212,9 +261,24 @@ private:
                                         block_for(rung, how), how.seed, how.rows)
                                .profile;
       }
+    } else if (how.grading()) {
+      if (how.time && !rung.most_read_back) advise_on_time(rung, timings, findings);
     } else {
-      if (how.time) findings.timing = timing_of(rung, how, timings);
+      // Ranks wait for one another's orders, which would be a part of what is timed.
+      if (how.time && !rung.variants[0].processes.begin) findings.timing = timing_of(rung, how, timings);
       if (rung.least_bandwidth > 0 && !how.n) findings.slow = how_slow(rung, timings);
+    }
+  }
+
+  // In a class, a time decides nothing; neither does a failure to take it.
+  static void advise_on_time(const Rung& rung, Timings& timings, Findings& findings) {
+    try {
+      const Replaying without_the_host;
+      findings.timing = timings.of(rung, timing_n);
+    } catch (const CudaError&) {
+      findings.device_lost = true;
+    } catch (const HostLost&) {
+      findings.device_lost = true;
     }
   }
 
@@ -224,7 +288,8 @@ private:
     timing.speed_up_over_cpu = timing.cpu_loop / timing.median;
     if (&rung == rungs_.data()) return timing;
     const Rung& before = *(&rung - 1);
-    if (!todo_of(before) && timing.n <= before.most_elements(block_for(before, how))) {
+    if (!todo_of(before) && !before.variants[0].why_absent &&
+        timing.n <= before.most_elements(block_for(before, how))) {
       timing.speed_up_over_rung_before = timings.of(before, timing.n).median / timing.median;
     }
     return timing;

@@ -30,6 +30,7 @@ std::size_t scratch_used = 0;
 DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset)
     : name_(std::move(name)), bytes_(bytes) {
   const bool guarded = !on_emulator();
+  cudaGetDevice(&device_);
   before_ = guarded ? canary_bytes + offset : offset;
   after_ = guarded ? canary_bytes : 0;
   const std::size_t all = before_ + bytes + after_;
@@ -49,7 +50,8 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
     : name_(std::move(other.name_)), allocation_(std::exchange(other.allocation_, nullptr)),
-      data_(other.data_), bytes_(other.bytes_), before_(other.before_), after_(other.after_) {}
+      data_(other.data_), bytes_(other.bytes_), before_(other.before_), after_(other.after_),
+      device_(other.device_) {}
 
 DeviceBuffer::~DeviceBuffer() {
   if (allocation_) cudaFree(allocation_);
@@ -117,7 +119,10 @@ void fill_poison(Type type, Kind kind, std::size_t count, void* device_memory) {
 
 void* scratch_bytes(std::size_t bytes) {
   const std::size_t turn = scratch_used++;
-  if (turn < scratch_buffers.size() && scratch_buffers[turn].bytes() == bytes)
+  int device = 0;
+  cudaGetDevice(&device);
+  if (turn < scratch_buffers.size() && scratch_buffers[turn].bytes() == bytes &&
+      scratch_buffers[turn].device() == device)
     return scratch_buffers[turn].data();
   while (scratch_buffers.size() > turn) scratch_buffers.pop_back();
   scratch_buffers.emplace_back(fmt::format("scratch {}", turn + 1), bytes);

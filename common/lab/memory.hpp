@@ -26,6 +26,7 @@ public:
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  int device() const { return device_; } // that was in use when it was made
   // "" as long as the memory around the buffer is unchanged; otherwise says where it was written: "4 bytes
   // past the end of input".
   std::string damage() const;
@@ -35,6 +36,7 @@ private:
   void* allocation_ = nullptr;
   void* data_ = nullptr;
   std::size_t bytes_ = 0, before_ = 0, after_ = 0;
+  int device_ = 0;
 };
 
 // Puts a sequence's n elements into device memory.

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <sys/prctl.h>
@@ -62,8 +63,13 @@ void StdoutAside::end() {
   real_ = -1;
 }
 
-ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json) {
-  const std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
+ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json,
+                          std::span<const std::string> under) {
+  std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
+  if (!under.empty()) {
+    arguments[0] = std::filesystem::read_symlink("/proc/self/exe");
+    arguments.insert(arguments.begin(), under.begin(), under.end());
+  }
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
@@ -76,7 +82,11 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
     if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
-    execv("/proc/self/exe", pointers.data());
+    if (under.empty()) {
+      execv("/proc/self/exe", pointers.data());
+    } else {
+      execvp(pointers[0], pointers.data());
+    }
     _exit(127);
   }
   running_child = child;

@@ -16,7 +16,9 @@ struct ChildOutput {
 // instead of --tap and returns stdout; otherwise the child prints its own output.
 // A signal that asks this process to end is passed on to the child (forward_to_child, from a signal handler),
 // which still returns what it has found. The child ends with this process, however this process ends.
-ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json);
+// `under`: a command that starts it, such as mpirun -n 4, or nothing.
+ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json,
+                          std::span<const std::string> under = {});
 
 // For a child that was started elsewhere; 0: it has ended.
 void note_child(int process);

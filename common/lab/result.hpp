@@ -62,7 +62,9 @@ struct Hazard {
 struct Profile {
   std::size_t n = 0, rows = 1;
   unsigned block = 0;
+  unsigned devices = 1;
   std::size_t launches = 0;
+  double launches_of_busiest_device = 0;
   std::vector<std::pair<std::string, double>> totals; // by the report's keys, for all launches together
   std::string report;                                 // the report itself, JSON text
 

@@ -4,6 +4,7 @@
 #include "checking/run.hpp"
 #include "checking/verdict.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 namespace lab {
-namespace {
 
 std::string crash_text(int signal) {
   const bool by_address = signal == SIGSEGV || signal == SIGBUS;
@@ -24,8 +24,6 @@ std::string crash_text(int signal) {
                      : signal == SIGFPE ? ": code on the host divides an integer by zero"
                                         : "");
 }
-
-} // namespace
 
 void Session::watch() {
   start_watchdog(time_limit_for(options_), [this](const Ending& ending) { end_early(ending); });
@@ -61,10 +59,30 @@ int Session::finish() {
                                       rungs_.end());
   ChildOutput rest;
   // A grader asks for the remaining rungs itself, with a new process of the student's.
-  if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text());
+  if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text(), under_);
+  if (!under_.empty() && says_nothing(rest)) {
+    const Check silent{.name = "the processes run to their end",
+                       .ok = false,
+                       .message = fmt::format("{} ended with exit code {} before rank 0 had a verdict; what "
+                                              "it and the processes said is above",
+                                              under_[0], rest.exit_code),
+                       .diagnosis = {}};
+    rest.output.clear();
+    for (const std::string& rung : left) {
+      Findings findings;
+      findings.checks = {silent};
+      add(verdict_on(rung, std::move(findings)));
+    }
+  }
   report(rest.output);
   end_if_asked();
   return std::max(rest.exit_code, exit_code());
+}
+
+// Of another process: no verdict, in the form that was asked for.
+bool Session::says_nothing(const ChildOutput& output) const {
+  if (!prints_text()) return output.output.find("\"rungs\"") == std::string::npos;
+  return output.exit_code != 0 && output.exit_code != exit_failed && output.exit_code != exit_skipped;
 }
 
 // Called on the watchdog's thread; the main thread gets no further than the lock.
@@ -96,12 +114,26 @@ Result Session::result_so_far(const Ending& ending) const {
     check.message = ending.why != Ending::Why::endless ? crash_text(ending.signal)
                     : of_endless_.empty()
                         ? no_end()
-                        : fmt::format("no end after {:.3g} s: {}", seconds_per_run(), of_endless_);
+                        : fmt::format("no end after {:.2g} s: {}", seconds_of_stopped_run(), of_endless_);
     findings.checks.push_back(check);
   } else if (under_way && !under_way->ok) {
     findings.checks.push_back(*under_way); // already wrong; its reason was still being looked for
   }
-  if (on_emulator()) findings.hazards = recorded_so_far().hazards;
+  if (ending.why == Ending::Why::asked && ranks() > 1) {
+    Check check =
+        under_way.value_or(Check{.name = "all ranks run to their end", .message = "", .diagnosis = {}});
+    check.ok = false;
+    check.message =
+        fmt::format("ended by a signal ({}), which mpirun sends when another rank has ended: what that "
+                    "one said is above",
+                    strsignal(ending.signal));
+    findings.checks.push_back(check);
+  }
+  if (on_emulator()) {
+    findings.hazards = recorded_so_far().hazards;
+    const bool right = std::ranges::all_of(findings.checks, [](const Check& check) { return check.ok; });
+    leave_out_harmless(findings.hazards, right, false);
+  }
   const std::size_t count = findings.checks.size();
   Result result = verdict_on(rungs_[results_.size()], std::move(findings));
   if (result.state == State::wrong && !cause_.text.empty()) result.diagnosis = cause_;

@@ -17,6 +17,9 @@ namespace lab {
 constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake treat as "skipped"
 
+// What is said of a host function that a signal ended.
+std::string crash_text(int signal);
+
 class Session {
 public:
   // `aside` is ended before any output for other programs is printed.
@@ -33,6 +36,9 @@ public:
   // What explains all that goes wrong in this rung, whatever a wrong result looks like.
   void explains(Diagnosis cause) { cause_ = std::move(cause); }
 
+  // The rungs from here on run under this command, in processes of their own.
+  void continue_under(std::vector<std::string> command) { under_ = std::move(command); }
+
   // The check of the next rung begins.
   Progress& begin();
   // The check has ended; if the output is text, the result is printed now, without its first line where
@@ -45,6 +51,7 @@ public:
 private:
   bool prints_text() const { return !options_.json && !options_.tap; }
   void print_headline(const Check& wrong);
+  bool says_nothing(const ChildOutput& output) const;
   [[noreturn]] void end_early(const Ending& ending);
   Result result_so_far(const Ending& ending) const;
   void report(const std::string& rest);
@@ -63,6 +70,7 @@ private:
   bool headline_is_out_ = false;
   std::string of_endless_;
   Diagnosis cause_;
+  std::vector<std::string> under_;
 };
 
 } // namespace lab

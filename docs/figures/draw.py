@@ -57,6 +57,29 @@ def threads() -> Drawing:
     return d
 
 
+def devices() -> Drawing:
+    d = Drawing(700, 232, "Four devices, each with a shard",
+                "An array is shared out among four devices. Each adds up its shard in its own memory, which leaves one sum per device. "
+                "The sums of devices 1, 2 and 3 go over the links to device 0, where they are added up.")  # fmt: skip
+    d.text(0, 14, "The array, shared out: each device adds up what is in its own memory", bold=True)
+    for k in range(4):
+        x = k * 176
+        d.box(x, 24, 160, 116, GREY, 0.12)
+        d.text(x + 10, 42, f"device {k}", bold=True)
+        for i in range(7):
+            d.box(x + 10 + i * 20, 52, 18, 22, BLUE, 0.3)
+        d.text(x + 10, 92, f"shard {k}: billions of elements", size=10)
+        d.box(x + 10, 102, 60, 26, ORANGE, 0.45)
+        d.text(x + 40, 119, f"sum {k}", anchor="middle")
+    for k in range(1, 4):
+        y = 140 + 14 * k
+        d.line(k * 176 + 40, 128, k * 176 + 40, y, ORANGE), d.line(k * 176 + 40, y, 20 + 10 * k, y, ORANGE)
+        d.line(20 + 10 * k, y, 20 + 10 * k, 128, ORANGE)
+    d.text(0, 206, "Over the links goes one number per device. When it may be read, and who sees it,")
+    d.text(0, 224, "is what this lab is about.")
+    return d
+
+
 def memory() -> Drawing:
     d = Drawing(700, 210, "Three kinds of memory",
                 "Registers belong to one thread and take no time to reach. Shared memory belongs to one block, lies on the chip, and "
@@ -157,7 +180,8 @@ def launch() -> Drawing:
     return d
 
 
-FIGURES = {"launch": launch, "threads": threads, "memory": memory, "sectors": sectors, "banks": banks}
+FIGURES = {"launch": launch, "threads": threads, "memory": memory, "sectors": sectors, "banks": banks,
+           "devices": devices}  # fmt: skip
 
 
 def main() -> None:

@@ -224,6 +224,55 @@ class Rosters(Case):
         self.assertEqual(roster.find("a2").id, "a2")
 
 
+class Commands(unittest.TestCase):
+    """What comes after `collect` names it, before anything is installed or built, and makes no folder."""
+
+    def test_every_command_after_it_says_so(self):
+        with tempfile.TemporaryDirectory() as name:
+            for words in (["grade"], ["grades", "--to", "csv"], ["feedback"], ["board"]):
+                with self.subTest(command=words[0]):
+                    said = support.kit(*words, "--class", f"{name}/class")
+                    self.assertEqual((said.returncode, said.stdout), (1, ""))
+                    self.assertIn("nothing has been collected there\nRun ./kit collect SOURCE first", said.stderr)
+                    self.assertFalse(Path(name, "class").exists())
+
+    def test_a_source_without_a_submission_is_a_failure(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            Path(name, "in", "thesis.pdf").write_text("%PDF")
+            said = support.kit("collect", f"{name}/in", "--class", f"{name}/class")
+            self.assertEqual(said.returncode, 1, said.stderr)
+            self.assertIn("no file there belongs to a lab", said.stderr)
+
+    def test_lab_10_is_collected_but_only_people_mark_it(self):
+        with tempfile.TemporaryDirectory() as name:
+            into = Path(name, "class")
+            Path(name, "in", "ann").mkdir(parents=True)
+            Path(name, "in", "ann", "opencl.cl").write_text((support.ROOT / "solutions/10_opencl/opencl.cl").read_text())
+            self.assertEqual(support.kit("collect", f"{name}/in", "--class", str(into)).returncode, 0)
+            self.assertTrue((into / "submissions/ann/10_opencl/opencl.cl").exists())
+            said = support.kit("grade", "--here", "--lab", "10", "--class", str(into))
+            self.assertEqual(said.returncode, 2)
+            self.assertIn("10_opencl is not graded by machine: its kernels run as native code", said.stderr)
+            (into / "course.toml").write_text('labs = ["10_opencl"]\n')
+            said = support.kit("grade", "--here", "--class", str(into))
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertIn("10_opencl: 1 handed in, 0 with points in overrides.csv", said.stdout)
+
+    def test_an_unknown_student_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            into = support.small_class(Path(name), 1)
+            said = support.kit("grade", "--student", "nobody", "--class", str(into))
+            self.assertEqual(said.returncode, 2)
+            self.assertIn("--student nobody: there is no such student in this class\nThe ids: s0", said.stderr)
+
+    def test_a_board_without_lab_09_says_so(self):
+        with tempfile.TemporaryDirectory() as name:
+            said = support.kit("board", "--class", str(support.small_class(Path(name), 1)))
+            self.assertEqual(said.returncode, 1)
+            self.assertIn("nobody has handed in 09_speed_of_light", said.stderr)
+
+
 class Names(unittest.TestCase):
     def test_shown_is_printable(self):
         self.assertTrue(archive.shown("a\033[2J\u202eb\n" * 100).isprintable())

@@ -3,14 +3,15 @@
 import csv
 import io
 import json
+import re
 import tempfile
 import unittest
 from datetime import datetime, timezone
 from pathlib import Path
 from xml.etree import ElementTree
 
-import support  # noqa: F401 - where kit is found
-from kit.classroom import config, formats, index, marks, pages, results
+import support
+from kit.classroom import config, formats, index, marks, pages, results, similar
 from kit.classroom.roster import Roster, Student
 from kit.errors import KitError
 
@@ -110,6 +111,39 @@ class Marks(Case):
         self.assertIn("without a sandbox", formats.as_csv(self.marks()))
 
 
+class ByHand(Case):
+    """Lab 10, which no machine grades."""
+
+    def setUp(self):
+        super().setUp()
+        self.about("ann", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
+        self.about("bo", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
+
+    def by_hand(self) -> dict[str, marks.Mark]:
+        rungs = {"10_opencl": ("halving_items", "two_stage")}
+        return {mark.student.id: mark for mark in marks.all_marks(self.into, self.course, self.students, rungs, {})}
+
+    def test_it_has_no_points_until_somebody_gives_them_and_is_never_0(self):
+        found = self.by_hand()
+        self.assertEqual((found["ann"].state, found["ann"].points, found["ann"].most), ("by hand", None, 4))
+        self.assertIn("a verdict could be forged", found["ann"].why)
+        self.assertEqual((found["eve"].state, found["eve"].points), ("missing", 0))
+
+    def test_points_are_those_of_overrides(self):
+        (self.into / "overrides.csv").write_text(
+            "student,lab,rung,points,comment\nann,10_opencl,,3.5,good\nbo,10_opencl,two_stage,1,\nbo,10_opencl,halving_items,0.5,nearly\n"
+        )
+        found = self.by_hand()
+        self.assertEqual((found["ann"].points, found["ann"].comments, found["ann"].why), (3.5, ["good"], ""))
+        self.assertEqual((found["bo"].points, found["bo"].comments), (1.5, ["halving_items: nearly"]))
+
+    def test_a_lab_that_is_not_listed_is_named(self):
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nann,10_opencl,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no ann 10_opencl") as raised:
+            self.marks()
+        self.assertIn("labs in course.toml", raised.exception.advice)
+
+
 CANVAS = (
     'Student,ID,SIS User ID,SIS Login ID,Section,"02_tree (555)","Lab 05 (556)","Essay (557)",Final Score\r\n'
     '"    Points Possible",,,,,6,2,10,\r\n"Lee, Ann",101,,ann,A,,1.5,9,80\r\n"Dyk, Bo",102,,bo,A,3,,8,70\r\n"Eve",103,,eve,A,4,,7,60\r\n"Else, Somebody",999,,x,A,1,1,1,1\r\n'
@@ -186,6 +220,49 @@ class Formats(Case):
             self.assertNotIn("<script", text)
             self.assertNotRegex(text, r"(src|href)=[\"']?(https?:|//)")
             self.assertIn("default-src &#x27;none&#x27;".replace("&#x27;", "'"), text)
+
+
+class Feedback(Case):
+    def test_a_rung_off_its_technique_shows_what_its_lines_cost(self):
+        costs = {"warp_instructions": 4000, "bank_conflicts": 31, "barriers": 0}
+        off = rung("three", "off-technique", "31 bank conflicts, 0 expected") | {"busiest": {"n": 65536, "lines": {"2": costs}}}
+        self.result("bo", "05_grid_stride", [off])
+        made = [mark for mark in self.marks() if mark.student.id == "bo"]
+        text = pages.feedback(self.course, made, {"05_grid_stride": "one\n  partial[t] += <two>;\n"})
+        self.assertIn("<code>partial[t] += &lt;two&gt;;</code>", text)
+        self.assertIn('<td class="n">4,000</td><td class="n">31</td>', text)
+        self.assertNotIn(">barriers<", text)
+
+    def test_times_on_a_gpu_are_shown_as_deciding_nothing(self):
+        timed = rung("three", "pass") | {"gpu": {"device": "<H200>", "time": {"median_us": 12.34, "n": 1 << 26}}}
+        self.result("bo", "05_grid_stride", [timed])
+        text = pages.feedback(self.course, [mark for mark in self.marks() if mark.student.id == "bo"], {})
+        self.assertIn("(&lt;H200&gt;), which decide nothing: three 12.3 us for 67,108,864 elements", text)
+
+
+class BuiltAlike(unittest.TestCase):
+    TREE, STUB = ((support.ROOT / tree / "02_tree/tree.cu").read_text() for tree in ("solutions", "labs"))
+
+    def overview(self, pairs: list[similar.Pair] | None) -> str:
+        return pages.overview(config.Course(), [], {}, pairs)
+
+    def test_the_overview_says_how_to_have_it(self):
+        self.assertIn("./kit feedback --alike", self.overview(None))
+        self.assertNotIn("./kit feedback --alike", self.overview([]))
+
+    def test_pairs_with_much_in_common_are_listed(self):
+        text = self.overview([similar.Pair("02_tree", ("ann", "<b>"), 70, 0.93), similar.Pair("02_tree", ("ann", "bo"), 3, 0.4)])
+        self.assertIn('ann and &lt;b&gt;</td><td class="n">93 %', text)
+        self.assertNotIn("ann and bo", text)
+
+    @unittest.skipUnless(similar.is_installed(), f"compare50 is not installed: {similar.HOW} installs it")
+    def test_a_copy_with_other_names_is_found_and_the_stub_is_not(self):
+        renamed = re.sub(r"\bstride\b", "distance", re.sub(r"\bpartial\b", "part", self.TREE))
+        other = (support.ROOT / "solutions/03_warp_unroll/warp_unroll.cu").read_text()
+        texts = {"ann": self.TREE, "bo": renamed, "eve": other, "lazy": self.STUB, "broken": "// BEGIN one\n"}
+        found = {pair.students: pair.share for pair in similar.pairs("02_tree", self.STUB, texts)}
+        self.assertGreater(found["ann", "bo"], 0.95)
+        self.assertFalse({each for pair, share in found.items() if share > pages.LEAST_SHARE for each in pair} - {"ann", "bo"})
 
 
 class Settings(unittest.TestCase):

@@ -11,9 +11,12 @@ import unittest
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from unittest import mock
 
 import support
+from kit.building import labs
 from kit.classroom import regions, release
+from kit.commands import demo
 from kit.course import hints
 
 # What a stub shows of another lab's solution, as the course wants it: the tree, the shuffles and the like are given once they have
@@ -123,6 +126,9 @@ class Release(unittest.TestCase):
         for name in self.held:
             self.assertNotRegex(name, r"^solutions|answers|instructor|mutants|attacks|^\.git/|classroom")
         self.assertNotIn("solutions", self.held["README.md"][0].decode())
+        kept_from_students = re.search(r"INSTRUCTORS_RESULTS = \[(.*)\]", (support.ROOT / "docs/conf.py").read_text())[1]
+        on_their_site_alone = set(re.findall(r'"([^"]+)"', kept_from_students))
+        self.assertEqual(on_their_site_alone, {name[5:] for name in release.LEFT_OUT if name.startswith("docs/results/")})
 
     def test_every_link_of_its_pages_leads_to_a_file_of_it(self):
         for name in self.held:
@@ -164,6 +170,14 @@ class Release(unittest.TestCase):
             self.assertEqual(said.returncode, 0, said.stderr)
             self.assertIn("watch", said.stdout)
             self.assertNotIn("grade", said.stdout)
+
+    def test_the_demo_of_the_edition_runs_what_the_student_has_filled_in(self):
+        listed = [{"name": "empty", "state": "todo"}, {"name": "as_handed_out", "state": "broken"}, {"name": "mine", "state": "filled"}]
+        with mock.patch.object(demo.labs, "ask", return_value={"rungs": listed}) as asked:
+            lab = labs.Lab("02_tree", Path("tree"), Path("tree.cu"))
+            self.assertEqual(demo.filled(lab), ["mine"])
+            demo.ask(lab, False, None)
+            asked.assert_called_with(lab, "--rung=mine", "--time")
 
     def test_a_folder_with_something_else_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -9,9 +9,11 @@ import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import support
 from kit.classroom import config, grader, sandbox, services
+from kit.errors import SETUP, KitError
 
 LAB = "01_naive_atomic"
 SOLVED = (support.ROOT / "solutions" / LAB / "naive_atomic.cu").read_text()
@@ -136,6 +138,16 @@ class AnotherUser(unittest.TestCase):
                 result = grader.grade(lab, text, support.HIDDEN, room)
                 self.assertNotIn("pass", support.states(result).values(), result)
         self.assertEqual(support.left_behind(), [])
+
+
+class NoSandbox(unittest.TestCase):
+    def test_it_refuses_and_says_what_to_do_unless_told_otherwise(self):
+        with mock.patch.object(sandbox, "why_not", return_value="bubblewrap cannot make a sandbox here: Operation not permitted"):
+            with self.assertRaisesRegex(KitError, "no student's code is run: bubblewrap cannot make a sandbox here") as raised:
+                sandbox.require(unsafe=False)
+            self.assertEqual(raised.exception.code, SETUP)
+            self.assertIn("--unsafe grades anyway", raised.exception.advice)
+            self.assertTrue(sandbox.require(unsafe=True).unsafe)
 
 
 if __name__ == "__main__":

@@ -108,8 +108,9 @@ public:
 
   const Run& of(const Impostor& impostor, const Rung& as, const Shape& shape) {
     Rung rung = as;
+    const unsigned block = block_of(rung, shape);
     const std::size_t n = std::min(shape.n, rung.most_elements(block));
-    const auto [place, is_new] = runs_.try_emplace({&impostor, shape.n, n, shape.rows, as.op});
+    const auto [place, is_new] = runs_.try_emplace({&impostor, shape.n, n, shape.rows, block, as.op});
     if (!is_new) return place->second;
     try {
       place->second = run(impostor, rung, shape);
@@ -123,6 +124,7 @@ public:
 private:
   static Run run(const Impostor& impostor, const Rung& rung, const Shape& shape) {
     Run made;
+    const unsigned block = block_of(rung, shape);
     made.profile = profile_rung(rung, impostor.variant, shape.n, block, seed, shape.rows).profile;
     const Case given{Kind::exact, made.profile.n, made.profile.rows, block, 0};
     const Sequence input = make_sequence(impostor.variant.type, rung.op, given.kind, given.n, seed);
@@ -136,7 +138,11 @@ private:
     return made;
   }
 
-  std::map<std::tuple<const Impostor*, std::size_t, std::size_t, std::size_t, Operator>, Run> runs_;
+  static unsigned block_of(const Rung& rung, const Shape& shape) {
+    return shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : block;
+  }
+
+  std::map<std::tuple<const Impostor*, std::size_t, std::size_t, std::size_t, unsigned, Operator>, Run> runs_;
 };
 
 // Whether an impostor could take the rung's place: its host function has the same parameters.

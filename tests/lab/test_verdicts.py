@@ -230,6 +230,12 @@ class Verdicts(unittest.TestCase):
         failed = [check["name"] for check in rung["checks"] if not check["ok"]]
         self.assertEqual(failed, [f"n = 1048576, {terms} upon 2^24" for terms in ("ones", "quarters", "lone ones")])
 
+    def test_double_that_is_rounded_between_threads_shows(self):
+        made = program("07_precision", "rounded", ("sum += other.sum;", "sum += other.rounded();"))
+        rung = rungs(made, "--rung=double_accumulator")["double_accumulator"]
+        self.assertEqual(rung["state"], "wrong")
+        self.assertEqual(rung["diagnosis"]["kind"], "rounded-on-the-way")
+
     def test_the_same_bits_on_each_run_are_not_yet_the_same_with_any_block(self):
         made = program(
             "07_precision",

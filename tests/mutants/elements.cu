@@ -2,6 +2,7 @@
 #include "parts.cuh"
 
 #include <cstdint>
+#include <vector>
 
 __global__ void sequential(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
@@ -209,6 +210,25 @@ __global__ void sum_unset(const float* input, float* result, std::size_t n) {
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
+// MUTANT places_not_written: state=wrong kind=unwritten-copy diagnosis=any
+// A thread without an element stores nothing, but the CPU adds up the places of all threads.
+__global__ void sums_of_threads(const float* input, float* sums, std::size_t n) {
+  if (threadIdx.x >= n) return;
+  float sum = 0;
+  for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) sum += input[i];
+  sums[threadIdx.x] = sum;
+}
+
+void places_not_written(const float* input, float* result, std::size_t n, unsigned block) {
+  float* sums = lab::scratch<float>(block);
+  sums_of_threads<<<1, block>>>(input, sums, n);
+  std::vector<float> on_cpu(block);
+  cudaMemcpy(on_cpu.data(), sums, block * sizeof(float), cudaMemcpyDeviceToHost);
+  float total = 0;
+  for (const float sum : on_cpu) total += sum;
+  cudaMemcpy(result, &total, sizeof total, cudaMemcpyHostToDevice);
+}
+
 int main(int argc, char** argv) {
   using lab::Rung;
   return lab::main(
@@ -234,5 +254,8 @@ int main(int argc, char** argv) {
        Rung("index_overflow").on(in_blocks<index_overflow>),
        Rung("grid_of_elements").on(in_blocks<grid_of_elements>).promise(grid_fits_device()),
        Rung("sum_unset").on(in_one_wave<sum_unset>).promise(grid_fits_device()),
+       Rung("places_not_written").on(places_not_written).on_the_host([](const lab::Size& s) {
+         return double(s.block);
+       }),
        Rung("half_a_tile").on(in_blocks<half_a_tile, 2 * coarsening>).promise(one_atomic_per_block())});
 }

@@ -129,7 +129,8 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
                          .label = std::move(label),
                          .died = 0,
                          .origin = begin,
-                         .device = static_cast<int>(&counted_in - parts_)};
+                         .device = static_cast<int>(&counted_in - parts_),
+                         .is_reusable = true};
   ask_for_huge_pages(begin, begin + size);
   last_allocation_ = ++changes_;
   if (counted) counted_in.used += size;
@@ -153,7 +154,8 @@ bool AddressSpace::add_registered(void* begin, std::uint64_t size) {
                          .label = "registered host memory",
                          .died = 0,
                          .origin = first,
-                         .device = no_device};
+                         .device = no_device,
+                         .is_reusable = true};
   return true;
 }
 
@@ -170,8 +172,12 @@ bool AddressSpace::release(void* begin) {
   }
   allocation.live = false;
   allocation.died = changes_;
+  if (allocation.kind == MemoryKind::imported)
+    mmap(begin, round_up(allocation.size, page_bytes()), PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     parts_[allocation.device].used -= allocation.size;
+  if (!allocation.is_reusable) return true;
   // Whole pages go back to the system at once; their addresses stay unused for a while.
   const std::uint64_t page = page_bytes();
   std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
@@ -181,6 +187,11 @@ bool AddressSpace::release(void* begin) {
   quarantined_ += allocation.size;
   while (quarantined_ > quarantine_bytes && quarantine_.size() > 1) give_back_oldest();
   return true;
+}
+
+void AddressSpace::never_reuse(std::uint64_t begin) {
+  std::lock_guard lock(mutex_);
+  allocations_.at(begin).is_reusable = false;
 }
 
 void AddressSpace::name(const void* begin, const std::string& name) {

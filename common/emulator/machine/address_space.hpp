@@ -18,7 +18,8 @@
 
 namespace warpfold::machine {
 
-enum class MemoryKind : std::uint8_t { device, managed, pinned, registered, variable, constant };
+// `imported`: device memory of another process.
+enum class MemoryKind : std::uint8_t { device, managed, pinned, registered, variable, constant, imported };
 
 struct Allocation {
   std::uint64_t begin = 0; // device address of the first byte
@@ -30,6 +31,7 @@ struct Allocation {
   std::uint64_t origin =
       0;          // where its elements are counted from: `begin` plus the bytes that the program skipped
   int device = 0; // that counts it as used
+  bool is_reusable = true; // its addresses, once it has been freed
   std::uint64_t end() const { return begin + size; }
 };
 
@@ -66,6 +68,9 @@ public:
   // Frees what `allocate` or `add_registered` returned. False if `begin` is not the start of a live
   // allocation.
   bool release(void* begin);
+  // Keeps the addresses of an allocation out of use once it has been freed: another process may still use
+  // them.
+  void never_reuse(std::uint64_t begin);
   // Gives this name to the live allocation that contains `begin`, and counts its elements from there.
   void name(const void* begin, const std::string& name);
 

@@ -206,14 +206,19 @@ void Block::stop_endless() const {
                          steps));
 }
 
-void Block::stop_early(Fault::Kind kind, const std::string& why) const {
-  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
+const Operation* Block::stands_at() const {
   for (const Warp& warp : warps)
     for (const DivergentPath& path : warp.paths)
-      if (fault.where.line == 0 && path.state == DivergentPath::State::ready)
-        fault.where = worker.grid.code.line_of(*path.next);
-  fault.message =
-      fmt::format("block ({}, {}, {}) {}. Its threads are at{}", id.x, id.y, id.z, why, standing(*this));
+      if (path.state == DivergentPath::State::ready && worker.grid.code.line_of(*path.next).line != 0)
+        return path.next;
+  return nullptr;
+}
+
+void Block::stop_early(Fault::Kind kind, const std::string& why) const {
+  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
+  if (const Operation* at = stands_at()) fault.where = worker.grid.code.line_of(*at);
+  fault.message = fmt::format("block ({}, {}, {}) {}. Its threads are at{}{}", id.x, id.y, id.z, why,
+                              standing(*this), standing_elsewhere(worker.grid));
   throw LaunchStopped(std::move(fault));
 }
 

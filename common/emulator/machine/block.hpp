@@ -51,6 +51,10 @@ struct Grid {
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`
+  // Where one of its blocks stood when it last stepped aside; null if none has. Only with several devices.
+  std::atomic<const Operation*> stood_at = nullptr;
+  mutable std::shared_ptr<void> notes =
+      {}; // what a watcher keeps with the launch; the machine does not use it
   std::uint64_t block_count() const { return shape.grid.count(); }
   std::uint32_t shared_bytes() const { // of a block
     return shape.dynamic_shared ? code.dynamic_shared_offset + shape.dynamic_shared : code.static_shared;
@@ -92,6 +96,7 @@ struct Block {
   void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving,
               std::uint32_t expected, std::uint32_t true_predicates, bool waits);
   void left(std::uint32_t threads_leaving); // these will never reach a barrier
+  const Operation* stands_at() const;       // one that has a line; null if there is none
   [[noreturn]] void stop_stuck() const;
   [[noreturn]] void stop_endless() const; // by the limit of steps
   // By a time limit, or from outside: `why` completes "block (0, 0, 0) ".
@@ -160,6 +165,10 @@ private:
   void stop_if_out_of_time(const Block& block) const;
   void stop_if_grid_barrier_waits_for_ever(const Block& block) const;
 };
+
+// Where the kernels of other devices are: a line for each, like those of the
+// block's own warps.
+std::string standing_elsewhere(const Grid& grid);
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,

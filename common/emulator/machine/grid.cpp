@@ -176,6 +176,7 @@ void Worker::run() {
       grid.turns_spun = 0;
     if (turned != Turn::done) {
       block->stepped_aside = true;
+      if (grid.memory.devices() > 1) grid.stood_at = block->stands_at();
       if (grid.stop) return;
       // With nothing else to do, it would only count its own polling while another worker makes progress.
       if (turned == Turn::spun && resident.empty() && grid.next_block >= grid.block_count())
@@ -247,6 +248,50 @@ static void tell_of_lines_left_out(const Grid& grid) {
       stdout);
 }
 
+namespace {
+
+// The grids that run now.
+struct Running {
+  std::mutex mutex;
+  std::vector<const Grid*> grids;
+  static Running& get() {
+    static Running* const only = new Running;
+    return *only;
+  }
+};
+
+class IsRunning {
+public:
+  explicit IsRunning(const Grid& grid) : grid_(grid) {
+    std::lock_guard lock(Running::get().mutex);
+    Running::get().grids.push_back(&grid_);
+  }
+  ~IsRunning() {
+    std::lock_guard lock(Running::get().mutex);
+    std::erase(Running::get().grids, &grid_);
+  }
+  IsRunning(const IsRunning&) = delete;
+  IsRunning& operator=(const IsRunning&) = delete;
+
+private:
+  const Grid& grid_;
+};
+
+} // namespace
+
+std::string standing_elsewhere(const Grid& grid) {
+  std::string text;
+  std::lock_guard lock(Running::get().mutex);
+  for (const Grid* other : Running::get().grids) {
+    const Operation* const at = other->stood_at;
+    if (other == &grid || other->device == grid.device || !at) continue;
+    const SourceLine line = other->code.line_of(*at);
+    text += fmt::format("\n    {}:{} (running): another kernel, on device {}",
+                        line.file.substr(line.file.find_last_of('/') + 1), line.line, other->device);
+  }
+  return text;
+}
+
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options) {
   static std::atomic<std::uint64_t> grids = 0;
@@ -281,6 +326,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                       .links = {},
                       .blocks = 0,
                       .fault = {}};
+  const IsRunning runs(grid);
   if (grid.watcher) grid.watcher->launch_begin(grid);
   std::function<void()> work = [&] {
     Worker worker(grid);

@@ -184,7 +184,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
         throw Refusal(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
       if (!place.capturing()) {
         ordering::stream_waits_for_event(stream_handle, event);
-        if (event.over_at) stream.awaited.push_back(event.over_at);
+        if (several_devices())
+          stream.awaited.push_back(event.point());
+        else
+          wait_for(event.point()); // of another process: this one's work is done when it is issued
       }
       return cudaSuccess;
     }

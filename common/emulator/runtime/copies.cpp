@@ -44,6 +44,7 @@ void each_row(const Box& destination, const Box& source, const cudaExtent& exten
 
 void copy_box(const Box& destination, const Box& source, const cudaExtent& extent) {
   each_row(destination, source, extent, [&](std::byte* to, const std::byte* from) {
+    check_written(to, from, extent.width);
     std::memmove(to, from, extent.width);
     note_written(to, extent.width);
   });
@@ -69,6 +70,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
         stream, cudaGraphNodeTypeMemcpy,
         [=] {
           ordering::copies(destination, source, size, blocking);
+          check_written(destination, source, size);
           if (size) std::memmove(destination, source, size);
           note_written(destination, size);
           count_copy(destination, source, size);

@@ -17,6 +17,10 @@ Event& StreamTable::event(cudaEvent_t handle) {
   return *found->second;
 }
 
+Point Event::point() const {
+  return shared ? SharedEvent::last(shared) : over_at;
+}
+
 namespace {
 
 template <typename Body>
@@ -32,11 +36,13 @@ cudaError_t create(const char* caller, cudaEvent_t* handle, unsigned flags) {
   return entry(caller, [&] {
     constexpr unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     if (!handle || (flags & ~known)) return cudaErrorInvalidValue;
+    if (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
     StreamTable& table = StreamTable::get();
     std::lock_guard lock(table.mutex);
     auto event = std::make_unique<Event>();
     event->flags = flags;
     event->device = current_device();
+    if (flags & cudaEventInterprocess) event->shared = std::make_shared<SharedEvent>();
     *handle = reinterpret_cast<cudaEvent_t>(event.get());
     table.events[event.get()] = std::move(event);
     return cudaSuccess;
@@ -48,14 +54,18 @@ void record(StreamTable& table, Event& event, Stream& stream) {
   event.recorded = true;
   event.time = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
   event.over_at = nullptr;
-  if (!several_devices()) return;
+  const std::uint64_t number = event.shared ? event.shared->record() : 0;
+  const auto pass = [time = event.time, shared = event.shared, number] {
+    *time = std::chrono::steady_clock::now();
+    if (shared) shared->pass(number);
+  };
+  if (!several_devices()) return pass();
   if (event.device != stream.device)
     throw Refusal(cudaErrorInvalidResourceHandle,
                   fmt::format("the event belongs to device {}, but the stream to device {}: call "
                               "cudaSetDevice({}) before cudaEventCreate",
                               event.device, stream.device, stream.device));
-  event.over_at = stream.queue.push(table.before_work_in(stream),
-                                    [time = event.time] { *time = std::chrono::steady_clock::now(); });
+  event.over_at = stream.queue.push(table.before_work_in(stream), pass);
   stream.awaited.clear();
 }
 
@@ -77,7 +87,7 @@ cudaError_t find_point(const char* caller, cudaEvent_t handle, Point& point) {
   return with_event(caller, handle, [&](StreamTable&, Event& event) {
     if (event.place.capture)
       throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
-    point = event.over_at;
+    point = event.point();
     return cudaSuccess;
   });
 }

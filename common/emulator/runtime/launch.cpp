@@ -217,6 +217,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   std::optional<Runtime::Touches> touches;
   if (ordering::wants_touches()) options.watcher = touches.emplace(runtime, options.watcher).watcher();
   ordering::is_kernel(readable_name(*launch.entry));
+  ordering::launches_next();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);

@@ -1,6 +1,7 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
 #include "devices.hpp"
 #include "errors.hpp"
+#include "host_faults.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
 #include "pools.hpp"
@@ -8,6 +9,7 @@
 #include "streams.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace warpfold::runtime {
@@ -23,6 +25,17 @@ std::string next_label(const char* what, std::size_t size) {
   return fmt::format("{} {} ({} bytes)", what, ++count, size);
 }
 
+// With checks on, fresh memory holds bits for which a float is a NaN and an index leads nowhere (as an unset
+// register does, machine/instructions/unset.cpp), so that nothing that depends on it is right by luck. The
+// beginning is enough of a large allocation: filling all of it would touch pages that the program never does.
+void fill_with_leftovers(void* begin, std::size_t size) {
+  constexpr std::array<unsigned char, 4> leftovers{0xad, 0xdb, 0xba, 0x7f};
+  constexpr std::size_t most = 1 << 20;
+  const DeviceMemoryInUse use;
+  auto* const bytes = static_cast<unsigned char*>(begin);
+  for (std::size_t i = 0; i < std::min(size, most); ++i) bytes[i] = leftovers[i % leftovers.size()];
+}
+
 void* allocate(std::size_t size, MemoryKind kind) {
   if (size == 0) return nullptr;
   const char* what = kind == MemoryKind::managed  ? "managed allocation"
@@ -30,8 +43,10 @@ void* allocate(std::size_t size, MemoryKind kind) {
                                                   : "allocation";
   void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size), current_device());
   ordering::allocated(memory, size);
-  if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device)
+  if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device) {
     checker->allocated(memory, size);
+    if (Runtime::get().options.check_initialisation) fill_with_leftovers(memory, size);
+  }
   return memory;
 }
 

@@ -2,9 +2,12 @@
 
 #include "devices.hpp"
 #include "errors.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
+#include "watch/words.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace warpfold::runtime {
 namespace {
@@ -118,6 +121,20 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
   }
   throw Refusal(cudaErrorInvalidMemcpyDirection,
                 fmt::format("{} is not a direction", static_cast<int>(kind)));
+}
+
+void check_written(const void* destination, const void* source, std::size_t size) {
+  Runtime& runtime = Runtime::get();
+  watch::Checker* const checker = runtime.checker();
+  if (!checker || !runtime.options.check_initialisation || size == 0) return;
+  const auto from = allocation_of(source);
+  if (!from || from->kind != MemoryKind::device) return;
+  if (const auto to = allocation_of(destination); to && !is_host_accessible(*to)) return;
+  const std::uint64_t unwritten = checker->unwritten(source, size);
+  if (unwritten == 0) return;
+  watch::Hazard hazard = watch::describe_unwritten_copy(unwritten, size, from->label);
+  hazard.where = ordering::line_of_call();
+  runtime.recorder.add(std::move(hazard));
 }
 
 void note_written(const void* begin, std::size_t size) {

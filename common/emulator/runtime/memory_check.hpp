@@ -26,6 +26,9 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
 // Tells the checks that device memory counts as written from now on, whatever the source held.
 void note_written(const void* begin, std::size_t size);
 
+// Reports a copy to the host of device memory that nothing has written. Within the work that copies.
+void check_written(const void* destination, const void* source, std::size_t size);
+
 // Counts a copy between the host and the device for the report; ignores other copies.
 void count_copy(const void* destination, const void* source, std::size_t size);
 

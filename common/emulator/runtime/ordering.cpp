@@ -56,9 +56,12 @@ void after_work(State& state, Current& mine) {
   for (TouchedRange& range : mine.operation.touched)
     if (range.end > range.begin && !range.of_host) range.of_host = is_of_host(range.begin);
   const Operation& done = mine.operation;
-  state.order.finish(done,
-                     [&](const Operation& earlier, const TouchedRange& other, const Operation& later,
-                         const TouchedRange& range) { report_streams(state, earlier, other, later, range); });
+  state.order.finish(done, [&](const Operation& earlier, const TouchedRange& other, const Operation& later,
+                               const TouchedRange& range) {
+    // With several devices, the checks have compared such kernels access by access.
+    const bool are_compared = several_devices() && earlier.is_kernel && later.is_kernel;
+    if (!are_compared) report_streams(state, earlier, other, later, range);
+  });
 }
 
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
@@ -91,7 +94,14 @@ cudaError_t carry_out(Issued* issued, cudaGraphNodeType type, const Work& work) 
     std::lock_guard lock(state.mutex);
     before_work(state, mine, type);
   }
-  const cudaError_t error = do_work(type, work);
+  cudaError_t error = cudaSuccess;
+  try {
+    error = do_work(type, work);
+  } catch (...) {
+    std::lock_guard lock(state.mutex);
+    after_work(state, mine);
+    throw;
+  }
   std::lock_guard lock(state.mutex);
   after_work(state, mine);
   state.order.join(mine.stream, mine.operation);
@@ -160,6 +170,11 @@ void is_kernel(const std::string& name) {
   if (!current) return;
   current->operation.name = name;
   current->operation.is_kernel = true;
+}
+
+void launches_next() {
+  watch::Checker* const checker = Runtime::get().checker();
+  if (current && checker && several_devices()) checker->next_launch(current->operation);
 }
 
 void touches(std::vector<TouchedRange> ranges) {

@@ -37,6 +37,7 @@ cudaError_t carry_out(const std::vector<Step>& steps);
 void reads(const void* begin, std::size_t size);
 void writes(const void* begin, std::size_t size);
 void is_kernel(const std::string& name);
+void launches_next(); // tells the checks what comes before the kernel
 void touches(std::vector<watch::TouchedRange> ranges);
 // The call that issued the work returns when it is done.
 void host_waits_for_this();
@@ -46,6 +47,9 @@ Returns copy_returns(const void* destination, const void* source, bool blocking)
 Returns fill_returns(const void* destination, bool blocking);
 void copies(void* destination, const void* source, std::size_t size, bool blocking);
 void fills(void* destination, std::size_t size, bool blocking);
+
+// The line of the call that issued the work that is being done; none unless races are looked for.
+machine::SourceLine line_of_call();
 
 // Whether it matters which bytes a kernel accesses.
 bool wants_touches();

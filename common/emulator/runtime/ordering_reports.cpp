@@ -39,6 +39,10 @@ void add(HazardCause cause, const std::string& message, const Operation* later, 
   Runtime::get().recorder.add(std::move(hazard));
 }
 
+machine::SourceLine line_of_call() {
+  return current ? line_of(current->operation.frames, "") : machine::SourceLine{};
+}
+
 std::string site_of(const Operation& operation) {
   std::string text = operation.name + operation.where;
   for (const std::uint64_t frame : operation.frames) text += fmt::format(" {:x}", frame);

@@ -20,8 +20,9 @@ namespace warpfold::runtime {
 // A moment in the order of work: over once the work before it is done.
 class Moment {
 public:
-  void wait();
-  bool is_over();
+  virtual ~Moment() = default;
+  virtual void wait();
+  virtual bool is_over();
   void pass();
 
 private:

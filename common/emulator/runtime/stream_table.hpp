@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graphs.hpp"
+#include "ipc.hpp"
 #include "machine/peers.hpp"
 #include "queues.hpp"
 #include "watch/host_order.hpp"
@@ -34,7 +35,10 @@ struct Event {
   std::shared_ptr<std::chrono::steady_clock::time_point> time;
   Point over_at;
   int device = 0;
+  std::shared_ptr<SharedEvent> shared; // null unless other processes may see it
   CapturePlace place;
+
+  Point point() const; // when what was recorded last is done
 
   // For ordering.hpp.
   bool ever_recorded = false; // in a capture, too

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <optional>
 
 namespace warpfold::watch {
 
@@ -17,44 +18,78 @@ constexpr std::size_t most_recent = 256;
 Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
     : memory_(memory), written_(memory), recorder_(recorder), shadow_(memory) {}
 
-void Checker::launch_begin(const machine::Grid& grid) {
-  grid_ = &grid;
-  shadow_.begin_launch(records_.begin_launch());
-  histories_ = std::make_unique<BlockHistories>(grid.block_count());
-  logs_.clear();
-  reported_.clear();
-  if (code_ == &grid.code) return;
-  code_ = &grid.code;
-  synchronises_ = false;
-  has_guesses_ = std::ranges::any_of(grid.code.synchronising,
-                                     [](const ptx::Synchronising& facts) { return facts.guesses; });
-  memory_operations_ = 0;
-  memory_operation_.assign(grid.code.operations.size(), 0);
-  for (std::size_t i = 0; i < grid.code.operations.size(); ++i) {
-    const std::string& name = grid.code.names[i];
-    const bool may_release = static_cast<MemoryOrder>(grid.code.operations[i].order) >= MemoryOrder::release;
+Checker::CodeFacts::CodeFacts(const machine::Code& kernel)
+    : code(&kernel), memory_operation(kernel.operations.size()) {
+  has_guesses = std::ranges::any_of(kernel.synchronising,
+                                    [](const ptx::Synchronising& facts) { return facts.guesses; });
+  for (std::size_t i = 0; i < kernel.operations.size(); ++i) {
+    const std::string& name = kernel.names[i];
+    const bool may_release = static_cast<MemoryOrder>(kernel.operations[i].order) >= MemoryOrder::release;
     if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release))
-      synchronises_ = true;
+      synchronises = true;
     for (const char* opcode : {"ld", "st", "atom", "red", "mbarrier", "cp"})
       if (name.starts_with(opcode))
-        memory_operation_[i] = memory_operations_ % most_recent, ++memory_operations_;
+        memory_operation[i] = memory_operations % most_recent, ++memory_operations;
   }
 }
 
-void Checker::launch_end(const machine::Grid&) {
-  grid_ = nullptr;
+std::shared_ptr<const Checker::CodeFacts> Checker::facts_of(const machine::Code& code) {
+  constexpr std::size_t kept = 16;
+  std::lock_guard lock(mutex_);
+  for (const auto& known : facts_)
+    if (known->code == &code) return known;
+  if (facts_.size() == kept) facts_.pop_front();
+  return facts_.emplace_back(std::make_shared<CodeFacts>(code));
+}
+
+namespace {
+
+thread_local std::optional<Operation> order_of_next;
+
+} // namespace
+
+void Checker::next_launch(const Operation& order) {
+  order_of_next.emplace();
+  order_of_next->actor = order.actor, order_of_next->number = order.number;
+  order_of_next->view = order.view;
+}
+
+void Checker::launch_begin(const machine::Grid& grid) {
+  auto mine = std::make_shared<GridNotes>();
+  mine->facts = facts_of(grid.code);
+  if (launches_.begin(grid, order_of_next ? &*order_of_next : nullptr, mine->launch)) {
+    shadow_.begin_launch(records_.begin_launch());
+    logs_.clear();
+    std::lock_guard lock(mutex_);
+    reported_.clear();
+  }
+  order_of_next.reset();
+  grid.notes = mine;
+}
+
+void Checker::launch_end(const machine::Grid& grid) {
+  const auto& mine = *static_cast<const GridNotes*>(grid.notes.get());
+  if (mine.launch) launches_.end(*mine.launch);
 }
 
 void Checker::block_begin(const machine::Block& block) {
   if (!block.notes) block.notes = std::make_unique<Notes>();
   Notes& mine = notes(block);
+  const machine::Grid& grid = block.worker.grid;
+  const auto& of_grid = *static_cast<const GridNotes*>(grid.notes.get());
+  mine.grid = &grid, mine.facts = of_grid.facts.get(), mine.launch = of_grid.launch;
+  mine.block = static_cast<std::uint32_t>(block.linear_id) + (mine.launch ? mine.launch->first_block : 0);
   mine.local_is_used = false;
   const bool clock_began_anew = mine.records.begin_block();
-  mine.shared.reset((grid_->shared_bytes() + 3) / 4, clock_began_anew);
-  mine.copies.begin_block(block.warps.size() * warp_lanes, (grid_->shared_bytes() + 3) / 4);
+  mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
+  mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
   mine.order.begin(block.warps.size());
-  mine.recent_count = std::clamp<std::size_t>(memory_operations_, 1, most_recent);
+  if (mine.launch && launches_.several()) {
+    std::lock_guard lock(mine.launch->mutex);
+    mine.order.acquired = mine.launch->acquired;
+  }
+  mine.recent_count = std::clamp<std::size_t>(mine.facts->memory_operations, 1, most_recent);
   mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of an earlier phase
   for (Notes::Recent& recent : mine.recent) recent.made = 0;
   mine.reads.clear();
@@ -64,6 +99,10 @@ void Checker::block_end(const machine::Block& block) {
   Notes& mine = notes(block);
   for (std::uint64_t address : mine.shared_logs) logs_.retire(address);
   mine.shared_logs.clear();
+  if (!mine.launch || !launches_.several() || !mine.order.has_read_any) return;
+  std::lock_guard lock(mine.launch->mutex);
+  mine.launch->acquired.add(mine.order.acquired);
+  for (const WarpOrder& warp : mine.order.warps) mine.launch->acquired.add(warp.acquired);
 }
 
 namespace {
@@ -95,7 +134,8 @@ struct Checker::Actor {
 // The number of the record for what the actor does now; 0 if no numbers are left.
 std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
-  Notes::Recent& recent = mine.recent[warp.index * mine.recent_count + memory_operation_[actor.operation]];
+  Notes::Recent& recent =
+      mine.recent[warp.index * mine.recent_count + mine.facts->memory_operation[actor.operation]];
   const bool again =
       recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
   if (again && (actor.in_global || recent.number >= mine.records.first())) {
@@ -115,7 +155,7 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   }
   const std::uint32_t number = actor.in_global ? take_number(mine) : mine.records.next();
   if (!number) return 0;
-  const AccessRecord record{.block = static_cast<std::uint32_t>(warp.block->linear_id),
+  const AccessRecord record{.block = mine.block,
                             .operation = actor.operation,
                             .moment = mine.order.clock,
                             .warp = static_cast<std::uint8_t>(warp.index),
@@ -157,7 +197,9 @@ bool Checker::row(const machine::RowAccess& access) {
   Notes& mine = notes(*access.warp.block);
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
-  if (has_guesses_ && grid_->code.synchronising[access.operation.index].guesses) return false;
+  if (!mine.launch) return false;
+  if (mine.facts->has_guesses && mine.facts->code->synchronising[access.operation.index].guesses)
+    return false;
   if (!in_global && mine.copies.any()) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
@@ -167,9 +209,9 @@ bool Checker::row(const machine::RowAccess& access) {
   Cell me = cell(record, 0);
   if (!in_global)
     return access.width == 4 && detail::enter_shared_row(mine.shared, mine.records, access.first / 4, stores,
-                                                         me, access.warp.lanes, synchronises_);
-  if (!detail::enter_global_rows(shadow_, records_, mine.order, records_[record], access.first, stores, me,
-                                 cell(records_.first(), 0), synchronises_))
+                                                         me, access.warp.lanes, mine.facts->synchronises);
+  if (!detail::enter_global_rows(shadow_, records_, mine.order, launches_, records_[record], access.first,
+                                 stores, me, cell(records_.first(), 0), mine.facts->synchronises))
     return false;
   if (!checks_.initialisation) return true;
   std::uint64_t bytes = std::uint64_t{warp_lanes} * access.width;
@@ -184,7 +226,7 @@ void Checker::access(const machine::Access& access) {
     return;
   }
   if (checks_.races && access.space == ptx::Space::shared && mine.copies.any()) check_copies(mine, access);
-  check_races(mine, access);
+  if (mine.launch) check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
@@ -205,7 +247,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
-  const ptx::Synchronising facts = grid_->code.synchronising[access.operation.index];
+  const ptx::Synchronising facts = mine.facts->code->synchronising[access.operation.index];
   const Strength promised = strength_of(access);
   // An atomic checks again what a guess reads, so the value may be as old as that of a poll.
   const bool only_guesses = facts.guesses && promised == Strength::weak;
@@ -220,9 +262,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
              narrow_place(access)});
   if (number == 0) return;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
-    order.fence(warp, access.mask, is_wide(access.scope));
+    order.fence(warp, access.mask, level_of(access.scope));
   const AccessRecord record = global ? records_[number] : mine.records[number];
-  const Accessor accessor{access, *histories_, order, logs_, number, record, synchronises_};
+  const Accessor accessor{access, launches_, order, logs_, number, record, mine.facts->synchronises};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };

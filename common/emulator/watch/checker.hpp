@@ -7,6 +7,7 @@
 #include "races.hpp"
 #include "report.hpp"
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -18,7 +19,7 @@ struct Checks {
   bool races = true, initialisation = true;
 };
 
-// One per process. Finds hazards in one launch after the other and gives them to the recorder.
+// One per process. Finds hazards in launches and gives them to the recorder.
 class Checker final : public machine::Watcher {
 public:
   Checker(const machine::AddressSpace& memory, Recorder& recorder);
@@ -30,10 +31,17 @@ public:
   void written(const void* begin, std::uint64_t size) {
     written_.written(reinterpret_cast<std::uint64_t>(begin), size);
   }
+  // How many of these bytes nothing has written.
+  std::uint64_t unwritten(const void* begin, std::uint64_t size) const {
+    return written_.unwritten(reinterpret_cast<std::uint64_t>(begin), size);
+  }
   // From the next launch on, no kernel may write to this range.
   void name_input(const void* begin, std::uint64_t size) {
     input_begin_ = reinterpret_cast<std::uint64_t>(begin), input_end_ = input_begin_ + size;
   }
+
+  // What the host knows about the launch that this thread begins next.
+  void next_launch(const Operation& order);
 
   void launch_begin(const machine::Grid&) override;
   void launch_end(const machine::Grid&) override;
@@ -56,6 +64,9 @@ public:
 private:
   struct Notes; // of a block
   static Notes& notes(const machine::Block& block);
+  struct CodeFacts; // about a kernel
+  struct GridNotes; // of a launch
+  std::shared_ptr<const CodeFacts> facts_of(const machine::Code& code);
   struct Actor; // the warp that accesses, and how
   std::uint32_t record_for(Notes& notes, const Actor& actor);
   std::uint32_t take_number(Notes& notes);
@@ -72,6 +83,8 @@ private:
   }
   void check_grid_barrier(const machine::Access& access); // an atomic
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
+  std::string device_in_words(int device) const;          // "" if there is only one
+  std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
   void report_race(const machine::Access& access, const Conflict& conflict);
   void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
   static constexpr int copy_reach = 100; // of a race with a copy, to tell it from another one at these lines
@@ -85,18 +98,13 @@ private:
   Recorder& recorder_;
   GlobalShadow shadow_;
   GlobalRecords records_;
-  std::unique_ptr<BlockHistories> histories_;
+  Launches launches_;
   ReleaseLogs logs_;
-  const machine::Grid* grid_ = nullptr;
-  // About the kernel that was launched last.
-  const machine::Code* code_ = nullptr;
-  bool synchronises_ = false;                   // it has fences, or accesses that release
-  bool has_guesses_ = false;                    // it has loads that are guesses (ptx::Synchronising)
-  std::uint32_t memory_operations_ = 0;         // how many it has
-  std::vector<std::uint32_t> memory_operation_; // by operation: its number among them
   std::uint64_t input_begin_ = 0, input_end_ = 0;
-  std::mutex mutex_;                                                             // of what follows
-  std::set<std::tuple<HazardKind, std::uint32_t, std::uint32_t, int>> reported_; // in this launch
+  std::mutex mutex_;                                   // of what follows
+  std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
+  // In this launch, or in those that are compared with it.
+  std::set<std::tuple<HazardKind, const machine::Operation*, std::uint32_t, int>> reported_;
 };
 
 } // namespace warpfold::watch

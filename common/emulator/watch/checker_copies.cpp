@@ -44,6 +44,7 @@ void Checker::copies_waited_for(const machine::Warp& warp, std::uint32_t groups_
 
 void Checker::check_copies(Notes& mine, const machine::Access& access) {
   constexpr std::uint64_t word = 4;
+  const machine::Code& code = mine.grid->code;
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const std::uint64_t first = access.addresses[lane];
@@ -53,11 +54,10 @@ void Checker::check_copies(Notes& mine, const machine::Access& access) {
     if (!copy || !is_new(HazardKind::race_shared, access.operation, copy->operation, copy_reach)) continue;
     const machine::Block& block = *access.warp.block;
     Hazard hazard = describe_copy_in_flight(
-        thread_name(*grid_, block.linear_id, access.warp.index, lane),
-        shared_name(grid_->code, first, access.width), access.kind,
-        thread_name(*grid_, block.linear_id, copy->thread / warp_lanes, copy->thread % warp_lanes));
-    hazard.where = grid_->code.line_of(access.operation);
-    hazard.other = grid_->code.line_of(grid_->code.operations[copy->operation]);
+        thread_in_words(mine, access.warp, lane), shared_name(code, first, access.width), access.kind,
+        thread_in_words(mine, block.warps[copy->thread / warp_lanes], copy->thread % warp_lanes));
+    hazard.where = code.line_of(access.operation);
+    hazard.other = code.line_of(code.operations[copy->operation]);
     recorder_.add(std::move(hazard));
   }
 }

@@ -17,8 +17,9 @@ using machine::warp_lanes;
 bool Checker::overwrites(const machine::Access& access) const {
   if (access.kind != AccessKind::atomic) return access.kind == AccessKind::store;
   const std::uint32_t operation = access.operation.index;
-  return grid_->code.synchronising[operation].ignores_value &&
-         grid_->code.names[operation].find(".exch") != std::string::npos;
+  const machine::Code& code = access.warp.worker->grid.code;
+  return code.synchronising[operation].ignores_value &&
+         code.names[operation].find(".exch") != std::string::npos;
 }
 
 void Checker::check_written(const machine::Access& access) {
@@ -47,7 +48,7 @@ void Checker::check_written(const machine::Access& access) {
 // Reports a read only if none of its bytes was written. In a debug build, every copy of a variable goes
 // through local memory, including its padding, so partly unwritten reads mean nothing there.
 void Checker::check_local(Notes& mine, const machine::Access& access) {
-  if (grid_->code.module->is_debug) return;
+  if (mine.grid->code.module->is_debug) return;
   const machine::Block& block = *access.warp.block;
   const std::uint64_t stride = block.worker.local_stride;
   if (!mine.local_is_used) {
@@ -72,30 +73,30 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
 void Checker::check_grid_barrier(const machine::Access& access) {
   constexpr std::uint64_t workspace_bytes = 8;
   const machine::Block& block = *access.warp.block;
-  const std::uint64_t workspace = grid_->shape.grid_workspace;
+  const Notes& mine = notes(block);
+  const std::uint64_t workspace = mine.grid->shape.grid_workspace;
   const std::uint64_t address = access.addresses[std::countr_zero(access.mask)];
   if (workspace == 0 || address < workspace || address >= workspace + workspace_bytes) return;
   if (block.alive == block.threads || !is_new(HazardKind::barrier, access.operation, ~1u)) return;
   Hazard hazard{HazardKind::barrier, HazardCause::left_grid_barrier};
   hazard.message =
       fmt::format("{} reaches a barrier of the whole grid, but {} threads of its block have exited",
-                  thread_name(*grid_, block.linear_id, access.warp.index,
-                              static_cast<unsigned>(std::countr_zero(access.mask))),
+                  thread_in_words(mine, access.warp, static_cast<unsigned>(std::countr_zero(access.mask))),
                   block.threads - block.alive);
-  hazard.where = grid_->code.line_of(access.operation);
+  hazard.where = mine.grid->code.line_of(access.operation);
   recorder_.add(std::move(hazard));
 }
 
 void Checker::check_input(const machine::Access& access) {
+  const Notes& mine = notes(*access.warp.block);
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
     if (!reaches_input(address, access.width)) continue;
     if (!is_new(HazardKind::input_written, access.operation, ~0u)) return;
-    Hazard hazard =
-        describe_input_written(thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane),
-                               global_name(memory_, address, access.width), access.kind);
-    hazard.where = grid_->code.line_of(access.operation);
+    Hazard hazard = describe_input_written(thread_in_words(mine, access.warp, lane),
+                                           global_name(memory_, address, access.width), access.kind);
+    hazard.where = mine.grid->code.line_of(access.operation);
     return recorder_.add(std::move(hazard));
   }
 }

@@ -8,6 +8,24 @@
 
 namespace warpfold::watch {
 
+// What the checker needs to know about a kernel.
+struct Checker::CodeFacts {
+  explicit CodeFacts(const machine::Code& kernel);
+
+  const machine::Code* code;
+  bool synchronises = false;                   // it has fences, or accesses that release
+  bool has_guesses = false;                    // it has loads that are guesses (ptx::Synchronising)
+  std::uint32_t memory_operations = 0;         // how many it has
+  std::vector<std::uint32_t> memory_operation; // by operation: its number among them
+};
+
+// What the checker keeps with a launch while it runs.
+struct Checker::GridNotes {
+  std::shared_ptr<const CodeFacts> facts;
+  Launches::Launch* launch =
+      nullptr; // null: there are too many at the same time, and this one is not checked
+};
+
 // What the checker keeps with a block while it runs. The machine reuses its blocks, and so these as well.
 struct Checker::Notes final : machine::BlockNotes {
   // The last record that was made for an operation, and how many were made before it.
@@ -17,6 +35,11 @@ struct Checker::Notes final : machine::BlockNotes {
     std::uint8_t place = 0;
     std::uint32_t moment = 0, number = 0, made = 0, passed_over = 0;
   };
+
+  const machine::Grid* grid = nullptr;
+  const CodeFacts* facts = nullptr;
+  Launches::Launch* launch = nullptr;
+  std::uint32_t block = 0; // its number among those of the group
 
   SharedShadow shared;
   CopiesInFlight copies;

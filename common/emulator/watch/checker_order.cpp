@@ -33,15 +33,15 @@ void each_place(const machine::Access& access, Visit visit) {
 void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synchronising facts) {
   BlockOrder& order = mine.order;
   const unsigned warp = access.warp.index;
-  const std::uint32_t block = static_cast<std::uint32_t>(access.warp.block->linear_id);
+  const std::uint32_t block = mine.block;
   const bool global = access.space == ptx::Space::global, writes = access.kind != AccessKind::load;
   const bool reads = access.kind == AccessKind::load ||
                      (access.kind == AccessKind::atomic && !facts.ignores_value && access.operation.d != 0);
   const bool releases = writes && order.has_fence(warp, access.mask);
   if (reads && (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed || facts.polls))
     order.has_read_strongly = true;
-  if (writes && histories_->follows(block))
-    histories_->of(block).published.store(order.clock, std::memory_order_relaxed);
+  if (writes && launches_.follows(block))
+    launches_.history_of(block).published.store(order.clock, std::memory_order_relaxed);
   if (!releases && !reads && !logs_.any()) return;
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
     const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
@@ -71,21 +71,20 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
 void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes,
                       const std::shared_ptr<ReleaseLog>& log) {
   BlockOrder::Released released = mine.order.release(access.warp.index, lanes, access.operation.index, log);
-  const auto block = static_cast<std::uint32_t>(access.warp.block->linear_id);
-  const bool wide = released.is_wide && is_wide(access.scope) && access.space == ptx::Space::global;
-  if (histories_->follows(block)) {
-    auto raise = [](std::atomic<std::uint32_t>& moment, const Reach& reach) {
+  const Level level =
+      access.space == ptx::Space::global ? std::min(released.level, level_of(access.scope)) : Level::block;
+  if (launches_.follows(mine.block)) {
+    BlockHistories::History& history = launches_.history_of(mine.block);
+    for (std::size_t each = 0; each <= static_cast<std::size_t>(level); ++each) {
+      const Reach& reach = released.reach[each];
+      std::atomic<std::uint32_t>& moment = history.released[each];
       moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}),
                    std::memory_order_relaxed);
-    };
-    BlockHistories::History& history = histories_->of(block);
-    if (released.is_narrow) raise(history.released, released.narrow);
-    if (wide) raise(history.widely_released, released.wide);
+    }
   }
-  log->release({.block = block,
-                .is_wide = wide,
-                .narrow = std::move(released.narrow),
-                .wide = std::move(released.wide),
+  log->release({.block = mine.block,
+                .level = level,
+                .reach = std::move(released.reach),
                 .acquired = std::move(released.acquired)},
                access.kind == AccessKind::store, released.acquired_here);
 }
@@ -112,7 +111,7 @@ void Checker::has_read(const machine::Warp& warp) {
 void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
   has_read(warp);
-  mine.order.fence(warp.index, warp.mask, is_wide(scope));
+  mine.order.fence(warp.index, warp.mask, level_of(scope));
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {

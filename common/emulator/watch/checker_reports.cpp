@@ -13,13 +13,13 @@ namespace warpfold::watch {
 
 bool Checker::is_new(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach) {
   std::lock_guard lock(mutex_);
-  return reported_.emplace(kind, operation.index, other, reach).second;
+  return reported_.emplace(kind, &operation, other, reach).second;
 }
 
 bool Checker::is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other,
                           int reach) {
   std::lock_guard lock(mutex_);
-  return reported_.contains({kind, operation.index, other, reach});
+  return reported_.contains({kind, &operation, other, reach});
 }
 
 namespace {
@@ -41,22 +41,35 @@ bool proves_harmless(const machine::Access& access, unsigned lane) {
 
 } // namespace
 
+std::string Checker::device_in_words(int device) const {
+  return memory_.devices() > 1 ? fmt::format(" of device {}", device) : "";
+}
+
+std::string Checker::thread_in_words(const Notes& mine, const machine::Warp& warp, unsigned lane) const {
+  return thread_name(mine.grid->shape, warp.block->linear_id, warp.index, lane) +
+         device_in_words(mine.grid->device);
+}
+
 void Checker::report_race(const machine::Access& access, const Conflict& conflict) {
   const AccessRecord& earlier = conflict.earlier;
-  const machine::Block& block = *access.warp.block;
-  bool shared = access.space == ptx::Space::shared, same_block = earlier.block == block.linear_id;
+  const Notes& mine = notes(*access.warp.block);
+  const Launches::Launch& other = launches_.of(earlier.block);
+  const bool shared = access.space == ptx::Space::shared, same_block = earlier.block == mine.block,
+             same_launch = &other == mine.launch;
   const bool fence = conflict.missing == Missing::fence || conflict.missing == Missing::wide_fence ||
-                     conflict.missing == Missing::acquire;
+                     conflict.missing == Missing::system_fence || conflict.missing == Missing::acquire;
   const HazardKind kind = conflict.is_harmless ? HazardKind::equal_writes
                           : shared             ? HazardKind::race_shared
                           : fence              ? HazardKind::fence
                                                : HazardKind::race_global;
-  const RaceScope scope = !same_block                         ? RaceScope::blocks
-                          : earlier.warp == access.warp.index ? RaceScope::warp
-                                                              : RaceScope::block;
+  const RaceScope scope = !same_launch && other.device != mine.launch->device ? RaceScope::devices
+                          : !same_launch                                      ? RaceScope::launches
+                          : !same_block                                       ? RaceScope::blocks
+                          : earlier.warp == access.warp.index                 ? RaceScope::warp
+                                                                              : RaceScope::block;
   const int reach = static_cast<int>(scope) * 8 + static_cast<int>(conflict.missing);
   const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
-                          earlier.operation == access.operation.index;
+                          same_launch && earlier.operation == access.operation.index;
   if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
       proves_harmless(access, conflict.lane))
     return;
@@ -67,28 +80,31 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_atomic = earlier.is_atomic,
             .scope = scope,
             .missing = conflict.missing,
-            .place = shared ? shared_name(grid_->code, conflict.address, access.width)
+            .place = shared ? shared_name(mine.grid->code, conflict.address, access.width)
                             : global_name(memory_, conflict.address, access.width),
-            .later_thread = thread_name(*grid_, block.linear_id, access.warp.index, conflict.lane),
-            .earlier_thread = thread_name(*grid_, earlier.block, earlier.warp, conflict.earlier_lane)};
+            .later_thread = thread_in_words(mine, access.warp, conflict.lane),
+            .earlier_thread = thread_name(other.shape, earlier.block - other.first_block, earlier.warp,
+                                          conflict.earlier_lane) +
+                              device_in_words(other.device)};
   Hazard hazard = describe(race);
-  hazard.where = grid_->code.line_of(access.operation);
-  hazard.other = grid_->code.line_of(grid_->code.operations[earlier.operation]);
+  hazard.where = mine.grid->code.line_of(access.operation);
+  hazard.other = other.code->line_of(other.code->operations[earlier.operation]);
   recorder_.add(std::move(hazard));
 }
 
 // A library's own block of shared memory is its own business: CUB's merge reads one element beyond what it
 // has written there, and discards it.
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
-  if (access.space != ptx::Space::global && grid_->code.of_library[access.operation.index]) return;
+  const Notes& mine = notes(*access.warp.block);
+  const machine::Code& code = mine.grid->code;
+  if (access.space != ptx::Space::global && code.of_library[access.operation.index]) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
-  const std::string place =
-      access.space == ptx::Space::shared  ? shared_name(grid_->code, address, access.width)
-      : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
-                                          : global_name(memory_, address, access.width);
-  Hazard hazard = describe_uninitialised(
-      thread_name(*grid_, access.warp.block->linear_id, access.warp.index, lane), place, access.space);
-  hazard.where = grid_->code.line_of(access.operation);
+  const std::string place = access.space == ptx::Space::shared ? shared_name(code, address, access.width)
+                            : access.space == ptx::Space::local
+                                ? fmt::format("byte {} of its local memory", address)
+                                : global_name(memory_, address, access.width);
+  Hazard hazard = describe_uninitialised(thread_in_words(mine, access.warp, lane), place, access.space);
+  hazard.where = code.line_of(access.operation);
   recorder_.add(std::move(hazard));
 }
 
@@ -100,15 +116,14 @@ void Checker::bad_access(const machine::Warp&, const machine::Operation& operati
 
 void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
                      std::uint32_t lanes, const machine::Operation* other) {
-  const machine::Code& code = grid_->code;
+  const Notes& mine = notes(*warp.block);
+  const machine::Code& code = mine.grid->code;
   machine::SourceLine where = code.line_of(operation),
                       second = other ? code.line_of(*other) : machine::SourceLine{};
   if (what == machine::Notice::barrier_mismatch && where.line == second.line && where.file == second.file)
     return;
-  Hazard hazard = describe(
-      what,
-      thread_name(*grid_, warp.block->linear_id, warp.index, static_cast<unsigned>(std::countr_zero(lanes))),
-      static_cast<unsigned>(std::popcount(lanes)));
+  Hazard hazard = describe(what, thread_in_words(mine, warp, static_cast<unsigned>(std::countr_zero(lanes))),
+                           static_cast<unsigned>(std::popcount(lanes)));
   if (!is_new(hazard.kind, operation, other ? other->index : ~0u - static_cast<unsigned>(what))) return;
   hazard.where = where;
   hazard.other = second;

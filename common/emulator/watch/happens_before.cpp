@@ -17,7 +17,7 @@ void BlockOrder::begin(std::size_t warp_count) {
     warp.taken.clear();
   }
   has_read_any = false;
-  for (unsigned reach : {WarpOrder::narrow, WarpOrder::wide}) fenced[reach].reset(), fenced_floor[reach] = 0;
+  for (std::size_t level = 0; level < level_count; ++level) fenced[level].reset(), fenced_floor[level] = 0;
 }
 
 void WarpOrder::take(const Acquired& now) {
@@ -31,17 +31,17 @@ void WarpOrder::take(const Acquired& now) {
 }
 
 void BlockOrder::barrier() {
-  for (unsigned reach : {WarpOrder::narrow, WarpOrder::wide}) {
+  for (std::size_t level = 0; level < level_count; ++level) {
     if (last_fence <= floor) break;
     std::shared_ptr<std::vector<std::uint32_t>> by_warp;
     for (std::size_t warp = 0; warp < warps.size(); ++warp)
-      for (const LaneFence& fence : warps[warp].fences[reach]) {
+      for (const LaneFence& fence : warps[warp].fences[level]) {
         if (fence.at <= floor) continue;
         if (!by_warp) by_warp = std::make_shared<std::vector<std::uint32_t>>(warps.size());
         (*by_warp)[warp] = std::max((*by_warp)[warp], fence.at);
-        fenced_floor[reach] = std::max(fenced_floor[reach], fence.floor);
+        fenced_floor[level] = std::max(fenced_floor[level], fence.floor);
       }
-    if (by_warp) fenced[reach] = std::move(by_warp);
+    if (by_warp) fenced[level] = std::move(by_warp);
   }
   floor = ++clock;
   for (WarpOrder& warp : warps) {
@@ -72,7 +72,8 @@ void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
     (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))] = together;
 }
 
-void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
+void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
+  const bool wide = level >= Level::device;
   WarpOrder& self = warps[warp];
   self.phase = last_fence = ++clock;
   for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
@@ -81,8 +82,8 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
     for (unsigned other = 0; self.lane_floors && other < 32; ++other)
       if (other != lane) synced = std::max(synced, self.floor_of(lane, other));
     const LaneFence fence{clock, lanes, floor, synced};
-    self.fences[WarpOrder::narrow][lane] = fence;
-    if (wide) self.fences[WarpOrder::wide][lane] = fence;
+    for (std::size_t each = 0; each <= static_cast<std::size_t>(level); ++each)
+      self.fences[each][lane] = fence;
   }
   if (self.taken.empty()) return;
   for (const Acquired& each : self.taken)
@@ -91,9 +92,9 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, bool wide) {
 }
 
 bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
-  if (fenced[WarpOrder::narrow]) return true;
+  if (fenced[0]) return true;
   for (; lanes; lanes &= lanes - 1)
-    if (warps[warp].fences[WarpOrder::narrow][std::countr_zero(lanes)].at > begun) return true;
+    if (warps[warp].fences[0][std::countr_zero(lanes)].at > begun) return true;
   return false;
 }
 
@@ -103,26 +104,23 @@ BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes, std
   Released released;
   // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
-  auto reach_of = [&](unsigned which, bool& any) {
+  for (std::size_t which = 0; which < level_count; ++which) {
     const LaneFence* last = nullptr;
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
       if (const LaneFence& fence = self.fences[which][std::countr_zero(rest)]; !last || fence.at > last->at)
         last = &fence;
-    Reach reach{
-        .floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
-    any = reach.others != nullptr;
-    if (last->at <= begun) return reach;
-    any = true;
+    Reach& reach = released.reach[which];
+    reach = {.floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
+    const bool has_fence = last->at > begun;
+    if (has_fence || reach.others) released.level = static_cast<Level>(which);
+    if (!has_fence) continue;
     reach.floor = std::max(reach.floor, last->floor);
     reach.own = last->at;
     reach.published = clock + 1;
     reach.operation = operation;
     reach.synced = last->synced;
     reach.lanes = lanes | last->lanes;
-    return reach;
-  };
-  released.narrow = reach_of(WarpOrder::narrow, released.is_narrow);
-  released.wide = reach_of(WarpOrder::wide, released.is_wide);
+  }
   // What was acquired after the fence is passed on too, although the model does not require it.
   std::shared_ptr<AcquiredSet> elsewhere;
   for (const AcquiredSet* set : {&acquired, &self.acquired}) {
@@ -151,22 +149,22 @@ bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, uns
 }
 
 bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                             Follow follow) const {
+                             const Launches& launches, Follow follow) const {
   const WarpOrder& self = warps[acquirer.warp];
   const auto found_in = [&](const AcquiredSet& set) {
-    return !set.empty() && is_released_to(earlier, earlier_lane, set, acquirer, follow);
+    return !set.empty() && is_released_to(earlier, earlier_lane, set, acquirer, launches, follow);
   };
   return found_in(self.acquired) || (earlier.block == acquirer.block && found_in(self.own_taken)) ||
          found_in(acquired);
 }
 
-bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane,
-                               const Acquirer& acquirer) const {
+bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
+                               const Launches& launches) const {
   const std::vector<Acquired>& taken = warps[acquirer.warp].taken;
   if (taken.empty()) return false;
   AcquiredSet set;
   for (const Acquired& each : taken) set.add(each);
-  return is_released_to(earlier, earlier_lane, set, acquirer);
+  return is_released_to(earlier, earlier_lane, set, acquirer, launches);
 }
 
 } // namespace warpfold::watch

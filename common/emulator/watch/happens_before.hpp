@@ -19,21 +19,17 @@
 
 namespace warpfold::watch {
 
-// Whether a scope reaches other blocks. A cluster holds one block.
-inline bool is_wide(machine::MemoryScope scope) {
-  return scope >= machine::MemoryScope::device;
-}
-
 // What each block has published: used only to say what is missing where a race was found.
 class BlockHistories {
 public:
-  explicit BlockHistories(std::size_t blocks) : histories_(blocks < limit ? blocks : limit) {}
+  explicit BlockHistories(std::size_t blocks) { reset(blocks); }
+  void reset(std::size_t blocks) { histories_ = std::vector<History>(blocks < limit ? blocks : limit); }
   bool follows(std::uint32_t block) const { return block < histories_.size(); } // all others count as ordered
 
   struct History {
-    // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence,
-    // for its own threads or for other blocks.
-    std::atomic<std::uint32_t> published{0}, released{0}, widely_released{0};
+    // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence:
+    // by how far the two reach.
+    std::atomic<std::uint32_t> published{0}, released[level_count] = {};
   };
   History& of(std::uint32_t block) { return histories_[block]; }
   const History& of(std::uint32_t block) const { return histories_[block]; }
@@ -52,8 +48,7 @@ struct LaneFence {
 };
 
 struct WarpOrder {
-  static constexpr unsigned narrow = 0, wide = 1; // of fences
-  std::uint32_t floor = 0;                        // older records of this warp are ordered before all of it
+  std::uint32_t floor = 0; // older records of this warp are ordered before all of it
   // By lane and other lane: older records of the other lane are ordered before the lane. Null until only some
   // of the lanes synchronise.
   using LaneFloors = std::array<std::array<std::uint32_t, 32>, 32>;
@@ -61,12 +56,12 @@ struct WarpOrder {
   std::uint32_t floor_of(unsigned lane, unsigned other) const {
     return lane_floors ? std::max(floor, (*lane_floors)[lane][other]) : floor;
   }
-  LaneFence fences[2][32];
-  std::uint32_t phase = 0;     // when it last synchronised on its own
-  std::uint32_t published = 0; // when it last released
-  AcquiredSet acquired;        // since the block's last barrier
-  std::vector<Acquired> taken; // by taking locks, with no fence since that reaches other blocks
-  AcquiredSet own_taken;       // the same, but with a fence for its own block since
+  LaneFence fences[level_count][32]; // by how far they reach
+  std::uint32_t phase = 0;           // when it last synchronised on its own
+  std::uint32_t published = 0;       // when it last released
+  AcquiredSet acquired;              // since the block's last barrier
+  std::vector<Acquired> taken;       // by taking locks, with no fence since that reaches other blocks
+  AcquiredSet own_taken;             // the same, but with a fence for its own block since
   void take(const Acquired& acquired);
 };
 
@@ -81,18 +76,17 @@ struct BlockOrder {
   std::vector<WarpOrder> warps;
   // A fence before the last barrier counts for any thread that releases after the barrier: by warp, and the
   // last fence's floor.
-  std::shared_ptr<const std::vector<std::uint32_t>> fenced[2];
-  std::uint32_t fenced_floor[2] = {0, 0};
+  std::shared_ptr<const std::vector<std::uint32_t>> fenced[level_count];
+  std::uint32_t fenced_floor[level_count] = {};
 
   void begin(std::size_t warp_count);
   void barrier();
   void warp_barrier(unsigned warp, std::uint32_t members);
-  void fence(unsigned warp, std::uint32_t lanes, bool wide);
-  // What a strong write by these lanes would release now. `is_narrow`, `is_wide`: whether there is such a
-  // fence at all.
+  void fence(unsigned warp, std::uint32_t lanes, Level level);
+  // What a strong write by these lanes would release now.
   struct Released {
-    bool is_narrow = false, is_wide = false;
-    Reach narrow, wide;
+    Level level = Level::block; // how far the fences before it reach
+    std::array<Reach, level_count> reach;
     std::shared_ptr<const AcquiredSet> acquired; // without what was acquired at `log`
     std::uint32_t acquired_here = ~0u;           // how far back it was acquired at `log`
   };
@@ -110,9 +104,10 @@ struct BlockOrder {
   }
   // Do releases and acquires order anyone's access before what the acquirer does?
   bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                   Follow follow = Follow::far) const;
+                   const Launches& launches, Follow follow = Follow::far) const;
   // Would they, if taking a lock acquired at once?
-  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer) const;
+  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
+                     const Launches& launches) const;
 };
 
 } // namespace warpfold::watch

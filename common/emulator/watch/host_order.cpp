@@ -123,6 +123,7 @@ Operation HostOrder::issue(Stream stream) {
   operation.number = ++counts_[stream];
   set(clocks_[stream], stream, operation.number);
   operation.view = clocks_[stream];
+  unfinished_[{operation.actor, operation.number}] = operation.view;
   return operation;
 }
 
@@ -149,6 +150,7 @@ void HostOrder::join(Stream stream, const Operation& node) {
 }
 
 void HostOrder::finish(Operation operation, const Report& report) {
+  unfinished_.erase({operation.actor, operation.number});
   if (operation.touched.empty()) return;
   std::sort(operation.touched.begin(), operation.touched.end(),
             [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
@@ -214,7 +216,11 @@ void HostOrder::forget(std::uint64_t begin, std::uint64_t end) {
 }
 
 void HostOrder::forget_what_is_over() {
-  std::erase_if(pending_, [&](const Operation& operation) { return over(operation, clocks_[host]); });
+  const auto is_over_for_all = [&](const Operation& operation) {
+    return over(operation, clocks_[host]) &&
+           std::ranges::all_of(unfinished_, [&](const auto& each) { return over(operation, each.second); });
+  };
+  std::erase_if(pending_, is_over_for_all);
 }
 
 } // namespace warpfold::watch

@@ -117,6 +117,9 @@ private:
   std::deque<std::uint32_t> removed_;    // actors that may be reused
   Clock removed_blocking_, removed_all_; // work issued to streams that no longer exist
   std::deque<Operation> pending_;        // not known by the host to be complete, oldest first
+  // Issued and not finished, with what is complete before each: it may still meet what the host knows to be
+  // over.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Clock> unfinished_; // by actor and number
 };
 
 } // namespace warpfold::watch

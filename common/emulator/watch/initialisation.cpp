@@ -96,4 +96,16 @@ bool WrittenMemory::is_written(std::uint64_t begin, std::uint64_t size) const {
                    });
 }
 
+std::uint64_t WrittenMemory::unwritten(std::uint64_t begin, std::uint64_t size) const {
+  if (!inside(begin, size)) return 0;
+  std::uint64_t found = 0;
+  each_part(begin - base_, size, row_bytes,
+            [&](std::uint64_t row, std::uint64_t offset, std::uint64_t count) {
+              if (!fresh_[row]) return true;
+              for (std::uint64_t i = offset; i < offset + count; ++i) found += !bytes_[row * row_bytes + i];
+              return true;
+            });
+  return found;
+}
+
 } // namespace warpfold::watch

@@ -33,6 +33,7 @@ public:
   void allocated(std::uint64_t begin, std::uint64_t size); // by cudaMalloc: nothing in it yet
   void written(std::uint64_t begin, std::uint64_t size);
   bool is_written(std::uint64_t begin, std::uint64_t size) const;
+  std::uint64_t unwritten(std::uint64_t begin, std::uint64_t size) const; // how many of these bytes
 
 private:
   std::uint64_t base_, reserved_;

@@ -50,10 +50,10 @@ std::string global_name(const machine::AddressSpace& memory, std::uint64_t addre
   return fmt::format("element {} of {}", inside / width, allocation->label);
 }
 
-std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane) {
-  return fmt::format("thread {} of block {}",
-                     index_in_words(warp * machine::warp_lanes + lane, grid.shape.block),
-                     index_in_words(block, grid.shape.grid));
+std::string thread_name(const machine::LaunchShape& shape, std::uint64_t block, unsigned warp,
+                        unsigned lane) {
+  return fmt::format("thread {} of block {}", index_in_words(warp * machine::warp_lanes + lane, shape.block),
+                     index_in_words(block, shape.grid));
 }
 
 } // namespace warpfold::watch

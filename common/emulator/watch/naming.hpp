@@ -13,6 +13,6 @@ std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigne
 std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width);
 // "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" if the block or the grid has more than one
 // dimension.
-std::string thread_name(const machine::Grid& grid, std::uint64_t block, unsigned warp, unsigned lane);
+std::string thread_name(const machine::LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane);
 
 } // namespace warpfold::watch

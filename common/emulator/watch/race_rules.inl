@@ -47,18 +47,19 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
   const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
   if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
-  if (!same_block && !a.histories.follows(record.block)) return true;
+  if (!same_block && !a.launches.follows(record.block)) return true;
+  if (a.launches.precedes(record.block, a.record.block)) return true;
   if (!a.order.has_acquired(warp)) return false;
   if (!same_warp && a.known_ordered == number_of(earlier)) return true;
   const Acquirer acquirer{a.record.block, warp, lane};
   // What is found at once is asked first: following all that was acquired takes long.
   for (const Follow how : {Follow::direct, Follow::far}) {
     if (how == Follow::far && follow != Follow::far) break;
-    if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer, how)) {
+    if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer, a.launches, how)) {
       a.known_ordered = number_of(earlier);
       return true;
     }
-    if (a.order.is_released(record, earlier_lane, acquirer, how)) return true;
+    if (a.order.is_released(record, earlier_lane, acquirer, a.launches, how)) return true;
   }
   return false;
 }
@@ -69,7 +70,8 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
 inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64_t address) {
   const AccessRecord& mine = a.record;
   if (mine.strength == Strength::weak || earlier.strength == Strength::weak) return false;
-  if (!is_same_block(a, earlier) && !(is_wide(mine.scope) && is_wide(earlier.scope))) return false;
+  const Level needed = a.launches.between(mine.block, earlier.block);
+  if (level_of(mine.scope) < needed || level_of(earlier.scope) < needed) return false;
   if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
   if (mine.polls || earlier.polls) return true;
   const bool shared = a.access.space == ptx::Space::shared;
@@ -79,13 +81,16 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
 
 inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   const Acquirer acquirer{a.record.block, a.access.warp.index, lane};
-  if (a.order.lacks_acquire(record, lane_of(earlier), acquirer)) return Missing::acquire;
+  if (a.order.lacks_acquire(record, lane_of(earlier), acquirer, a.launches)) return Missing::acquire;
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
   if (both_strong) return Missing::scope;
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
-  const BlockHistories::History& history = a.histories.of(record.block);
-  if (record.moment < history.widely_released) return Missing::address;
-  if (record.moment < history.released) return Missing::wide_fence;
+  const BlockHistories::History& history = a.launches.history_of(record.block);
+  const Level needed = a.launches.between(a.record.block, record.block);
+  if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;
+  if (needed == Level::system && record.moment < history.released[static_cast<std::size_t>(Level::device)])
+    return Missing::system_fence;
+  if (record.moment < history.released[0]) return Missing::wide_fence;
   return record.moment <= history.published ? Missing::fence : Missing::order;
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "global_shadow.hpp"
-#include "happens_before.hpp"
+#include "launches.hpp"
 #include "machine/block.hpp"
 #include "shared_shadow.hpp"
 
@@ -14,12 +14,13 @@ namespace warpfold::watch {
 
 // What is missing between two accesses, as far as that is known.
 enum class Missing : std::uint8_t {
-  order,      // anything that orders them
-  fence,      // the first was published, but without a fence before
-  wide_fence, // the same, with a fence for its own block only
-  acquire,    // a lock was taken, but without a fence after
-  address,    // the release and the acquire are at different addresses
-  scope,      // both are atomic, but one of them only within its own block
+  order,        // anything that orders them
+  fence,        // the first was published, but without a fence before
+  wide_fence,   // the same, with a fence for its own block only
+  system_fence, // the same between devices, with a fence for its own device only
+  acquire,      // a lock was taken, but without a fence after
+  address,      // the release and the acquire are at different addresses
+  scope,        // both are atomic, but one of them only within its own block, or its own device
 };
 
 // Two accesses that nothing orders.
@@ -35,7 +36,7 @@ struct Conflict {
 // What is known of the accessing block.
 struct Accessor {
   const machine::Access& access;
-  const BlockHistories& histories;
+  const Launches& launches;
   const BlockOrder& order;
   const ReleaseLogs& logs;
   std::uint32_t number; // of this access's record

@@ -96,6 +96,7 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
 
 // Of two readers of a word: is it pointless to keep the earlier one beside this access?
 inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+  if (a.launches.precedes(record.block, a.record.block)) return true;
   if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record, Follow::direct);
   return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
 }
@@ -103,14 +104,15 @@ inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const Acces
 // A whole warp's access to whole rows of device memory, when nothing before it in this launch could conflict.
 // If it returns false, some rows may have been entered; they are then recognised as this access's own.
 inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records, const BlockOrder& order,
-                              const AccessRecord& self, std::uint64_t first, bool stores, Cell mine,
-                              Cell oldest, bool keeps_many) {
+                              const Launches& launches, const AccessRecord& self, std::uint64_t first,
+                              bool stores, Cell mine, Cell oldest, bool keeps_many) {
   const unsigned rows = self.width / word_bytes; // 32 lanes of n words are n rows
   if (rows == 0 || !shadow.holds(first, std::uint64_t{rows} * GlobalShadow::row_bytes) ||
       !shadow.begins_row(first))
     return false;
   const auto replaces = [&](Cell earlier) {
     const AccessRecord& record = records[number_of(earlier)];
+    if (launches.precedes(record.block, self.block)) return true;
     return record.block == self.block &&
            (record.moment < order.floor || (record.warp == self.warp && record.width == self.width));
   };
@@ -269,11 +271,14 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   const machine::Warp& warp = access.warp;
   const bool stores = access.kind != AccessKind::load;
   const AccessRecord& self = a.record;
-  const bool strong = self.strength == Strength::strong && is_wide(self.scope);
+  // Where kernels of other devices run too, only system scope reaches all others.
+  const Level all = a.launches.several() ? Level::system : Level::device;
+  const bool strong = self.strength == Strength::strong && level_of(self.scope) >= all;
   const Cell oldest = cell(records.first(), 0),
              mine = cell(a.number, 0) | (strong ? GlobalShadow::strong : 0);
   if (access.contiguous && access.mask == machine::all_lanes &&
-      enter_global_rows(shadow, records, a.order, self, access.first, stores, mine, oldest, a.keeps_many))
+      enter_global_rows(shadow, records, a.order, a.launches, self, access.first, stores, mine, oldest,
+                        a.keeps_many))
     return;
   const Judge judge(a, records, report);
   each_word(access, [&](unsigned lane, std::uint64_t address) {

@@ -1,5 +1,7 @@
 #include "releases.hpp"
 
+#include "launches.hpp"
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -31,15 +33,14 @@ void ReleaseLog::release(Release release, bool is_store, std::uint32_t acquired_
     return a.own == b.own && a.floor == b.floor && a.others == b.others && a.lanes == b.lanes &&
            a.warp == b.warp && a.operation == b.operation;
   };
-  const bool says_nothing_new = !is_store && !release.acquired && !own.empty() &&
-                                own.back().is_wide == release.is_wide &&
-                                same(own.back().narrow, release.narrow) &&
-                                same(own.back().wide, release.wide) && own.back().index >= begin_;
+  const bool says_nothing_new =
+      !is_store && !release.acquired && !own.empty() && own.back().level == release.level &&
+      std::ranges::equal(own.back().reach, release.reach, same) && own.back().index >= begin_;
   if (says_nothing_new) return;
   const std::uint32_t index = length_++;
   begin_ = std::min(is_store ? index : begin_, acquired_here);
   if (release.acquired) {
-    further_.push_back({index, release.block, release.is_wide, std::move(release.acquired)});
+    further_.push_back({index, release.block, release.level, std::move(release.acquired)});
     if (further_.size() > kept_further) {
       has_forgotten_ = true;
       forgotten_ = further_.front().index + 1;
@@ -55,7 +56,7 @@ void ReleaseLog::release(Release release, bool is_store, std::uint32_t acquired_
     }
     own.resize(kept_per_block / 2);
   }
-  own.push_back({index, release.is_wide, std::move(release.narrow), std::move(release.wide)});
+  own.push_back({index, release.level, std::move(release.reach)});
 }
 
 void ReleaseLog::cut() {
@@ -74,18 +75,32 @@ void ReleaseLog::forget() {
   std::swap(dropped, further_);
 }
 
-bool ReleaseLog::covers(const AccessRecord& access, unsigned lane, const Acquired& range, bool narrow) const {
+bool ReleaseLog::covers(const AccessRecord& access, unsigned lane, const Acquired& range,
+                        std::uint32_t acquirer, const Launches& launches) const {
   std::lock_guard lock(mutex_);
-  const auto found = of_block_.find(access.block);
-  if (found == of_block_.end()) return false;
-  // Releases of one warp cover more and more; those of different warps each cover something else.
-  for (auto entry = found->second.rbegin(); entry != found->second.rend(); ++entry) {
-    if (entry->index >= range.end) continue;
-    if (entry->index < range.begin) return false;
-    if (narrow ? entry->narrow.covers(access, lane) : entry->is_wide && entry->wide.covers(access, lane))
+  // Of a block's releases in the range, the newest first.
+  const auto any_of = [&](const std::vector<Entry>& entries, auto&& is_enough) {
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+      if (entry->index >= range.end) continue;
+      if (entry->index < range.begin) return false;
+      if (is_enough(*entry)) return true;
+    }
+    return false;
+  };
+  if (const auto found = of_block_.find(access.block); found != of_block_.end()) {
+    const Level needed = launches.between(access.block, acquirer);
+    // Releases of one warp cover more and more; those of different warps each cover something else.
+    if (any_of(found->second, [&](const Entry& entry) {
+          return entry.level >= needed && entry.reach[static_cast<std::size_t>(needed)].covers(access, lane);
+        }))
       return true;
   }
-  return false;
+  if (!launches.several()) return false;
+  return std::ranges::any_of(of_block_, [&](const auto& item) {
+    const Level needed = launches.between(item.first, acquirer);
+    return launches.precedes(access.block, item.first) &&
+           any_of(item.second, [&](const Entry& entry) { return entry.level >= needed; });
+  });
 }
 
 std::shared_ptr<ReleaseLog> ReleaseLogs::find(std::uint64_t address) const {
@@ -129,7 +144,7 @@ void ReleaseLogs::clear() {
 }
 
 bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
-                    const Acquirer& acquirer, Follow follow) {
+                    const Acquirer& acquirer, const Launches& launches, Follow follow) {
   constexpr std::size_t patience = 512; // sets to search; beyond this, the access counts as ordered
   struct Step {
     const AcquiredSet* set;
@@ -143,13 +158,15 @@ bool is_released_to(const AccessRecord& access, unsigned access_lane, const Acqu
     if (set->everything() || i == patience) return true;
     for (const Acquired& range : set->items()) {
       const bool counts = i != 0 || !same_warp || (range.lanes >> acquirer.lane & 1);
-      if (counts && range.log->covers(access, access_lane, range, access.block == block)) return true;
+      if (counts && range.log->covers(access, access_lane, range, block, launches)) return true;
     }
     if (follow == Follow::direct) return false;
     for (const Acquired& range : set->items()) {
       if (i == 0 && same_warp && !(range.lanes >> acquirer.lane & 1)) continue;
       const bool all_known = range.log->each_acquired(
-          range, block, [&](const std::shared_ptr<const AcquiredSet>& further, std::uint32_t by) {
+          range,
+          [&, block = block](std::uint32_t by, Level level) { return level >= launches.between(by, block); },
+          [&](const std::shared_ptr<const AcquiredSet>& further, std::uint32_t by) {
             if (held.insert(further).second) steps.push_back({further.get(), by});
             return steps.size() <= patience;
           });

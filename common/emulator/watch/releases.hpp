@@ -13,6 +13,7 @@
 #include "access_records.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,6 +22,16 @@
 #include <vector>
 
 namespace warpfold::watch {
+
+// How far a fence or a strong access reaches: to the threads of its own block, of its device, or to all.
+enum class Level : std::uint8_t { block, device, system };
+inline constexpr std::size_t level_count = 3;
+// A cluster holds one block.
+inline Level level_of(machine::MemoryScope scope) {
+  return scope >= machine::MemoryScope::system   ? Level::system
+         : scope >= machine::MemoryScope::device ? Level::device
+                                                 : Level::block;
+}
 
 // Which accesses of a block come before one of its releases: those before a certain moment of the block's
 // clock.
@@ -47,6 +58,7 @@ struct Reach {
 };
 
 class ReleaseLog;
+class Launches;
 
 // A log up to a certain length, as some lanes of a warp have read it.
 struct Acquired {
@@ -72,11 +84,11 @@ private:
   bool everything_ = false;
 };
 
-// A release by one block. `wide`: also for other blocks, otherwise only for the block itself.
+// A release by one block.
 struct Release {
   std::uint32_t block = 0;
-  bool is_wide = false;
-  Reach narrow, wide;
+  Level level = Level::block;                  // how far it reaches
+  std::array<Reach, level_count> reach = {};   // by Level: for those who are as far away
   std::shared_ptr<const AcquiredSet> acquired; // at other addresses, before this release; null: nothing
 };
 
@@ -87,19 +99,19 @@ public:
   void release(Release release, bool is_store, std::uint32_t acquired_here);
   void cut(); // a strong store by a thread that has released nothing
   Acquired acquire(std::uint32_t lanes, std::shared_ptr<ReleaseLog> self);
-  // Does the range contain a release by the access's block that covers the access? `narrow`: a release for
-  // that block alone is enough.
-  bool covers(const AccessRecord& access, unsigned lane, const Acquired& range, bool narrow) const;
+  // Does the range contain a release by the access's block that covers the access, and that reaches
+  // `acquirer`? Or one by a block of a later launch?
+  bool covers(const AccessRecord& access, unsigned lane, const Acquired& range, std::uint32_t acquirer,
+              const Launches& launches) const;
   // Visits what the releases in the range had acquired, the newest first, with visit(AcquiredSet, block), as
-  // long as it returns true. Releases that are not wide are visited only if their block is `acquirer`.
-  template <typename Visit>
-  bool each_acquired(const Acquired& range, std::uint32_t acquirer, Visit visit) const {
+  // long as it returns true; only releases that reach(block, level) says to reach the acquirer.
+  template <typename Reaches, typename Visit>
+  bool each_acquired(const Acquired& range, Reaches reaches, Visit visit) const {
     std::lock_guard lock(mutex_);
     for (auto further = further_.rbegin(); further != further_.rend(); ++further) {
       if (further->index >= range.end) continue;
       if (further->index < range.begin) break;
-      if ((further->is_wide || further->block == acquirer) && !visit(further->acquired, further->block))
-        return false;
+      if (reaches(further->block, further->level) && !visit(further->acquired, further->block)) return false;
     }
     return !(has_forgotten_ && range.begin < forgotten_);
   }
@@ -111,12 +123,12 @@ private:
   static constexpr std::size_t kept_per_block = 64, kept_further = 4096;
   struct Entry {
     std::uint32_t index = 0;
-    bool is_wide = false;
-    Reach narrow, wide;
+    Level level = Level::block;
+    std::array<Reach, level_count> reach;
   };
   struct Further {
     std::uint32_t index = 0, block = 0;
-    bool is_wide = false;
+    Level level = Level::block;
     std::shared_ptr<const AcquiredSet> acquired;
   };
   mutable std::mutex mutex_;
@@ -164,6 +176,6 @@ struct Acquirer {
 // does no harm and the question is asked often.
 enum class Follow { direct, far };
 bool is_released_to(const AccessRecord& access, unsigned access_lane, const AcquiredSet& acquired,
-                    const Acquirer& acquirer, Follow follow = Follow::far);
+                    const Acquirer& acquirer, const Launches& launches, Follow follow = Follow::far);
 
 } // namespace warpfold::watch

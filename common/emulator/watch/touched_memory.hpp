@@ -41,6 +41,15 @@ public:
                     std::uint32_t members) override {
     next_->warp_barrier(warp, operation, members);
   }
+  void has_read(const machine::Warp& warp) override { next_->has_read(warp); }
+  void copy_begins(const machine::Warp& warp, const machine::Operation& operation,
+                   const std::uint64_t* offsets, std::uint32_t width) override {
+    next_->copy_begins(warp, operation, offsets, width);
+  }
+  void copies_committed(const machine::Warp& warp) override { next_->copies_committed(warp); }
+  void copies_waited_for(const machine::Warp& warp, std::uint32_t groups_left) override {
+    next_->copies_waited_for(warp, groups_left);
+  }
   void notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
               std::uint32_t lanes, const machine::Operation* other) override {
     next_->notice(warp, operation, what, lanes, other);

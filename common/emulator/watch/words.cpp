@@ -25,11 +25,14 @@ const char* between(const Race& race) {
     return "and announced it with an atomic, but with no fence between the two";
   case Missing::wide_fence:
     return "and announced it after a fence that reaches only its own block";
+  case Missing::system_fence:
+    return "and announced it after a fence that reaches only its own device";
   case Missing::acquire:
     return "under the lock that this thread has since taken, but with no fence after taking it";
   case Missing::address:
     return "and released at an address from which this thread has not acquired since";
   case Missing::scope:
+    if (race.scope == RaceScope::devices) return "while one of the two atomics reaches only its own device";
     return "in another block, while one of the two atomics reaches only its own block";
   }
   switch (race.scope) {
@@ -39,6 +42,9 @@ const char* between(const Race& race) {
     return "with no barrier between the two";
   case RaceScope::blocks:
     break;
+  case RaceScope::launches:
+  case RaceScope::devices:
+    return "in another launch, with nothing that orders the two";
   }
   return "in the same launch, with nothing that orders the two blocks";
 }
@@ -52,14 +58,16 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::no_fence;
   case Missing::wide_fence:
     return HazardCause::narrow_fence;
+  case Missing::system_fence:
+    return HazardCause::device_fence;
   case Missing::acquire:
     return HazardCause::no_acquire_fence;
   case Missing::address:
     return HazardCause::other_address;
   case Missing::scope:
-    return HazardCause::narrow_atomic;
+    return race.scope == RaceScope::devices ? HazardCause::device_atomic : HazardCause::narrow_atomic;
   }
-  if (race.scope != RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
+  if (race.scope < RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
     return HazardCause::atomic_and_plain;
   switch (race.scope) {
   case RaceScope::warp:
@@ -68,6 +76,10 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::warps_of_a_block;
   case RaceScope::blocks:
     break;
+  case RaceScope::launches:
+    return HazardCause::streams_not_ordered;
+  case RaceScope::devices:
+    return HazardCause::kernels_of_devices;
   }
   return HazardCause::blocks_of_a_grid;
 }
@@ -120,6 +132,12 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
                                                          : HazardCause::unwritten_global;
   return {HazardKind::uninitialised, cause,
           fmt::format("{} reads {}, which nothing has written", thread, place)};
+}
+
+Hazard describe_unwritten_copy(std::uint64_t unwritten, std::uint64_t size, const std::string& allocation) {
+  return {HazardKind::unwritten_copy, HazardCause::copied_unwritten,
+          fmt::format("the host copies {} bytes from {}, and nothing has written {} of them", size,
+                      allocation, unwritten == size ? "any" : std::to_string(unwritten))};
 }
 
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,

@@ -10,7 +10,7 @@
 
 namespace warpfold::watch {
 
-enum class RaceScope : std::uint8_t { warp, block, blocks };
+enum class RaceScope : std::uint8_t { warp, block, blocks, launches, devices };
 
 struct Race {
   HazardKind kind{};
@@ -25,6 +25,7 @@ struct Race {
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
 Hazard describe_uninitialised(const std::string& thread, const std::string& place, ptx::Space space);
+Hazard describe_unwritten_copy(std::uint64_t unwritten, std::uint64_t size, const std::string& allocation);
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
                                const std::string& copying_thread);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);

@@ -12,6 +12,7 @@ from ..errors import KitError
 from ..paths import ROOT
 from . import config, roster, version
 from .handin import Stub
+from .regions import take_apart
 
 
 @dataclass
@@ -39,14 +40,34 @@ def open(folder: Path, new_roster: Path | None = None) -> Class:
     return Class(folder, course, known)
 
 
+def collected(folder: Path) -> Class:
+    """A class in which something has been collected. Anything else is said before a folder is made or a tool installed."""
+    handed_in = folder.resolve() / "submissions"
+    if not any(handed_in.glob("*/*/*")):
+        raise KitError(f"{folder}: nothing has been collected there", "Run ./kit collect SOURCE first; --class names another folder.")
+    return open(folder)
+
+
 def stubs() -> list[Stub]:
-    """The labs that can be graded, as they are handed out."""
-    found = [Stub(path.parent.name, path.name, path.read_text()) for path in sorted((ROOT / "labs").glob("*/*.cu"))]
+    """The labs, as they are handed out."""
+    files = [path for ending in ("cu", "cl") for path in (ROOT / "labs").glob(f"*/*.{ending}")]
+    found = [Stub(path.parent.name, path.name, path.read_text()) for path in sorted(files)]
     return [stub for stub in found if re.match(r"\d\d_", stub.name)]
 
 
 def labs_of(course: Class, asked: list[str]) -> list[version.Lab]:
-    return version.prepare(asked or course.config.labs or None)
+    """Those that a machine grades."""
+    listed = [lab for lab in course.config.labs if lab not in by_hand(course)]
+    if course.config.labs and not listed and not asked:
+        return []
+    return version.prepare(asked or listed or None)
+
+
+def by_hand(course: Class) -> dict[str, tuple[str, ...]]:
+    """The labs of course.toml that are marked by hand, with their rungs."""
+    listed = [lab for lab in version.BY_HAND if lab in course.config.labs]
+    rungs = {stub.name: tuple(dict.fromkeys(rung for rung, _ in take_apart(stub.text).regions)) for stub in stubs()}
+    return {lab: rungs[lab] for lab in listed if lab in rungs}
 
 
 @contextmanager

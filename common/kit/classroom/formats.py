@@ -111,7 +111,8 @@ def as_junit(marks: list[Mark]) -> str:
         )
         if not mark.rungs:
             case = ElementTree.SubElement(suite, "testcase", classname=xml_text(mark.student.id), name=mark.lab)
-            ElementTree.SubElement(case, "skipped" if mark.state == "missing" else "error", message=xml_text(mark.why))
+            kind = "skipped" if mark.state in ("missing", "by hand") else "error"
+            ElementTree.SubElement(case, kind, message=xml_text(mark.why or mark.state))
         for rung in mark.rungs:
             case = ElementTree.SubElement(suite, "testcase", classname=xml_text(f"{mark.student.id}.{mark.lab}"), name=rung.name)
             if rung.state in ("todo", "skip"):

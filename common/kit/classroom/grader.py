@@ -5,7 +5,9 @@
 2. That program runs in a sandbox. The trusted program, which is the solution's, runs in another; only a socket connects
    the two. The trusted program makes the inputs, has the host functions request launches, performs them with the PTX
    on the emulator, and judges the results (common/lab/grading).
-3. Its answer comes through a pipe of its own. What any other process prints decides nothing."""
+3. Its answer comes through a pipe of its own. What any other process prints decides nothing.
+4. With `--device gpu`, step 2 is done once more, with the kernels on a GPU, for the rungs that may earn points. A wrong result
+   there makes a rung wrong; a right one gives nothing that the emulator's verdict has not given."""
 
 import json
 import os
@@ -14,16 +16,27 @@ import shutil
 import socket
 import stat
 import tempfile
+from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from . import version
+from . import gpus, version
 from .regions import NotALab, Spliced, splice
 from .sandbox import MIB, Limits, Outcome, Room, Sandbox
 
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
 HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
 JUDGING = Limits(cpu=60, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
+# For a rung that is right but off its technique, the page shows what its busiest lines cost.
+PROFILED, BUSIEST = 1 << 16, 6
+COSTS = ("warp_instructions", "divergent_branches", "global_load_sectors", "bank_conflicts", "atomic_operations", "barriers")
+EMULATOR, GPU = DEVICES = ("emulator", "gpu")
+# What the CUDA runtime says if it is the machine that fails. A student who provokes it has no points either.
+MACHINE_FAILS = re.compile(
+    r"cudaError(MemoryAllocation|ECCUncorrectable|HardwareStackError|DevicesUnavailable|DeviceUnavailable|SystemNotReady|NoDevice"
+    r"|SystemDriverMismatch|InsufficientDriver|InitializationError|NvlinkUncorrectable|Unknown)\b"
+)
 LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 
 
@@ -39,9 +52,10 @@ class NotGraded(Exception):
     """Something failed for which the student is not to blame; the message says what."""
 
 
-def key_of(lab: version.Lab, spliced: str, hidden: Hidden, unsafe: bool) -> str:
+def key_of(lab: version.Lab, spliced: str, hidden: Hidden, unsafe: bool, device: str = EMULATOR) -> str:
     """Names a result by everything that it depends on."""
-    settings = json.dumps([asdict(hidden), unsafe, [asdict(limits) for limits in (COMPILING, HOSTING, JUDGING)]], sort_keys=True)
+    on_gpu = [] if device == EMULATOR else [device]
+    settings = json.dumps([asdict(hidden), unsafe, [asdict(limits) for limits in (COMPILING, HOSTING, JUDGING)], *on_gpu], sort_keys=True)
     return version.digest(lab.name.encode(), lab.fingerprint.encode(), spliced.encode(), settings.encode())
 
 
@@ -49,7 +63,7 @@ def spliced_with(lab: version.Lab, submitted: str) -> Spliced:
     return splice(lab.pristine.read_text(), submitted)
 
 
-def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, scratch: str = "warpfold-") -> dict:
+def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, scratch: str = "warpfold-", device: str = EMULATOR) -> dict:
     """The result, ready to be written. Never raises because of what a submission contains. `scratch`: how its folder's name begins."""
     result: dict = {
         "format": version.FORMAT,
@@ -69,7 +83,7 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, sc
             return result
         with tempfile.TemporaryDirectory(prefix=scratch) as folder:
             job = Job(lab, spliced, hidden, sandbox, Path(folder))
-            result["rungs"] = [job.final(rung) for rung in job.rungs()]
+            result["rungs"] = [job.final(rung) for rung in job.rungs(device)]
             result["cpu_seconds"] = round(job.cpu, 2)
             result["flags"] = spliced.flags + job.flags
     except NotALab as error:
@@ -111,15 +125,40 @@ class Job:
             return untouched(rung["name"])
         return rung
 
-    def rungs(self) -> list[dict]:
+    def rungs(self, device: str = EMULATOR) -> list[dict]:
         problem = self.compile()
         if problem:
             return [wrong(rung, problem) for rung in self.lab.rungs]
+        results = self.verdicts(list(self.lab.rungs), EMULATOR)
+        for name, rung in results.items():
+            if rung["state"] == "off-technique":
+                rung["busiest"] = self.busiest_lines(name)
+        if device == GPU:
+            to_confirm = [name for name, rung in results.items() if rung["state"] not in ("wrong", "todo", "skip")]
+            for name, on_gpu in self.verdicts(to_confirm, GPU).items():
+                results[name] = confirmed(results[name], on_gpu)
+        return [results[rung] for rung in self.lab.rungs]
+
+    def busiest_lines(self, rung: str) -> dict:
+        """What the lines of a rung cost that do most, for the page of its student; {} if that cannot be had."""
+        try:
+            answered, _ = self.judge([rung], ("--profile", f"--n={PROFILED}"))
+            profile = answered[0]["profile"] if answered else {}
+            lines = [line for launch in profile["report"]["launches"] for line in launch["lines"] if line["file"].endswith(self.lab.file)]
+        except (NotGraded, KeyError):
+            return {}
+        whole: dict[int, Counter] = {}
+        for line in lines:
+            whole.setdefault(line["line"], Counter()).update({key: line.get(key, 0) for key in COSTS})
+        most = sorted(whole, key=lambda number: (-whole[number][COSTS[0]], number))[:BUSIEST]
+        return {"n": profile["n"], "lines": {str(number): dict(whole[number]) for number in sorted(most)}}
+
+    def verdicts(self, rungs: list[str], device: str) -> dict[str, dict]:
         results: dict[str, dict] = {}
         alone = False  # after a run without an answer, judge one rung at a time
-        while remaining := [rung for rung in self.lab.rungs if rung not in results]:
+        while remaining := [rung for rung in rungs if rung not in results]:
             asked = remaining[:1] if alone else remaining
-            answered, reason = self.judge(asked)
+            answered, reason = self.judge(asked, device=device)
             for rung in answered:
                 results[rung["name"]] = rung
             if answered:
@@ -127,7 +166,7 @@ class Job:
             if alone or len(asked) == 1:
                 results[asked[0]] = wrong(asked[0], reason)
             alone = True
-        return [results[rung] for rung in self.lab.rungs]
+        return results
 
     # ---- compiling
 
@@ -228,27 +267,44 @@ class Job:
 
     # ---- judging
 
-    def judge(self, rungs: list[str], more: tuple[str, ...] = ()) -> tuple[list[dict], str]:
+    def judge(self, rungs: list[str], more: tuple[str, ...] = (), device: str = EMULATOR) -> tuple[list[dict], str]:
         """What the trusted program says about these rungs, or about the first of them; or nothing, and what to say about the first.
         `more`: further options for the trusted program."""
-        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        answer_read, answer_write = os.pipe()
-        host_room = Room(read={self.folder / "student": "/student/program"})
-        trusted_room = Room(
+        with gpus.taken() if device == GPU else nullcontext(()) as nodes:
+            return self.judge_with(nodes, rungs, more, device)
+
+    def room_of_judge(self, nodes: tuple[Path, ...]) -> Room:
+        """For the trusted program. `nodes`: of its GPU, if it has one; its CUDA runtime is then NVIDIA's."""
+        if nodes and self.lab.runtime is None:
+            raise NotGraded("NVIDIA's own CUDA runtime was not found beside the compiler, and a GPU needs it")
+        runtime, inside = (self.lab.runtime, "/runtime") if nodes else (self.lab.emulator, "/emulator")
+        environment = {"LD_LIBRARY_PATH": ":".join([inside, *map(str, self.lab.libraries)])}
+        if nodes:
+            environment["CUDA_CACHE_DISABLE"] = "1"  # what the driver compiles is kept nowhere
+            if self.sandbox.unsafe:  # where it sees them all
+                environment |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": str(gpus.number_of(nodes[0]))}
+        else:
+            environment |= {"WARPFOLD_EMULATOR_DIR": "/emulator", "WARPFOLD_WORKERS": "1"}
+        return Room(
             read={
                 self.lab.program: "/course/program",
-                self.lab.emulator: "/emulator",
+                runtime: inside,
                 self.folder / "kernels.ptx": "/course/kernels.ptx",
                 self.source: self.inside,
                 **{folder: str(folder) for folder in self.lab.libraries},
             },
-            environment={
-                "LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]),
-                "WARPFOLD_EMULATOR_DIR": "/emulator",
-                "WARPFOLD_WORKERS": "1",
-            },
+            environment=environment,
+            devices=nodes,
         )
-        command = ["/course/program", "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
+
+    def judge_with(self, nodes: tuple[Path, ...], rungs: list[str], more: tuple[str, ...], device: str) -> tuple[list[dict], str]:
+        host_room = Room(read={self.folder / "student": "/student/program"})
+        trusted_room = self.room_of_judge(nodes)
+        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        answer_read, answer_write = os.pipe()
+        command = ["/course/program", "--json", f"--device={device}", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
+        if device == GPU:
+            command.append("--time")
         command += ["--device-code=/course/kernels.ptx", f"--seed={self.hidden.seed}"]
         command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs] + list(more)
         try:
@@ -272,20 +328,26 @@ class Job:
 
     def read_answer(self, text: bytes, asked: list[str]) -> list[dict]:
         try:
-            rungs = printable(
+            answer = printable(
                 json.loads(
                     text.decode()
                     .replace(str(self.source), f"labs/{self.lab.name}/{self.lab.file}")
                     .replace(f"/labs/{self.lab.name}/", f"labs/{self.lab.name}/")
-                )["rungs"]
+                )
             )
+            rungs = answer["rungs"]
         except (ValueError, KeyError) as error:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
             raise NotGraded("the trusted program answered for other rungs than those it was asked about")
+        if answer.get("device", {}).get("kind") == GPU:
+            for rung in rungs:
+                rung["device"] = answer["device"]["name"]
         return rungs
 
     def why_no_answer(self, judged: Outcome, hosted: Outcome) -> str:
+        if judged.code == 77:
+            raise NotGraded(f"no GPU could be used in the sandbox: {judged.said.strip()[:300]}")
         if judged.ended in ("cpu", "memory"):
             return f"the kernels were ended: they used too much {resource_name(judged.ended)}"
         if judged.ended == "output":
@@ -303,6 +365,20 @@ class Job:
         if judged.code == 1 and "in the sandbox" in judged.said:
             return "the program does not behave like a lab's program"
         raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
+
+
+def confirmed(rung: dict, on_gpu: dict) -> dict:
+    """The emulator's verdict with what the GPU says to it. The GPU can take points away but not give any, so a kernel that took over
+    the process in which it ran there would gain nothing."""
+    name = on_gpu.get("device", "GPU")
+    if on_gpu["state"] in ("skip", "todo"):
+        return rung
+    if on_gpu["state"] != "wrong":
+        return rung | {"gpu": {"device": name, "time": on_gpu.get("time")}}
+    if MACHINE_FAILS.search(on_gpu["reason"]):
+        raise NotGraded(f"the GPU ({name}) failed: {on_gpu['reason']}")
+    reason = f"on the GPU ({name}): {on_gpu['reason']}"
+    return on_gpu | {"reason": reason, "hazards": rung["hazards"], "gpu": {"device": name, "time": None}, "on_emulator": rung["state"]}
 
 
 def printable(value):

@@ -31,7 +31,8 @@ def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
     if name.lower().endswith((".md", ".ipynb")):
         rungs = {rung for rung, _, _ in cells(name, data)}
         matches = [(len(rungs & {rung for rung, _ in stub.keys}), stub) for stub in stubs]
-    elif name.lower().endswith(".cu"):
+    elif name.lower().endswith((".cu", ".cl")):
+        stubs = [stub for stub in stubs if stub.file[-3:] == name[-3:].lower()]
         try:
             keys = set(take_apart(clean(data)).keys())
         except NotALab:

@@ -9,6 +9,7 @@ from ..errors import USAGE, KitError
 from . import results
 from .config import Course
 from .roster import Student
+from .version import BY_HAND
 from .work import Piece
 
 COLUMNS = ["student", "lab", "rung", "points", "comment"]
@@ -33,7 +34,7 @@ class Mark:
     lab: str
     most: float
     points: float | None  # None: not graded, and `why` says why
-    state: str  # "graded", "not graded", "missing"
+    state: str  # "graded", "not graded", "missing", "by hand" (the lab is one that no machine grades)
     why: str = ""
     rungs: list[RungMark] = field(default_factory=list)
     days_late: int = 0
@@ -89,7 +90,8 @@ def all_marks(
     known = {student.id for student in students}
     for student, lab, rung in by_hand:
         if student not in known or lab not in labs or (rung and rung not in labs[lab]):
-            raise KitError(f"overrides.csv: there is no {student} {lab} {rung}".rstrip(), code=USAGE)
+            advice = f"Without {lab} in labs in course.toml, it has no marks." if lab in BY_HAND else ""
+            raise KitError(f"overrides.csv: there is no {student} {lab} {rung}".rstrip(), advice, USAGE)
     return [
         mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand)
         for student in students
@@ -99,6 +101,8 @@ def all_marks(
 
 def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[str, ...], piece: Piece | None, by_hand: dict) -> Mark:
     most = sum(course.points_of(lab, rung) for rung in rungs)
+    if lab in BY_HAND and (into / "submissions" / student.id / lab).is_dir():
+        return marked_by_hand(Mark(student, lab, most, None, "by hand", BY_HAND[lab]), by_hand)
     if piece is None:
         made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in")
     elif (result := piece.result) is None:
@@ -145,6 +149,23 @@ def with_overrides(made: Mark, by_hand: dict[tuple[str, str, str], Override]) ->
             made.points = override.points
         if override.comment:
             made.comments.append(override.comment)
+    return made
+
+
+def marked_by_hand(made: Mark, by_hand: dict[tuple[str, str, str], Override]) -> Mark:
+    """The instructor's points for the lab or, if there are none, the sum of those for its rungs."""
+    of_rungs = [each.points for (student, lab, rung), each in by_hand.items() if (student, lab) == (made.student.id, made.lab) and rung]
+    given = [points for points in of_rungs if points is not None]
+    made = with_overrides(made, by_hand)
+    made.comments += [
+        f"{rung}: {each.comment}"
+        for (student, lab, rung), each in by_hand.items()
+        if (student, lab) == (made.student.id, made.lab) and rung and each.comment
+    ]
+    if made.points is None and given:
+        made.points = rounded(sum(given))
+    if made.points is not None:
+        made.why = ""
     return made
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from .. import states
+from .. import counters, states
 from .config import Course
-from .grader import spliced_with
+from .grader import COSTS, spliced_with
 from .marks import Mark, RungMark, rounded
 from .regions import COMMENTS_AND_STRINGS, ELSEWHERE, NotALab, take_apart
+from .similar import HOW, Pair
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c2024; background: #fff; margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
@@ -25,6 +26,8 @@ pre mark { background: #ffe08a } .state { display: inline-block; border-radius: 
 @media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c }
  .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
 """
+
+LEAST_SHARE = 0.6  # of two texts' code, for a pair to be listed
 
 # The background of a state's name, by the colour in the table of states, on a light page and on a dark one.
 BEHIND = {"green": ("#d5f0dc", "#1d4a2b"), "red": ("#fbd9d5", "#6a2620"), "yellow": ("#fdeecb", "#5b4716"), "grey": ("#e7eaed", "#31373d")}
@@ -90,14 +93,27 @@ def lab_section(mark: Mark, source: list[str]) -> str:
     parts += [f"<p>{escape(comment)}</p>" for comment in mark.comments]
     if mark.state == "not graded":
         parts.append(f"<p>Not graded: {escape(mark.why)}</p>")
+    elif mark.state == "by hand":
+        parts.append("<p>Marked by hand.</p>" if mark.points is not None else "<p>This lab is marked by hand; there are no points yet.</p>")
     elif mark.rungs:
         rows = "".join(
             f'<tr><td>{escape(rung.name)}</td><td>{badge(rung.state)}</td><td class="n">{points(rung.points)}{" (by hand)" if rung.by_hand else ""}</td><td class="n">{points(rung.most)}</td></tr>'
             for rung in mark.rungs
         )
         parts.append(f'<table><tr><th>rung</th><th>state</th><th class="n">points</th><th class="n">of</th></tr>{rows}</table>')
+        parts.append(times(mark.rungs))
         parts += [rung_section(rung, source) for rung in mark.rungs if rung.state not in ("pass", "todo")]
     return "\n".join(parts)
+
+
+def times(rungs: list[RungMark]) -> str:
+    """Measured while grading, if that was done on a GPU."""
+    of_gpu = [(rung, rung.detail["gpu"]) for rung in rungs if rung.detail.get("gpu")]
+    timed = [(rung, gpu["time"], gpu["device"]) for rung, gpu in of_gpu if gpu["time"]]
+    if not timed:
+        return ""
+    listed = "; ".join(f"{rung.name} {time['median_us']:.1f} us for {time['n']:,} elements" for rung, time, _ in timed)
+    return f'<p class="note">Times on the GPU ({escape(timed[0][2])}), which decide nothing: {escape(listed)}.</p>'
 
 
 def rung_section(rung: RungMark, source: list[str]) -> str:
@@ -110,7 +126,25 @@ def rung_section(rung: RungMark, source: list[str]) -> str:
             continue
         told.add((hazard["kind"], hazard["line"]))
         parts.append(hazard_section(hazard, source))
+    parts.append(busiest_lines(rung.detail.get("busiest", {}), source))
     return "\n".join(parts)
+
+
+def busiest_lines(found: dict, source: list[str]) -> str:
+    """The profile of the lines that do most, with the counters that are not 0 everywhere."""
+    lines = found.get("lines", {})
+    keys = [key for key in COSTS if any(counted.get(key) for counted in lines.values())]
+    if not keys:
+        return ""
+    heading = "".join(f'<th class="n">{escape(counters.CATALOGUE[key].label)}</th>' for key in keys)
+    rows = "".join(
+        f'<tr><td class="n">{int(number)}</td><td><code>{escape(source[int(number) - 1].strip()) if int(number) <= len(source) else ""}</code></td>'
+        + "".join(f'<td class="n">{counted.get(key, 0):,}</td>' for key in keys)
+        + "</tr>"
+        for number, counted in lines.items()
+    )
+    said = f"The lines that do most, with what the emulator counted for {found['n']:,} elements:"
+    return f'<p>{said}</p><div class="scroll"><table><tr><th class="n">line</th><th></th>{heading}</tr>{rows}</table></div>'
 
 
 def hazard_section(hazard: dict, source: list[str]) -> str:
@@ -141,13 +175,15 @@ def excerpt(source: list[str], line: int, around: int = 3) -> str:
 # ---- the instructor's page
 
 
-def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str]) -> str:
+def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str], pairs: list[Pair] | None = None) -> str:
+    """`pairs`: what compare50 found; None if it was not asked."""
     parts = [f"<h1>{escape(course.title)}</h1>", f"<p class=note>{len({mark.student.id for mark in marks})} students</p>"]
     for lab in dict.fromkeys(mark.lab for mark in marks):
         of = [mark for mark in marks if mark.lab == lab]
         parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]
     parts += [
         alike(texts),
+        built_alike(pairs),
         listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]),
         listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"]),
     ]
@@ -247,6 +283,25 @@ def alike(texts: dict[tuple[str, str], str]) -> str:
         return ""
     rows = "".join(f"<tr><td>{escape(where)}</td><td>{escape(', '.join(students))}</td></tr>" for where, students in groups)
     return f'<h2>Looks alike</h2><p class="note">The same code except for comments and white space. Short code is often the same by chance, and so is code from a lecture.</p><table>{rows}</table>'
+
+
+def built_alike(pairs: list[Pair] | None) -> str:
+    """compare50's pairs."""
+    if pairs is None:
+        return f'<p class="note">compare50, which also finds code that was copied and then renamed, is not installed: <code>{escape(HOW)}</code> installs it.</p>'
+    said = (
+        "By compare50: pairs whose regions are built alike, names, numbers and comments aside; code of the stub does not count. The share is that "
+        "of the code of the one that has more in common. Short kernels are often built alike by chance, so a pair is a reason to look and no more."
+    )
+    rows = "".join(
+        f'<tr><td>{escape(pair.lab)}</td><td>{escape(" and ".join(pair.students))}</td><td class="n">{100 * pair.share:.0f} %</td><td class="n">{pair.score:.0f}</td></tr>'
+        for pair in pairs
+        if pair.share >= LEAST_SHARE
+    )
+    if not rows:
+        return f'<h2>Built alike</h2><p class="note">{said}</p><p>No pair has {100 * LEAST_SHARE:.0f} % or more in common.</p>'
+    heading = '<tr><th>lab</th><th>students</th><th class="n">share</th><th class="n">score</th></tr>'
+    return f'<h2>Built alike</h2><p class="note">{said}</p><table>{heading}{rows}</table>'
 
 
 def compiled_source(lab, text: str) -> str:

@@ -19,7 +19,7 @@ from ..paths import ROOT
 
 # The paths that are left out, by how they begin.
 LEFT_OUT = (
-    "solutions/", "docs/instructor/", "docs/results/mutants.md", "docs/results/class.md", ".ci/", ".github/", ".git", ".pre-commit-config.yaml", "CONTRIBUTING.md", "tests/", "common/kit/classroom/", "common/recorder/",
+    "solutions/", "docs/instructor/", "docs/results/attempts.md", "docs/results/class.md", "docs/results/mutants.md", ".ci/", ".github/", ".git", ".pre-commit-config.yaml", "CONTRIBUTING.md", "tests/", "common/kit/classroom/", "common/recorder/",
     *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board", "test_class")),
 )  # fmt: skip
 # The tests that contain nothing solved and that a student's clone can run.

@@ -63,6 +63,7 @@ class Room:
     write: dict[Path, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     folder: str = "/"
+    devices: tuple[Path, ...] = ()  # nodes in /dev that it may use; it then finds /sys as well, which drivers read
 
 
 def why_not() -> str:
@@ -147,6 +148,10 @@ class Sandbox:
             words += ["--ro-bind-try", name, name]
         words += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp"]
         words += ["--size", str(MIB), "--tmpfs", "/dev/shm"]
+        for node in room.devices:
+            words += ["--dev-bind", str(node), f"/dev/{node.name}"]
+        if room.devices:
+            words += ["--ro-bind", "/sys", "/sys"]
         for path, inside in room.read.items():
             words += ["--ro-bind", str(path), inside]
         for path, inside in room.write.items():

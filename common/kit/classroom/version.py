@@ -15,6 +15,11 @@ from ..paths import ROOT
 from ..process import output
 from ..setup import toolchain
 
+# Labs that no machine can grade safely, and why. They can have marks all the same: the instructor's.
+BY_HAND = {
+    "10_opencl": "its kernels run as native code in the very process that judges them, so a verdict could be forged: look at the kernels yourself, "
+    "and put the points into overrides.csv"
+}
 FORMAT = 1  # of results; a new one means that everything is graded again
 
 
@@ -42,6 +47,7 @@ class Lab:
     libraries: tuple[Path, ...]  # folders of the program's libraries that are not the system's
     compilers: str  # what they print as their versions
     rungs: tuple[str, ...]
+    runtime: Path | None = None  # the folder of NVIDIA's own CUDA runtime, for grading on a GPU
 
     @property
     def file(self) -> str:
@@ -64,7 +70,11 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
     chosen = [labs.named(stubs, name) for name in names] if names else gradable
     for lab in chosen:
         if lab not in gradable:
-            raise KitError(f"{lab.name} cannot be graded: its kernels are not CUDA and run as native code on this machine", code=USAGE)
+            raise KitError(
+                f"{lab.name} is not graded by machine: {BY_HAND[lab.name]}" if lab.name in BY_HAND else f"{lab.name} cannot be graded",
+                f"List {lab.name} in labs in course.toml, so that it has a column among the marks.",
+                USAGE,
+            )
     programs = {lab.name: lab for lab in solved}
     recorder = build.target("static library", "lab_recorder")
     emulator = build.emulator()
@@ -78,6 +88,7 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
         found.append(Lab(
             lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, ROOT / "common" / "lab" / "lab.hpp", nvcc,
             tuple(for_grading(arguments[lab.name])), libraries_of(program.program), said, tuple(rungs),
+            runtime_of(program.program, emulator.parent),
         ))  # fmt: skip
     return found
 
@@ -95,3 +106,10 @@ def libraries_of(program: Path) -> tuple[Path, ...]:
     named = re.findall(r"=> (/\S+)", output(["ldd", program]).stdout)
     folders = {Path(name).parent for name in named if "libcudart" not in name}
     return tuple(sorted(each for each in folders if not str(each).startswith(("/lib", "/usr"))))
+
+
+def runtime_of(program: Path, emulator: Path) -> Path | None:
+    """The folder of the CUDA runtime that a program loads if it is not told to use the emulator's."""
+    environment = os.environ | {"LD_LIBRARY_PATH": ""}
+    found = re.search(r"libcudart\S+ => (/\S+)/[^/\s]+", output(["ldd", program], env=environment).stdout)
+    return Path(found[1]) if found and Path(found[1]).resolve() != emulator.resolve() else None

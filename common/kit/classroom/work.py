@@ -19,13 +19,16 @@ class Piece:
     hidden: grader.Hidden
     into: Path
     unsafe: bool
+    device: str = grader.EMULATOR
 
     @property
     def result(self) -> dict | None:
         return results.read(results.place(self.into, self.lab.name, self.key))
 
 
-def pieces(into: Path, students: list[str], labs: list[version.Lab], hidden: grader.Hidden, unsafe: bool) -> dict[tuple[str, str], Piece]:
+def pieces(
+    into: Path, students: list[str], labs: list[version.Lab], hidden: grader.Hidden, unsafe: bool, device: str = grader.EMULATOR
+) -> dict[tuple[str, str], Piece]:
     """By student and lab."""
     found = {}
     for student in students:
@@ -33,18 +36,18 @@ def pieces(into: Path, students: list[str], labs: list[version.Lab], hidden: gra
             source = into / "submissions" / student / lab.name / lab.file
             if source.is_file():
                 text = source.read_text()
-                found[student, lab.name] = Piece(lab, source, key_of(lab, text, hidden, unsafe), hidden, into, unsafe)
+                found[student, lab.name] = Piece(lab, source, key_of(lab, text, hidden, unsafe, device), hidden, into, unsafe, device)
     return found
 
 
-def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool) -> str:
+def key_of(lab: version.Lab, text: str, hidden: grader.Hidden, unsafe: bool, device: str) -> str:
     """The key of the file as it is compiled, together with the flags for the rest of it."""
     try:
         spliced = grader.spliced_with(lab, text)
         text = spliced.text + "\0" + "\n".join(spliced.flags)
     except NotALab as error:
         text = f"{text}\0{error}"
-    return grader.key_of(lab, text, hidden, unsafe)
+    return grader.key_of(lab, text, hidden, unsafe, device)
 
 
 def scratch_of(into: Path) -> str:
@@ -57,7 +60,8 @@ def grade(piece: Piece) -> bool:
     result: dict = {}
     for _ in range(2):
         try:
-            result = grader.grade(piece.lab, piece.source.read_text(), piece.hidden, Sandbox(piece.unsafe), scratch_of(piece.into))
+            text, room = piece.source.read_text(), Sandbox(piece.unsafe)
+            result = grader.grade(piece.lab, text, piece.hidden, room, scratch_of(piece.into), piece.device)
         except OSError as error:
             result = {
                 "format": version.FORMAT,

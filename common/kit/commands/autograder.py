@@ -39,6 +39,8 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     lab = (release.chosen_labs([options.lab]) or [])[0]
+    if lab in version.BY_HAND:
+        raise KitError(f"{lab} is not graded by machine: {version.BY_HAND[lab]}", code=USAGE)
     if options.what == "build":
         version.prepare([lab])
         return 0

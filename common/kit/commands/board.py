@@ -3,6 +3,7 @@
 from ..classroom import board, config, course_folder, sandbox, work
 from ..classroom.collect import students_in
 from ..console import paint, say
+from ..errors import KitError
 from ..ladder import predict
 from ..process import relative
 from ..table import Table
@@ -19,9 +20,11 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     gpu = predict.named(options.gpu)
-    course = course_folder.open(options.folder)
-    room = sandbox.require(unsafe=False)
+    course = course_folder.collected(options.folder)
     students = students_in(course.folder, course.roster)
+    if not any((course.folder / "submissions").glob(f"*/{board.LAB}/*.cu")):
+        raise KitError(f"nobody has handed in {board.LAB}, so there is nothing to put on a board")
+    room = sandbox.require(unsafe=False)
     labs = course_folder.labs_of(course, [board.LAB])
     with course_folder.locked(course):
         pieces = work.pieces(course.folder, [student.id for student in students], labs, config.hidden(course.folder, course.config), False)

@@ -34,6 +34,8 @@ def run(options) -> int:
     report = collect.collect(options.source, stubs, course.roster, course.folder, room)
     write(course.folder / "collected.json", report.as_json())
     taken = sum(len(labs) for labs in report.taken.values())
+    if not taken:
+        say(f"{relative(options.source)}: no file there belongs to a lab")
     say(f"{taken} files from {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
     show("refused", [f"{each.path}: {each.why}" if each.path else each.why for each in report.refused])
     show("handed in more than once", report.duplicates)
@@ -41,7 +43,7 @@ def run(options) -> int:
     show("late, according to the system they come from", report.late)
     for lab, students in report.missing.items():
         name(f"students without a submission for {lab}", students)
-    return 0
+    return 0 if taken else 1
 
 
 def show(title: str, lines: list[str]) -> None:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import course_folder, index, marks, pages
+from ..classroom import course_folder, index, marks, pages, similar
 from ..classroom.collect import students_in
 from ..console import say
+from ..errors import KitError
 from ..paths import ROOT
 from ..process import relative
 
@@ -15,6 +16,9 @@ ORDER = 240
 
 def arguments(parser) -> None:
     course_folder.argument(parser)
+    parser.add_argument(
+        "--alike", action="store_true", help="install compare50, which finds code that is built alike; from then on it is used"
+    )
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class Pristine:
 
 
 def run(options) -> int:
-    course = course_folder.open(options.folder)
+    course = course_folder.collected(options.folder)
+    if options.alike:
+        similar.install()
     labs, pieces = index.read(course.folder)
     students = students_in(course.folder, course.roster)
     made = marks.all_marks(course.folder, course.config, students, labs, pieces)
@@ -38,6 +44,21 @@ def run(options) -> int:
         of = [mark for mark in made if mark.student.id == student.id]
         text = pages.feedback(course.config, of, {lab: sources[student.id, lab] for lab in labs if (student.id, lab) in sources})
         (out / f"{student.id}.html").write_text(text)
-    (course.folder / "overview.html").write_text(pages.overview(course.config, made, texts))
+    (course.folder / "overview.html").write_text(pages.overview(course.config, made, texts, built_alike(texts)))
     say(f"wrote {len(students)} pages in {relative(out)}, and {relative(course.folder / 'overview.html')}")
     return 0
+
+
+def built_alike(texts: dict[tuple[str, str], str]) -> list[similar.Pair] | None:
+    """What compare50 finds, lab by lab; None if it is not installed."""
+    if not similar.is_installed():
+        return None
+    found = []
+    for lab in sorted({lab for _, lab in texts}):
+        of_lab = {student: text for (student, its), text in texts.items() if its == lab}
+        stub = next((ROOT / "labs" / lab).glob("*.cu")).read_text()
+        try:
+            found += similar.pairs(lab, stub, of_lab)
+        except KitError as error:  # pages without it are better than none
+            say(str(error))
+    return found

@@ -28,7 +28,7 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
-    course = course_folder.open(options.folder)
+    course = course_folder.collected(options.folder)
     labs, pieces = index.read(course.folder)
     labs = {lab: rungs for lab, rungs in labs.items() if not options.lab or any(name in lab for name in options.lab)}
     made = marks.all_marks(course.folder, course.config, students_in(course.folder, course.roster), labs, pieces)

@@ -1,5 +1,7 @@
 #include "checking/cases.hpp"
 
+#include "devices/ranks.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -56,6 +58,22 @@ void add_more(std::vector<Case>& cases, const Rung& rung, const Variant& variant
   }
 }
 
+void use_devices(std::vector<Case>& cases, unsigned devices) {
+  for (Case& each : cases) each.devices = devices;
+}
+
+// All cases on all devices, and some on fewer: what holds for four may not hold for two, and one device has
+// no other. As many processes as there are devices run together or not at all.
+void share_out(std::vector<Case>& cases, const Variant& variant, unsigned block) {
+  const unsigned all = devices_for(variant);
+  use_devices(cases, all);
+  if (variant.processes.begin) return;
+  for (const std::size_t n : {std::size_t{257}, std::size_t{100003}})
+    if (all > 2) cases.push_back({Kind::exact, n, 1, block, 0, 2});
+  if (all > 1) cases.push_back({Kind::exact, 1000, 1, block, 0, 1});
+  if (all > 3) cases.push_back({Kind::exact, 5000, 1, block, 0, 3});
+}
+
 } // namespace
 
 bool has_rounding(const Rung& rung, const Variant& variant) {
@@ -73,6 +91,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     const std::size_t n = rows > 0 ? *options.n / rows * rows : 0;
     cases = {{Kind::exact, n, rows, block, 0}, {Kind::exact, n, rows, block, 1}};
     if (rounding) cases.push_back({Kind::rounding, n, rows, block, 0});
+    if (variant.over_devices) use_devices(cases, devices_for(variant));
     return cases;
   }
   if (variant.by_rows) {
@@ -100,6 +119,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
     }
   }
+  if (rung.cancelling) cases.push_back({Kind::cancelling, std::min(std::size_t{1} << 20, most), 1, block, 0});
   if (!options.block) { // another number of threads per block
     for (const unsigned other : {rung.min_block, rung.max_block}) {
       if (other == block) continue;
@@ -107,6 +127,7 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
     }
   }
   add_more(cases, rung, variant, options);
+  if (variant.over_devices) share_out(cases, variant, block);
   return smallest_first(std::move(cases));
 }
 

@@ -6,6 +6,7 @@
 #include "checking/reason.hpp"
 #include "checking/watchdog.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -44,10 +45,11 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
     const unsigned block = block_for(rung, options);
-    const Case given{Kind::exact, n, 1, block, 0};
+    const unsigned devices = devices_for(variant);
+    const Case given{Kind::exact, n, 1, block, 0, devices};
     Check check = check_for(given, "");
     if (n > rung.most_elements(block)) return;
-    if (static_cast<double>(n) * static_cast<double>(size_of(variant.type)) >
+    if (static_cast<double>(n / devices) * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
       check.skipped = true, check.message = "does not fit into this device's memory";
     } else if (seconds_an_element * static_cast<double>(n) > 2) {
@@ -79,7 +81,7 @@ public:
       if (has_telling_failure()) break; // the other types would say the same
     }
     if (!failures_.empty() && !device_lost_) find_reason();
-    return {progress_.so_far(), device_lost_};
+    return {progress_.so_far(), device_lost_, not_a_number_};
   }
 
 private:
@@ -92,9 +94,13 @@ private:
   };
 
   // A hazard explains a wrong result, so no other reason is looked for then.
-  bool is_over() const {
-    return device_lost_ ||
-           (search_ && (search_->is_over() || (on_emulator() && !recorded_so_far().hazards.empty())));
+  bool is_over() const { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
+
+  bool has_hazard() const {
+    if (!on_emulator()) return false;
+    std::vector<Hazard> hazards = recorded_so_far().hazards;
+    leave_out_harmless(hazards, !search_, not_a_number_);
+    return !hazards.empty();
   }
 
   // A kernel with a hazard needs no further inputs if those so far were slow.
@@ -115,7 +121,7 @@ private:
     const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (has_taken_long() && on_emulator() && !recorded_so_far().hazards.empty()) return;
+      if (has_taken_long() && has_hazard()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
         return;
       check_case(variant, given, check_for(given, prefix));
@@ -141,6 +147,8 @@ private:
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
     if (!check.ok) {
+      not_a_number_ |= !std::isnan(poison(variant.type, given.kind)) &&
+                       std::ranges::any_of(outcome.results, [](double result) { return std::isnan(result); });
       progress_.is_wrong(check);
       largest_wrong_ = std::max(largest_wrong_, given.n);
       if (!search_) search_.emplace();
@@ -154,6 +162,13 @@ private:
                const Outcome& outcome, Check& check) {
     if (given.rows == 1 && rung_.op == Operator::add && given.kind == Kind::exact) {
       failures_.push_back({&variant, given, seed, progress_.so_far().size(), outcome.results[0]});
+    } else if (given.kind == Kind::cancelling && failures_.empty()) {
+      check.diagnosis = {
+          "rounded-on-the-way",
+          "In double, every sum of these numbers is exact, in whatever order they are added, and the result "
+          "fits into a float. Where sums in float are exact too, the same code is right: so before the end, "
+          "a sum is rounded to float.",
+          true};
     } else {
       check.diagnosis =
           given.rows == 1 ? diagnose_wrong(rung_, variant, given, input, outcome.results[0], device_lost_)
@@ -202,7 +217,8 @@ private:
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
       // With few elements, the result may be nothing or one block's part, where many elements show more.
-      if (found.kind == "nothing-added" || found.kind == "only-block-0")
+      const bool may_be_kahan = rung_.is_kahan && found.kind == "twice";
+      if (found.kind == "nothing-added" || found.kind == "only-block-0" || may_be_kahan)
         look_at(telling, found, prime_near_a_million, telling.given.block);
       if (telling.given.block != usual_block) add_what_the_block_says(found);
       if (!found.kind.empty()) return progress_.decide(telling.check, std::move(found));
@@ -250,7 +266,9 @@ private:
 
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
-    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0};
+    const unsigned devices = devices_for(variant);
+    const Case given{Kind::rounding, std::min(prime_near_a_million, rung_.most_elements(block)), 1, block, 0,
+                     devices};
     const Sequence input =
         make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, options_.seed);
     progress_.add(check_same_bits(variant, given, input));
@@ -273,7 +291,7 @@ private:
   std::optional<SearchForReasons> search_; // from the first wrong result on
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
-  bool device_lost_ = false;
+  bool device_lost_ = false, not_a_number_ = false;
 };
 
 } // namespace

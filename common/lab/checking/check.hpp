@@ -8,7 +8,8 @@ namespace lab {
 
 struct Checked {
   std::vector<Check> checks;
-  bool device_lost = false; // nothing more can be run in this process
+  bool device_lost = false;  // nothing more can be run in this process
+  bool not_a_number = false; // a result is a NaN, where the input and the sum's poison are none
 };
 
 // Small inputs come first. Once one gives a wrong result, larger ones are tried only if they help to find the

@@ -35,7 +35,7 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
   Expectation expected;
   expected.reference =
       given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
-  const Size size = rung.size(given.n, given.block, 0, given.rows);
+  const Size size = rung.size(given.n, given.block, 0, given.rows, given.devices);
   const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
   const bool in_chains = rung.error_depth && input.op == Operator::add;
   const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;

@@ -2,6 +2,7 @@
 
 #include "checking/profile.hpp"
 #include "checking/run.hpp"
+#include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,8 +33,9 @@ std::string look_once(const Rung& rung, const Options& options) {
     throw UsageError(fmt::format("--n {}: {} elements at most can be looked at", asked, most_n));
   const std::size_t rows = rows_for(variant, asked, options.rows), n = rows > 0 ? asked / rows * rows : 0;
   const Sequence input = counting(variant, rung.op, n);
+  const unsigned devices = devices_for(variant);
   Outcome outcome;
-  record([&] { outcome = run_once(variant, {Kind::exact, n, rows, block, 0}, input); });
+  record([&] { outcome = run_once(variant, {Kind::exact, n, rows, block, 0, devices}, input); });
   ordered_json out{{"rung", rung.name}, {"n", n}, {"rows", rows}, {"block", block}, {"error", outcome.error}};
   for (std::size_t i = 0; i < n; ++i) out["input"].push_back(input[i]);
   for (std::size_t row = 0; row < rows; ++row)

@@ -2,13 +2,17 @@
 
 #include "checking/causes.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 
 #include "runtime/warpfold_emulator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace lab {
@@ -47,30 +51,71 @@ bool is_our_interrupt(const nlohmann::ordered_json& hazard) {
          hazard.value("message", "").find("was stopped before its end") != std::string::npos;
 }
 
-} // namespace
-
-Recorded record(const std::function<void()>& run) {
-  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
-  run();
-  return recorded_so_far();
+void add_to(Profile& profile, const std::string& key, double value) {
+  for (auto& [name, total] : profile.totals)
+    if (name == key) return void(total += value);
+  profile.totals.emplace_back(key, value);
 }
 
-Recorded recorded_so_far() {
+Recorded recorded_from(std::string text) {
   Recorded recorded;
-  recorded.profile.report = look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
+  recorded.profile.report = std::move(text);
   const auto report = nlohmann::ordered_json::parse(recorded.profile.report);
   recorded.profile.launches =
       report.at("launches").size() + report.value("launches_left_out", std::size_t{0});
   if (recorded.profile.launches != 0)
     for (const auto& [key, value] : report.at("total").items())
       recorded.profile.totals.emplace_back(key, value.get<double>());
+  // By pair of devices, where there are several.
+  double copied = 0;
+  if (report.contains("links"))
+    for (const auto& link : report.at("links")) copied += link.value("peer_copy_bytes", 0.0);
+  recorded.profile.totals.emplace_back("peer_copy_bytes", copied);
+  std::map<int, double> launches_by_device;
+  for (const auto& launch : report.at("launches")) ++launches_by_device[launch.value("device", 0)];
+  for (const auto& [device, count] : launches_by_device) {
+    double& most = recorded.profile.launches_of_busiest_device;
+    most = std::max(most, count);
+  }
   for (const auto& [key, value] : report.at("copies").items())
     recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register)
+    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register ||
+        hazard.at("kind") == unwritten_copy)
       recorded.hazards.push_back(hazard_from(hazard));
   recorded.hazards = causes_among(std::move(recorded.hazards));
   return recorded;
+}
+
+} // namespace
+
+Recorded record(const std::function<void()>& run) {
+  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+  run();
+  Recorded recorded = recorded_so_far();
+  int rank = 0;
+  for (const std::string& report : reports_of_other_ranks()) {
+    Recorded other = recorded_from(report);
+    ++rank;
+    recorded.profile.launches += other.profile.launches;
+    for (const auto& [key, value] : other.profile.totals) add_to(recorded.profile, key, value);
+    for (Hazard& hazard : other.hazards) {
+      hazard.message = fmt::format("{} (on rank {})", hazard.message, rank);
+      recorded.hazards.push_back(std::move(hazard));
+    }
+  }
+  return recorded;
+}
+
+Recorded recorded_so_far() {
+  return recorded_from(look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")());
+}
+
+void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number) {
+  std::erase_if(hazards, [&](const Hazard& hazard) {
+    return (right && hazard.kind == unset_register) ||
+           ((right || !not_a_number) && hazard.kind == unwritten_copy);
+  });
 }
 
 void run_in_order(bool in_order) {
@@ -144,6 +189,7 @@ double Profile::total(std::string_view key) const {
 double value_of(Counter counter, const Profile& profile, Type type) {
   const auto t = [&profile](std::string_view key) { return profile.total(key); };
   const auto launches = static_cast<double>(profile.launches);
+  const double launches_per_device = profile.launches_of_busiest_device;
   const auto element = static_cast<double>(size_of(type));
   switch (counter) {
 #define WARPFOLD_COUNTER(name, noun, ...)                                                                    \

@@ -17,8 +17,10 @@ Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 
-// A kind of hazard that explains a wrong result but does not count beside a right one.
-inline constexpr std::string_view unset_register = "unset-register";
+// Kinds of hazards that explain a wrong result but do not count beside a right one.
+inline constexpr std::string_view unset_register = "unset-register", unwritten_copy = "unwritten-copy";
+// With checks on, unwritten memory holds NaNs: a copy of it to the host explains no result but a NaN.
+void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number);
 
 // From now on, kernels are watched for races, reads of unwritten memory and leaks, which makes a verdict more
 // than a comparison of results. Settings in the user's environment take precedence. Only on the emulator.

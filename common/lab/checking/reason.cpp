@@ -5,6 +5,7 @@
 #include "device.hpp"
 #include "diagnosis/weights.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace lab {
@@ -13,10 +14,15 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
                          double got, bool& device_lost, const SearchForReasons* to_find_weights) {
   Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
                   variant.by_rows};
+  symptom.is_kahan = rung.is_kahan;
+  symptom.combines = std::any_of(rung.variants, rung.variants + rung.variant_count,
+                                 [](const Variant& each) { return each.has_own_operator; });
   symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     if (device_lost) return std::nullopt;
-    const Outcome outcome = run_once(variant, given, sequence);
+    Case same = given;
+    same.kind = sequence.kind;
+    const Outcome outcome = run_once(variant, same, sequence);
     device_lost = outcome.device_lost;
     if (device_lost || outcome.results.empty()) return std::nullopt;
     return outcome.results[0];
@@ -28,6 +34,11 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
       make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
+  }
+  const Sequence rounding = make_sequence(variant.type, rung.op, Kind::rounding, given.n, input.seed);
+  if (rung.is_kahan) {
+    if (const auto on_rounding = result_on(rounding))
+      symptom.of_rounding.push_back({&rounding, reduce(rounding, 0, given.n).value, *on_rounding});
   }
   Diagnosis found = diagnose(symptom);
   if (found.specific || !to_find_weights) return found;

@@ -4,6 +4,8 @@
 #include "checking/watchdog.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
+#include "devices/shared_out.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -22,16 +24,16 @@ std::string explained(cudaError_t error) {
 
 // Errors of a launch or of a kernel that ran. After some of them, the process's device context is gone for
 // good.
-void collect_errors(Outcome& outcome) {
+void collect_errors(Outcome& outcome, Shards devices) {
   const cudaError_t launched = cudaGetLastError();
-  const cudaError_t finished = cudaDeviceSynchronize();
+  const auto finished = static_cast<cudaError_t>(wait_for(devices));
   cudaGetLastError();
   if (launched != cudaSuccess) {
     outcome.error = "the launch failed: " + explained(launched);
   } else if (finished != cudaSuccess) {
     outcome.error = "the kernel stopped: " + explained(finished);
   }
-  outcome.device_lost = cudaDeviceSynchronize() != cudaSuccess;
+  outcome.device_lost = wait_for(devices) != cudaSuccess;
   cudaGetLastError();
 }
 
@@ -58,6 +60,7 @@ std::string describe(const Case& given) {
   std::string text = fmt::format("{}, {}", describe(given.n, given.rows), name_of(given.kind));
   if (given.block != usual_block) text += fmt::format(", {} threads per block", given.block);
   if (given.offset != 0) text += ", unaligned";
+  if (given.devices > 1) text += fmt::format(", {} devices", given.devices);
   return text;
 }
 
@@ -66,7 +69,61 @@ std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::s
   return asked.value_or(static_cast<std::size_t>(std::sqrt(static_cast<double>(n))));
 }
 
+namespace {
+
+// This process's device, if it is one of several processes: device 0, or the first that no other has.
+int device_of_rank() {
+  int count = 1;
+  cudaGetDeviceCount(&count);
+  return local_rank() % std::max(count, 1);
+}
+
+SharedOut share_out(const Variant& variant, const Case& given, const Sequence& input) {
+  if (!variant.processes.begin) return SharedOut(input, given.devices, given.offset);
+  return SharedOut(input, given.devices, static_cast<unsigned>(rank()), device_of_rank(), given.offset);
+}
+
+Arguments arguments_for(const SharedOut& shared, void* result, const Case& given) {
+  Arguments all;
+  all.shards = shared.shards().begin(), all.devices = given.devices, all.rank = rank();
+  all.result = result, all.n = given.n, all.block = given.block;
+  return all;
+}
+
+Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
+  Outcome outcome;
+  run_on_other_ranks(given, input, false);
+  const SharedOut shared = share_out(variant, given, input);
+  const Shards here = shared.shards();
+  const OnDevice first(here[0].device);
+  DeviceBuffer result("result", sizeof(float));
+  fill_poison(variant.type, given.kind, 1, result.data());
+  ScratchRun scratch_run;
+  {
+    const WatchedRun watched;
+    if (variant.set_up) variant.set_up(here);
+    cudaSetDevice(here[0].device);
+    variant.invoke(variant.function, arguments_for(shared, result.data(), given));
+    collect_errors(outcome, here);
+    const std::string error = error_of_other_ranks();
+    if (outcome.error.empty()) outcome.error = error;
+    if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
+    outcome.stopped = watched.was_stopped();
+  }
+  if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
+  if (outcome.device_lost) return outcome;
+  end_peer_access(here);
+  read_results(variant, result.data(), 1, outcome);
+  outcome.input_change = shared.change();
+  for (const std::string& where : {shared.damage(), result.damage(), scratch_run.damage()})
+    if (!where.empty()) outcome.damage = fmt::format("memory was written {}", where);
+  return outcome;
+}
+
+} // namespace
+
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {
+  if (variant.over_devices) return run_on_devices(variant, given, input);
   const std::size_t width = size_of(variant.type);
   Outcome outcome;
   DeviceBuffer data("input", given.n * width, given.offset * width), result("result", given.rows * width);
@@ -77,9 +134,11 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   {
     constexpr std::size_t small = 5000; // so few take no time
     run_in_order(given.n <= small);
-    const WatchedRun watched;
+    // Even a launch for each element, and one more for each step, ends with so many.
+    const std::size_t many_launches = 1000 + 2 * given.n;
+    const WatchedRun watched(many_launches);
     variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
-    collect_errors(outcome);
+    collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
@@ -98,7 +157,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
 }
 
 std::string no_end() {
-  std::string text = fmt::format("no end after {:.3g} s", seconds_per_run());
+  std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());
   if (on_emulator()) {
     const std::size_t launches = recorded_so_far().profile.launches;
     text += fmt::format(": the host function does not return; {} launches since the rung's first check",
@@ -107,12 +166,30 @@ std::string no_end() {
   return text;
 }
 
-void launch_and_wait(const Variant& variant, const Arguments& arguments) {
+void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices) {
   const WatchedRun watched;
   variant.invoke(variant.function, arguments);
   Outcome outcome;
-  collect_errors(outcome);
+  collect_errors(outcome, devices);
   if (!outcome.error.empty()) throw CudaError(outcome.error);
+}
+
+Recorded run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+  run_on_other_ranks(given, input, true);
+  const SharedOut shared = share_out(variant, given, input);
+  const Shards here = shared.shards();
+  const OnDevice first(here[0].device);
+  DeviceBuffer result("result", sizeof(float));
+  fill_poison(variant.type, given.kind, 1, result.data());
+  if (variant.set_up) variant.set_up(here);
+  cudaSetDevice(here[0].device);
+  Recorded recorded = record([&] {
+    ScratchRun scratch_run;
+    launch_and_wait(variant, arguments_for(shared, result.data(), given), here);
+    if (const std::string error = error_of_other_ranks(); !error.empty()) throw CudaError(error);
+  });
+  end_peer_access(here);
+  return recorded;
 }
 
 } // namespace lab

@@ -1,6 +1,7 @@
 // One run of a rung on one input, with everything around it that can show a mistake.
 #pragma once
 
+#include "checking/profile.hpp"
 #include "memory.hpp"
 #include "result.hpp"
 
@@ -15,6 +16,7 @@ struct Case {
   std::size_t n = 0, rows = 1;
   unsigned block = usual_block;
   std::size_t offset = 0; // elements that the input starts after an aligned address
+  unsigned devices = 1;   // that share the input
 };
 std::string describe(const Case& given);
 // "n = 1024", or "32 rows of 64".
@@ -40,7 +42,11 @@ std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::s
 std::string no_end();
 
 // The rung's launches and nothing else, on memory that is already there; returns when the device has
-// finished. Throws CudaError.
-void launch_and_wait(const Variant& variant, const Arguments& arguments);
+// finished, or all of these. Throws CudaError.
+void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices = {nullptr, 0});
+
+// A run over several devices, and what was counted from the host function's call to its end. Only on the
+// emulator. Throws CudaError.
+Recorded run_counted(const Variant& variant, const Case& given, const Sequence& input);
 
 } // namespace lab

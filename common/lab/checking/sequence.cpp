@@ -107,6 +107,14 @@ double stalling_value(Kind kind, std::size_t i) {
   return kind == Kind::quarters ? 0.25 : 1;
 }
 
+// Every seventh element is large, so that a walk by any power of two meets some among its ones.
+double cancelling_value(std::size_t i, std::size_t n) {
+  constexpr std::size_t every = 7;
+  const std::size_t turn = i / every, turns = ceil_div(n, every);
+  if (i % every != 0 || (turn + 1 == turns && turns % 2 != 0)) return 1;
+  return turn % 2 == 0 ? 0x1p30 : -0x1p30;
+}
+
 // A sum of two parts, precise to about twice a double's precision (Neumaier).
 struct Compensated {
   double sum = 0, lost = 0;
@@ -155,8 +163,13 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {
-      "exact", "rounding", "ones upon 2^24", "quarters upon 2^24", "lone ones upon 2^24", "both signs"};
+  constexpr std::string_view names[] = {"exact",
+                                        "rounding",
+                                        "ones upon 2^24",
+                                        "quarters upon 2^24",
+                                        "lone ones upon 2^24",
+                                        "2^30 and -2^30 among ones",
+                                        "both signs"};
   return names[static_cast<int>(kind)];
 }
 
@@ -214,6 +227,8 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
       value = almost_all_bits(i, n, seed);
     } else if (sequence.kind == Kind::mixed_signs) {
       value = mixed_sign(type, op, i, seed);
+    } else if (sequence.kind == Kind::cancelling) {
+      value = cancelling_value(i, sequence.period);
     } else if (sequence.kind != Kind::exact) {
       value = stalling_value(sequence.kind, i);
     } else if (op == Operator::add) {
@@ -279,9 +294,9 @@ double apply(Operator op, double a, double b) {
 }
 
 double tolerance(const Sequence& input, const Reference& reference, double depth) {
-  if (input.kind == Kind::exact || input.kind == Kind::mixed_signs || input.op == Operator::min ||
-      input.op == Operator::max)
-    return 0;
+  const bool is_exact =
+      input.kind == Kind::exact || input.kind == Kind::mixed_signs || input.kind == Kind::cancelling;
+  if (is_exact || input.op == Operator::min || input.op == Operator::max) return 0;
   const double relative = depth * unit_roundoff(input.type);
   if (relative >= 1) return std::numeric_limits<double>::infinity();
   // One more unit round-off: the reference too is compared as a number of the type.

@@ -9,8 +9,10 @@
 // 2^24. Quarters: 2^24 and then quarters. What one addition loses is a small part of the distance to the next
 // float, so a compensation that forgets its earlier losses shows. Lone ones: 2^24, a one at each power of
 // two, and zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most
-// that a level can lose. Both signs: for a minimum or maximum of signed numbers, so that a minimum or maximum
-// of magnitudes shows.
+// that a level can lose. Cancelling: ones, and now and then 2^30 or -2^30, as many of each. Every sum of
+// these in double is exact, and so is the whole in float, but next to no other sum is: whoever rounds one to
+// float on the way is off, and there is no bound to hide in. Both signs: for a minimum or maximum of signed
+// numbers, so that a minimum or maximum of magnitudes shows.
 #pragma once
 
 #include "promises/rung.hpp"
@@ -23,7 +25,7 @@
 
 namespace lab {
 
-enum class Kind { exact, rounding, stalling, quarters, lone_ones, mixed_signs };
+enum class Kind { exact, rounding, stalling, quarters, lone_ones, cancelling, mixed_signs };
 
 std::size_t size_of(Type type);
 std::string_view name_of(Type type);

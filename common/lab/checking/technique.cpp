@@ -3,6 +3,7 @@
 #include "checking/check.hpp"
 #include "checking/run.hpp"
 #include "command_line.hpp"
+#include "devices/ranks.hpp"
 #include "memory.hpp"
 
 #include <algorithm>
@@ -12,12 +13,16 @@
 namespace lab {
 namespace {
 
-// A power of two, and a number that no block size divides; both so large that a grid that fits the device is
-// smaller than one with a thread per element.
-constexpr Shape vectors[] = {{std::size_t{1} << 18, 0}, {100003, 0}};
+// A number that every block size divides, and one that none does; both so large that a grid that fits the
+// device is smaller than one with a thread per element. The first gives each thread of such a grid five
+// vectors of four elements, so that whoever loads four at a time does so whether the loop's bound is exact or
+// careful by one. Then other numbers of threads per block: a number written into the code in place of
+// blockDim.x may give the right sum all the same. And so few elements that the device holds more blocks than
+// there is work for.
+constexpr Shape vectors[] = {{5 << 16, 0}, {100003, 0}, {100003, 0, 128}, {5003, 0}};
 // Tall, square and wide. The rows are whole sectors, so that no load needs fewer sectors than its elements
 // fill.
-constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}};
+constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}, {256 * 512, 256, 128}};
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
   const std::size_t most = rung.most_elements(block);
@@ -29,6 +34,13 @@ std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
 
+Recorded profile_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
+  const Case given{Kind::exact, input.n, 1, block, 0, devices_for(variant)};
+  Recorded recorded = run_counted(variant, given, input);
+  recorded.profile.n = input.n, recorded.profile.block = block, recorded.profile.devices = given.devices;
+  return recorded;
+}
+
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
@@ -36,6 +48,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
   const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
+  if (variant.over_devices) return profile_on_devices(variant, input, block);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
   upload(input, data.data());
@@ -76,9 +89,12 @@ std::span<const Shape> counted_shapes(const Variant& variant) {
 }
 
 std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
-  const Size size = rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows);
-  const std::string given =
-      variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);
+  const Size size =
+      rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows, profile.devices);
+  std::string given = variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);
+  if (profile.devices > 1) given += fmt::format(", {} devices", profile.devices);
+  if (profile.block != std::clamp(usual_block, rung.min_block, rung.max_block))
+    given += fmt::format(", {} threads per block", profile.block);
   std::vector<Check> checks;
   for (int i = 0; i < rung.promise_count; ++i) {
     const Promise& promise = rung.promises[i];
@@ -103,9 +119,20 @@ std::vector<Check> check_technique(const Rung& rung, const Options& options) {
   }
   std::vector<Check> checks;
   const Variant& variant = rung.variants[0];
-  for (const auto& [n, rows] : counted_shapes(variant)) {
-    const Recorded mine = profile_rung(rung, variant, n, block_for(rung, options), options.seed, rows);
-    const std::vector<Check> held = hold_promises(rung, mine.profile, variant);
+  for (const Shape& shape : counted_shapes(variant)) {
+    const unsigned usual = block_for(rung, options);
+    const unsigned block = shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : usual;
+    if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
+    const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows);
+    std::vector<Check> held = hold_promises(rung, mine.profile, variant);
+    // What was kept on the first shape is broken on this one, so it matters which one it is.
+    for (Check& check : held)
+      if (!check.ok && !checks.empty())
+        check.message =
+            fmt::format("with {}{}: {}",
+                        variant.by_rows ? describe(mine.profile.n, mine.profile.rows)
+                                        : fmt::format("{} elements", mine.profile.n),
+                        block == usual ? "" : fmt::format(" and {} threads per block", block), check.message);
     checks.insert(checks.end(), held.begin(), held.end());
     if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
   }

@@ -15,9 +15,11 @@ struct Options;
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                       std::uint64_t seed, std::optional<std::size_t> asked_rows);
 
-// A size to count on: the number of elements, and of rows (0: the rung has no rows, or any number will do).
+// What to count on: the number of elements, of rows (0: the rung has no rows, or any number will do), and of
+// threads per block (0: the usual number).
 struct Shape {
   std::size_t n, rows;
+  unsigned block = 0;
 };
 std::span<const Shape> counted_shapes(const Variant& variant);
 

@@ -4,6 +4,7 @@
 #include "device.hpp"
 #include "processes.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -31,6 +32,8 @@ constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
 // go on, up to so many times as long.
 constexpr double least_part = 0.25, most_patience = 2;
+// Launches are counted so often while a run lasts, to notice that they never end.
+constexpr Seconds between_counts(1);
 // For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
@@ -44,12 +47,17 @@ Clock::time_point in(Seconds seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
 }
 
+constexpr auto no_limit = static_cast<std::size_t>(-1);
+
 struct Watch {
   std::mutex mutex;
   Seconds per_run{10};
   std::optional<Clock::time_point> run_ends, reasons_end;
   Seconds reasons_begin{}, run_begin{}; // processor time
   Clock::time_point run_ends_at_last;
+  std::size_t most_launches = 0;          // of this run
+  std::optional<std::size_t> first_count; // of launches, some time after the run's beginning
+  Clock::time_point run_began, next_count;
   bool matters = true;
   bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
@@ -121,13 +129,27 @@ void act_on(int signal) {
   end(ending);
 }
 
+// Counted in a report, which takes a while, so only now and then.
+bool launches_for_ever() {
+  if (!on_the_emulator || state().most_launches == no_limit || Clock::now() < state().next_count)
+    return false;
+  const std::size_t count = recorded_so_far().profile.launches;
+  state().next_count = in(between_counts);
+  if (!state().first_count) state().first_count = count;
+  return count - *state().first_count > state().most_launches;
+}
+
+bool takes_too_long() {
+  if (Clock::now() < *state().run_ends) return false;
+  const bool had_time = processor_time() - state().run_begin > least_part * state().per_run;
+  return had_time || state().reasons_end || Clock::now() >= state().run_ends_at_last;
+}
+
 void look_at_the_clock() {
   std::unique_lock lock(state().mutex);
   if (!state().run_ends) return;
   if (!state().stopped) {
-    if (Clock::now() < *state().run_ends) return;
-    const bool had_time = processor_time() - state().run_begin > least_part * state().per_run;
-    if (!had_time && !state().reasons_end && Clock::now() < state().run_ends_at_last) return;
+    if (!takes_too_long() && !launches_for_ever()) return;
     state().stopped = true, state().stopped_at = Clock::now();
     lock.unlock();
     interrupt_device();
@@ -176,8 +198,11 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
   std::thread(watch).detach();
 }
 
-WatchedRun::WatchedRun() {
+WatchedRun::WatchedRun(std::size_t most_launches) {
   std::lock_guard lock(state().mutex);
+  state().most_launches = most_launches;
+  state().first_count.reset();
+  state().run_began = Clock::now(), state().next_count = in(between_counts);
   state().matters = !state().reasons_end;
   state().run_begin = processor_time();
   state().run_ends = in(state().per_run + after_the_emulators);
@@ -218,6 +243,11 @@ bool SearchForReasons::takes_long() const {
 
 double seconds_per_run() {
   return state().per_run.count();
+}
+
+double seconds_of_stopped_run() {
+  std::lock_guard lock(state().mutex);
+  return std::min(state().per_run, Seconds(state().stopped_at - state().run_began)).count();
 }
 
 void end_by(int signal) {

@@ -2,6 +2,7 @@
 // for it or a rung's host function crashes. In each case, what was found so far is reported first.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 
 namespace lab {
@@ -23,8 +24,10 @@ void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> e
 class WatchedRun {
 public:
   // A run that matters gets all the seconds that a run may take. One that does not, because the rung is wrong
-  // anyway, gets what is left of the time for the search for the reason.
-  WatchedRun();
+  // anyway, gets what is left of the time for the search for the reason. On the emulator, a run is stopped
+  // sooner if it launches more than `most_launches` kernels in a few seconds: then the host function is in a
+  // loop that does not end.
+  explicit WatchedRun(std::size_t most_launches = static_cast<std::size_t>(-1));
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
   WatchedRun& operator=(const WatchedRun&) = delete;
@@ -45,6 +48,7 @@ public:
 };
 
 double seconds_per_run();
+double seconds_of_stopped_run(); // how long it had taken by then
 
 // Ends this process as the signal would have ended it.
 [[noreturn]] void end_by(int signal);

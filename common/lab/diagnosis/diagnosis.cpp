@@ -169,6 +169,8 @@ Diagnosis from_short_sums(const Symptom& symptom) {
 
 Diagnosis diagnose(const Symptom& symptom) {
   if (Diagnosis found = from_runs(symptom); !found.kind.empty()) return found;
+  if (symptom.is_kahan)
+    if (Diagnosis found = mistake_in_kahan(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_stalling(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_whole_numbers(symptom); !found.kind.empty()) return found;

@@ -21,12 +21,15 @@ struct Observation {
 
 struct Symptom {
   Case given;
-  unsigned resident_blocks = 1;          // blocks of given.block threads that the device holds
-  std::vector<Observation> observations; // on different inputs of the same case; at least one
-  std::vector<double> again;             // further results on the first observation's input
-  bool one_block = false;                // the rung never launches more than one
-  bool races_are_told = false;           // as hazards, and there was none
-  bool of_rows = false;                  // the array is a row of a matrix, or could be one
+  unsigned resident_blocks = 1;              // blocks of given.block threads that the device holds
+  std::vector<Observation> observations;     // on different inputs of the same case; at least one
+  std::vector<double> again;                 // further results on the first observation's input
+  bool one_block = false;                    // the rung never launches more than one
+  bool races_are_told = false;               // as hazards, and there was none
+  bool of_rows = false;                      // the array is a row of a matrix, or could be one
+  bool combines = false;                     // the student writes how two values are combined
+  bool is_kahan = false;                     // the student writes a step of Kahan's summation:
+  std::vector<Observation> of_rounding = {}; // then also on as many elements whose sums are rounded
 };
 
 // The same if each row of a matrix is reduced to a result.

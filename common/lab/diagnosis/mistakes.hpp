@@ -52,6 +52,9 @@ struct Hypothesis {
 // Of sums, the more telling first. They refer to the symptom, which must outlive them.
 std::vector<Hypothesis> mistakes_in_sums(const Symptom& symptom);
 
+// Of a step of Kahan's summation. The kind is empty if none fits, or more than one.
+Diagnosis mistake_in_kahan(const Symptom& symptom);
+
 // Of products, minima and maxima. The kind is empty if nothing fits.
 Diagnosis mistake_in_operator(const Symptom& symptom);
 

@@ -251,6 +251,7 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
   if (by_weight.size() == 1 && missing != by_weight.end())
     return std::string(" What the threads work out does not reach the result: is it stored where it is read, "
                        "and is it added (+=), not just assigned (=)?") +
+           (symptom.combines ? " And does the operator use both of its values, a and b?" : "") +
            (is_integer(symptom) ? " Or it is multiplied so often that all its digits overflow: 32 times 32 "
                                   "times 32 and so on."
                                 : "");

@@ -1,6 +1,8 @@
-// Device code of another program, as PTX text, and its kernels by name. On the emulator.
+// Device code of another program, as PTX text, and its kernels by name: on the emulator, or through NVIDIA's
+// driver, which compiles it for the GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,7 +18,8 @@ public:
   };
 
   explicit DeviceCode(std::string ptx) : ptx_(std::move(ptx)) {}
-  // By its mangled name; null if there is none, or if the PTX cannot be read.
+  // By its mangled name; null if there is none, or if the PTX cannot be read. Throws std::runtime_error if
+  // the device or its driver cannot take such code at all.
   const Kernel* find(const std::string& name);
 
 private:

@@ -13,11 +13,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
+#include <tuple>
 
 #include <cuda_runtime_api.h>
 
@@ -47,6 +49,12 @@ public:
 
   void invoke(std::size_t rung, std::size_t variant, const Arguments& arguments) {
     const Rung& run = rungs_[rung];
+    const Call call{rung,        variant,        arguments.input, arguments.result,
+                    arguments.n, arguments.rows, arguments.block};
+    if (const auto known = recordings_.find(call); known != recordings_.end()) {
+      for (const auto& step : known->second) step();
+      return;
+    }
     begin(run, run.variants[variant], arguments);
     Invoke told{static_cast<std::uint32_t>(rung),
                 static_cast<std::uint32_t>(variant),
@@ -69,11 +77,20 @@ public:
     }
     for (const auto& [pointer, range] : allocations_) cudaFree(reinterpret_cast<void*>(pointer));
     allocations_.clear();
+    if (is_replaying_ && can_be_replayed_) recordings_[call] = std::move(steps_);
+  }
+
+  void replay(bool wanted) {
+    is_replaying_ = wanted;
+    recordings_.clear();
   }
 
   const std::string& in_vain() const { return in_vain_; }
 
 private:
+  using Call =
+      std::tuple<std::size_t, std::size_t, const void*, const void*, std::size_t, std::size_t, unsigned>;
+
   static std::uint32_t word(Say kind) { return static_cast<std::uint32_t>(kind); }
 
   void begin(const Rung& rung, const Variant& variant, const Arguments& arguments) {
@@ -87,6 +104,8 @@ private:
     scratch_.clear();
     in_vain_.clear();
     uploaded_ = 0;
+    steps_.clear();
+    can_be_replayed_ = true;
     const Size size = rung.size(arguments.n, arguments.block, 0, arguments.rows);
     may_read_ = rung.most_read_back ? static_cast<std::size_t>(rung.most_read_back(size)) * width : 0;
   }
@@ -159,6 +178,12 @@ private:
 
   // ---- what is asked
 
+  template <class Step>
+  void perform(Step step) {
+    step();
+    if (is_replaying_) steps_.push_back(std::move(step));
+  }
+
   void carry_out(const Head& head) {
     switch (static_cast<Say>(head.kind)) {
     case Say::kernel:
@@ -207,22 +232,24 @@ private:
     for (const std::uint32_t size : kernel->parameters) expected += size;
     if (told.parameter_bytes != expected || payload_.size() != expected) throw nonsense();
     // Copies the parameters, so that each is aligned.
-    std::vector<std::unique_ptr<std::byte[]>> values;
-    std::vector<void*> arguments;
+    std::vector<std::shared_ptr<std::byte[]>> values;
     for (const std::uint32_t size : kernel->parameters) {
-      values.push_back(std::make_unique<std::byte[]>(std::max<std::size_t>(size, 1)));
+      values.emplace_back(new std::byte[std::max<std::size_t>(size, 1)]);
       std::memcpy(values.back().get(), payload_.data(), size);
       payload_ = payload_.subspan(size);
-      arguments.push_back(values.back().get());
     }
-    arguments.push_back(nullptr);
     const dim3 grid(told.grid[0], told.grid[1], told.grid[2]),
         block(told.block[0], told.block[1], told.block[2]);
-    if (told.cooperative) {
-      cudaLaunchCooperativeKernel(kernel->handle, grid, block, arguments.data(), told.shared, nullptr);
-    } else {
-      cudaLaunchKernel(kernel->handle, grid, block, arguments.data(), told.shared, nullptr);
-    }
+    perform([=, shared = told.shared, cooperative = told.cooperative != 0] {
+      std::vector<void*> arguments;
+      for (const auto& value : values) arguments.push_back(value.get());
+      arguments.push_back(nullptr);
+      if (cooperative) {
+        cudaLaunchCooperativeKernel(kernel->handle, grid, block, arguments.data(), shared, nullptr);
+      } else {
+        cudaLaunchKernel(kernel->handle, grid, block, arguments.data(), shared, nullptr);
+      }
+    });
   }
 
   bool is_device_memory(std::uint64_t first, std::uint64_t bytes) const {
@@ -252,11 +279,13 @@ private:
     const auto move = take<Move>();
     nothing_left();
     if (reaches_outside(move.to, move.to_pitch, move, "a cudaMemset")) return;
-    if (move.height == 1) {
-      cudaMemset(reinterpret_cast<void*>(move.to), value, move.width);
-    } else {
-      cudaMemset2D(reinterpret_cast<void*>(move.to), move.to_pitch, value, move.width, move.height);
-    }
+    perform([=] {
+      if (move.height == 1) {
+        cudaMemset(reinterpret_cast<void*>(move.to), value, move.width);
+      } else {
+        cudaMemset2D(reinterpret_cast<void*>(move.to), move.to_pitch, value, move.width, move.height);
+      }
+    });
   }
 
   void upload() {
@@ -268,7 +297,9 @@ private:
       return;
     }
     if (reaches_outside(move.to, move.width, move, "a copy to the device")) return;
-    cudaMemcpy(reinterpret_cast<void*>(move.to), payload_.data(), move.width, cudaMemcpyHostToDevice);
+    perform([=, bytes = std::vector<std::byte>(payload_.begin(), payload_.end())] {
+      cudaMemcpy(reinterpret_cast<void*>(move.to), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
+    });
   }
 
   void copy() {
@@ -277,13 +308,16 @@ private:
     if (reaches_outside(move.to, move.to_pitch, move, "a copy on the device") ||
         reaches_outside(move.from, move.from_pitch, move, "a copy on the device"))
       return;
-    if (move.height == 1) {
-      cudaMemcpy(reinterpret_cast<void*>(move.to), reinterpret_cast<const void*>(move.from), move.width,
-                 cudaMemcpyDeviceToDevice);
-    } else {
-      cudaMemcpy2D(reinterpret_cast<void*>(move.to), move.to_pitch, reinterpret_cast<const void*>(move.from),
-                   move.from_pitch, move.width, move.height, cudaMemcpyDeviceToDevice);
-    }
+    perform([=] {
+      if (move.height == 1) {
+        cudaMemcpy(reinterpret_cast<void*>(move.to), reinterpret_cast<const void*>(move.from), move.width,
+                   cudaMemcpyDeviceToDevice);
+      } else {
+        cudaMemcpy2D(reinterpret_cast<void*>(move.to), move.to_pitch,
+                     reinterpret_cast<const void*>(move.from), move.from_pitch, move.width, move.height,
+                     cudaMemcpyDeviceToDevice);
+      }
+    });
   }
 
   // Zeros, except for the few elements that a rung finishes on the host, and never the input.
@@ -291,6 +325,7 @@ private:
     const auto move = take<Move>();
     nothing_left();
     if (move.width > largest_payload || move.height != 1) throw nonsense();
+    can_be_replayed_ = false;
     std::vector<std::byte> bytes(move.width);
     const Range asked{move.from, move.from + move.width};
     const bool in_input = asked.begin < input_.end && input_.begin < asked.end;
@@ -320,6 +355,7 @@ private:
 
   void allocate(std::uint64_t bytes) {
     nothing_left();
+    can_be_replayed_ = false;
     void* pointer = nullptr;
     if (allocations_.size() >= most_allocations) throw HostLost("the host function allocates without end");
     if (bytes > device().memory || cudaMalloc(&pointer, bytes) != cudaSuccess) pointer = nullptr;
@@ -358,6 +394,9 @@ private:
   std::map<std::uint64_t, Range> allocations_;
   std::size_t uploaded_ = 0, may_read_ = 0;
   std::string in_vain_;
+  bool is_replaying_ = false, can_be_replayed_ = false;
+  std::vector<std::function<void()>> steps_; // of the host function that runs
+  std::map<Call, std::vector<std::function<void()>>> recordings_;
 };
 
 std::unique_ptr<HostProcess> the_host;
@@ -384,6 +423,14 @@ void use_host_process(std::span<Rung> rungs, const Options& options) {
     }
   }
   the_host = std::make_unique<HostProcess>(*options.host, rungs, *ptx);
+}
+
+Replaying::Replaying() {
+  if (the_host) the_host->replay(true);
+}
+
+Replaying::~Replaying() {
+  if (the_host) the_host->replay(false);
 }
 
 std::string asked_in_vain() {

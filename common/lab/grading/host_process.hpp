@@ -1,7 +1,7 @@
 // The trusted half of a graded lab program. The student's host functions run in another process, in a sandbox
-// (common/recorder). What they ask of the device is done here, with the student's PTX, on the emulator.
-// Neither the inputs nor the expected results ever leave this process, except for what a rung is allowed to
-// read back.
+// (common/recorder). What they ask of the device is done here, with the student's PTX, on the emulator or a
+// GPU. Neither the inputs nor the expected results ever leave this process, except for what a rung is allowed
+// to read back.
 #pragma once
 
 #include "promises/rung.hpp"
@@ -23,6 +23,18 @@ struct HostLost : std::runtime_error {
 // kernels are those of the PTX in `options.device_code`. The rungs must be in the order of the lab's main().
 // Throws HostLost, and std::runtime_error if the PTX cannot be read.
 void use_host_process(std::span<Rung> rungs, const Options& options);
+
+// While one exists, a host function is run once for the same arguments; after that, what it has asked of the
+// device is done again without it, as the way to the other process would take longer than many a kernel.
+// Where it reads device memory or allocates some, it runs each time. The arguments' memory and scratch memory
+// must stay as they are. For timing.
+class Replaying {
+public:
+  Replaying();
+  ~Replaying();
+  Replaying(const Replaying&) = delete;
+  Replaying& operator=(const Replaying&) = delete;
+};
 
 // What to say beside a wrong result of the last run: what the host function asked for in vain. "" if nothing.
 std::string asked_in_vain();

@@ -64,6 +64,7 @@ std::vector<Rung> precision() {
               .promise(halving_stride()),
           Rung("kahan")
               .meets_stalling()
+              .steps_as_kahan()
               .same_bits()
               // 2 u for each element on its walk, 1 u where the excess is taken off at the end. The tree
               // loses nothing but the roundings of what is itself a rounding.
@@ -82,6 +83,7 @@ std::vector<Rung> precision() {
               .promise(two_launches()),
           Rung("double_accumulator")
               .meets_stalling()
+              .rounds_at_the_end()
               .same_bits()
               .depth([](const Size& s) { return 1 + (elements_of_walk(s) + levels(s)) * 0x1p-29; })
               .promise(no_atomic())

@@ -41,8 +41,13 @@ std::vector<Rung> speed_of_light() {
             return 14 + double(s.n) / (blocks * s.block) + blocks;
           })
           .promise(at_most(
-              Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)); },
-              "blocks beyond those that the GPU holds at once start only when others end"))
+              Counter::blocks,
+              [](const Size& s) {
+                return double(
+                    std::min<std::size_t>(resident_blocks(s.block), ceil_div(s.n / 4 + 1, s.block)));
+              },
+              "blocks beyond those that the GPU holds at once start only when others end, and a block for "
+              "which no vector is left has nothing to do"))
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },

@@ -22,6 +22,7 @@ struct Size {
   double blocks = 0;                // blocks that ran, in all launches together (0 if nothing has run yet)
   std::size_t rows = 1;             // results; n / rows elements go into each
   unsigned elements_per_thread = 0; // if the lab's main() gives it
+  unsigned devices = 1;             // that share the elements
   unsigned warps() const { return (block + 31) / 32; }
 };
 using Formula = double (*)(const Size&);
@@ -112,6 +113,10 @@ public:
   Rung& same_bits_for_any_block() { return deterministic = any_block = true, *this; }
   // Also checked on inputs that are hard for a sum, with 2^24 and small terms: see sequence.hpp, stalling.
   Rung& meets_stalling() { return stalling = true, *this; }
+  // Also checked on an input that only sums in double add up right, and all of them exactly.
+  Rung& rounds_at_the_end() { return cancelling = true, *this; }
+  // Its region is a step of Kahan's summation, whose mistakes are known (diagnosis/mistakes_in_kahan.cpp).
+  Rung& steps_as_kahan() { return is_kahan = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
@@ -126,8 +131,9 @@ public:
   // For OpenCL: this rung cannot be right. It is run until its result is wrong.
   Rung& wrong_on_purpose() { return cannot_be_right = true, *this; }
 
-  Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1) const {
-    return {n, block, blocks, rows, elements_per_thread};
+  Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1,
+            unsigned devices = 1) const {
+    return {n, block, blocks, rows, elements_per_thread, devices};
   }
   // With this many threads per block.
   std::size_t most_elements(unsigned block) const {
@@ -147,7 +153,8 @@ public:
   Formula most_read_back = nullptr; // null: nothing
   Promise promises[max_promises];
   int promise_count = 0;
-  bool deterministic = false, any_block = false, stalling = false, to_repair = false;
+  bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
+       to_repair = false;
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0;
   double least_bandwidth = 0;

@@ -3,6 +3,7 @@
 #include "checking/run.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
+#include "devices/shared_out.hpp"
 #include "timing/bandwidth.hpp"
 
 #include <algorithm>
@@ -95,14 +96,44 @@ struct Rotation {
 
 } // namespace
 
-Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                    std::uint64_t seed, std::optional<std::size_t> asked_rows) {
-  const std::size_t rows = rows_for(variant, n, asked_rows);
-  if (rows > 0) n = n / rows * rows; // whole rows
-  const std::size_t width = size_of(variant.type), bytes = n * width;
-  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+namespace {
+
+// Over several devices a run is what passes on the host's clock from the call of the host function until all
+// devices are idle. The input stays where it is, so that up to some millions of elements are found in L2.
+Spread measure_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
+  using clock = std::chrono::steady_clock;
+  const SharedOut shared(input, device().count, 0);
+  const Shards here = shared.shards();
+  DeviceBuffer result("result", sizeof(float));
+  if (variant.set_up) variant.set_up(here);
+  Arguments arguments;
+  arguments.shards = here.begin(), arguments.devices = here.size(), arguments.result = result.data();
+  arguments.n = input.n, arguments.block = block;
+  const auto once = [&] {
+    ScratchRun keep_scratch(true);
+    cudaSetDevice(0);
+    const auto start = clock::now();
+    launch_and_wait(variant, arguments, here);
+    return std::chrono::duration<double, std::micro>(clock::now() - start).count();
+  };
+  once();
+  const double first = std::max(once(), 1.0);
+  for (double spent = first; spent < warm_up; spent += once()) {
+  }
+  const auto runs = static_cast<std::size_t>(std::clamp(time_budget / first, 5.0, double(most_runs)));
+  std::vector<double> times;
+  for (std::size_t i = 0; i < runs; ++i) times.push_back(once());
+  std::sort(times.begin(), times.end());
+  release_scratch();
+  end_peer_access(here);
+  return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75), times.size()};
+}
+
+Spread measure_on_one(const Variant& variant, const Sequence& input, std::size_t rows, unsigned block) {
+  const std::size_t bytes = input.n * size_of(variant.type);
   const Rotation rotation(bytes);
-  DeviceBuffer inputs("inputs", rotation.bytes()), result("result", std::max<std::size_t>(rows, 1) * width);
+  DeviceBuffer inputs("inputs", rotation.bytes()),
+      result("result", std::max<std::size_t>(rows, 1) * size_of(variant.type));
   char* const base = static_cast<char*>(inputs.data());
   for (std::size_t i = 0; i < rotation.slots; ++i) {
     if (i == 0) {
@@ -114,16 +145,32 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
   wait();
   const Spread spread = measure([&](std::size_t turn) {
     ScratchRun keep_scratch(true);
-    variant.invoke(variant.function,
-                   {base + turn % rotation.slots * rotation.slot, result.data(), n, rows, block});
+    Arguments arguments;
+    arguments.input = base + turn % rotation.slots * rotation.slot, arguments.result = result.data();
+    arguments.n = input.n, arguments.rows = rows, arguments.block = block;
+    variant.invoke(variant.function, arguments);
   });
   release_scratch();
+  return spread;
+}
+
+} // namespace
+
+Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
+                    std::uint64_t seed, std::optional<std::size_t> asked_rows) {
+  const std::size_t rows = rows_for(variant, n, asked_rows);
+  if (rows > 0) n = n / rows * rows; // whole rows
+  const std::size_t width = size_of(variant.type), bytes = n * width;
+  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  const Spread spread = variant.over_devices ? measure_on_devices(variant, input, block)
+                                             : measure_on_one(variant, input, rows, block);
   Timing timing;
   timing.n = n, timing.rows = rows, timing.block = block, timing.repetitions = spread.repetitions;
   timing.median = spread.median, timing.low = spread.low, timing.high = spread.high;
   timing.bytes_per_second = spread.median > 0 ? static_cast<double>(bytes) / (1e-6 * spread.median) : 0;
-  timing.peak_bandwidth = device().peak_bandwidth;
-  timing.measured_bandwidth = measured_bandwidth();
+  const double devices = variant.over_devices ? device().count : 1;
+  timing.peak_bandwidth = devices * device().peak_bandwidth;
+  timing.measured_bandwidth = devices * measured_bandwidth();
   return timing;
 }
 

@@ -4,7 +4,9 @@
 // memsets and copies. Inputs rotate through memory several times the size of L2, so that no run finds its
 // input there ("cold"). After a warm-up, runs are repeated until the quartiles are within 2 % of the median
 // (41 runs at least, or as many as fit into half a second). The figure is the median; the quartiles are
-// shown beside it. An empty launch takes about 5 microseconds by this method.
+// shown beside it. An empty launch takes about 5 microseconds by this method. A rung over several devices is
+// timed by the host's clock instead, until all of them are idle, and its input does not rotate; bandwidths
+// are those of all devices together.
 #pragma once
 
 #include "result.hpp"

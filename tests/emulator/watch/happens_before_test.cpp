@@ -1,5 +1,5 @@
 // What orders two accesses: barriers, __syncwarp, releases and acquires.
-#include "watch/happens_before.hpp"
+#include "watch/launches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@ class Order : public ::testing::Test {
 protected:
   BlockOrder order, other; // of blocks 0 and 1
   ReleaseLogs logs;
+  Launches launches;
   AccessRecord earlier{.block = 0, .warp = 0};
   static constexpr std::uint32_t lane_3 = 1u << 3;
 
@@ -20,21 +21,18 @@ protected:
     earlier.moment = order.clock;
   }
   bool ordered(unsigned warp, unsigned lane) const {
-    return order.ordered(earlier, 3, warp, lane) || order.is_released(earlier, 3, {0, warp, lane});
+    return order.ordered(earlier, 3, warp, lane) || order.is_released(earlier, 3, {0, warp, lane}, launches);
   }
   bool ordered_in_other(unsigned warp = 0, unsigned lane = 0) const {
-    return other.is_released(earlier, 3, {1, warp, lane});
+    return other.is_released(earlier, 3, {1, warp, lane}, launches);
   }
   void release(BlockOrder& by, std::uint32_t block, std::uint64_t flag, bool store = false,
                std::uint32_t lanes = lane_3) {
     const auto log = logs.at(flag);
     auto released = by.release(0, lanes, 9, log);
-    log->release({.block = block,
-                  .is_wide = released.is_wide,
-                  .narrow = released.narrow,
-                  .wide = released.wide,
-                  .acquired = released.acquired},
-                 store, released.acquired_here);
+    log->release(
+        {.block = block, .level = released.level, .reach = released.reach, .acquired = released.acquired},
+        store, released.acquired_here);
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
     const auto log = logs.at(flag);
@@ -64,7 +62,7 @@ TEST_F(Order, SyncwarpOrdersItsLanesOnly) {
 }
 
 TEST_F(Order, ReleaseOrdersAnotherWarpThatAcquires) {
-  order.fence(0, lane_3, false);
+  order.fence(0, lane_3, Level::block);
   release(order, 0, 8);
   EXPECT_FALSE(ordered(1, 0)) << "warp 1 has not read yet";
   acquire(order, 8, 1);
@@ -72,7 +70,7 @@ TEST_F(Order, ReleaseOrdersAnotherWarpThatAcquires) {
 }
 
 TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
-  order.fence(0, lane_3, false);
+  order.fence(0, lane_3, Level::block);
   release(order, 0, 8);
   acquire(order, 8, 0, 1u << 5);
   EXPECT_TRUE(ordered(0, 5));
@@ -80,7 +78,7 @@ TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
 }
 
 TEST_F(Order, FenceOfALaneCoversNoOtherLane) {
-  order.fence(0, 1u << 7, false);
+  order.fence(0, 1u << 7, Level::block);
   release(order, 0, 8, false, 1u << 7);
   acquire(order, 8, 1);
   EXPECT_FALSE(ordered(1, 0)) << "no __syncwarp between lane 3 and lane 7";
@@ -88,40 +86,40 @@ TEST_F(Order, FenceOfALaneCoversNoOtherLane) {
 
 TEST_F(Order, WithoutAFenceNothingIsReleased) {
   EXPECT_FALSE(order.has_fence(0, lane_3));
-  order.fence(0, lane_3, false);
+  order.fence(0, lane_3, Level::block);
   EXPECT_TRUE(order.has_fence(0, lane_3));
 }
 
 TEST_F(Order, FenceOfTheBlockOrdersNoOtherBlock) {
-  order.fence(0, lane_3, false);
+  order.fence(0, lane_3, Level::block);
   release(order, 0, 8);
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
 }
 
 TEST_F(Order, FenceOfTheDeviceOrdersAnotherBlock) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, TheAddressCounts) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   acquire(other, 16);
   EXPECT_FALSE(ordered_in_other());
 }
 
 TEST_F(Order, AcquiredTooSoonIsNotAcquired) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   acquire(other, 8);
   release(order, 0, 8);
   EXPECT_FALSE(ordered_in_other());
 }
 
 TEST_F(Order, AccessBehindTheFenceWaitsForTheNext) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   earlier.moment = order.clock;
   release(order, 0, 8);
   acquire(other, 8);
@@ -131,7 +129,7 @@ TEST_F(Order, AccessBehindTheFenceWaitsForTheNext) {
 }
 
 TEST_F(Order, FencesOfAllWarpsCountBehindABarrier) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   order.barrier();
   release(order, 0, 8, false, 1);
   acquire(other, 8);
@@ -139,18 +137,18 @@ TEST_F(Order, FencesOfAllWarpsCountBehindABarrier) {
 }
 
 TEST_F(Order, UpdateCarriesTheReleaseOn) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   BlockOrder third;
   third.begin(1);
-  third.fence(0, lane_3, true);
+  third.fence(0, lane_3, Level::device);
   release(third, 2, 8);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, StoreBetweenCutsIt) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   logs.at(8)->cut();
   acquire(other, 8);
@@ -158,45 +156,45 @@ TEST_F(Order, StoreBetweenCutsIt) {
 }
 
 TEST_F(Order, StoreByOneWhoHasAcquiredHandsItOn) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   BlockOrder third;
   third.begin(1);
   acquire(third, 8);
-  third.fence(0, lane_3, true);
+  third.fence(0, lane_3, Level::device);
   release(third, 2, 8, true);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, HandedOnAtAnotherAddress) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   BlockOrder third;
   third.begin(1);
   acquire(third, 8);
-  third.fence(0, lane_3, true);
+  third.fence(0, lane_3, Level::device);
   release(third, 2, 16);
   acquire(other, 16);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, LockAcquiresAtTheNextFence) {
-  order.fence(0, lane_3, true);
+  order.fence(0, lane_3, Level::device);
   release(order, 0, 8);
   const auto log = logs.at(8);
   other.warps[0].take(log->acquire(1, log));
   EXPECT_FALSE(ordered_in_other());
-  EXPECT_TRUE(other.lacks_acquire(earlier, 3, {1, 0, 0}));
-  other.fence(0, 1, false);
+  EXPECT_TRUE(other.lacks_acquire(earlier, 3, {1, 0, 0}, launches));
+  other.fence(0, 1, Level::block);
   EXPECT_FALSE(ordered_in_other()) << "a fence for its own block only";
-  other.fence(0, 1, true);
+  other.fence(0, 1, Level::device);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, ManyReleasesTakeLittleAndHideNothing) {
   for (int round = 0; round < 1000; ++round) {
-    order.fence(0, lane_3, true);
+    order.fence(0, lane_3, Level::device);
     release(order, 0, 8);
   }
   acquire(other, 8);

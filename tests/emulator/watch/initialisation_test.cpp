@@ -73,5 +73,15 @@ TEST_F(Written, AllocatedAnewIsFreshAgain) {
   EXPECT_FALSE(written.is_written(begin + 512, 4));
 }
 
+TEST_F(Written, CountsWhatNothingHasWritten) {
+  written.allocated(begin, 1024);
+  EXPECT_EQ(written.unwritten(begin, 1024), 1024u);
+  written.written(begin + 100, 60); // the end of one row and the beginning of the next
+  EXPECT_EQ(written.unwritten(begin, 1024), 964u);
+  EXPECT_EQ(written.unwritten(begin + 90, 20), 10u);
+  written.written(begin, 1024);
+  EXPECT_EQ(written.unwritten(begin, 1024), 0u);
+}
+
 } // namespace
 } // namespace warpfold::watch

@@ -31,12 +31,14 @@ protected:
   SharedShadow shadow;
   BlockRecords records;
   BlockOrder order;
-  BlockHistories histories{2};
+  Launches launches;
   ReleaseLogs logs;
   unsigned unwritten = 0;
 
   SharedRaces() {
     shadow.reset(scene.grid.shared_bytes() / 4, false);
+    Launches::Launch* launch = nullptr;
+    launches.begin(scene.grid, nullptr, launch);
     order.begin(scene.first.warps.size());
   }
   // Enters the request and returns the number of races it makes.
@@ -47,7 +49,7 @@ protected:
     unsigned found = 0;
     check_shared(
         shadow, records,
-        Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), histories, order, logs, number,
+        Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), launches, order, logs, number,
                  record},
         [&](const Conflict& conflict) { found += !conflict.is_harmless; },
         [&](unsigned, std::uint64_t) { ++unwritten; });
@@ -138,7 +140,7 @@ protected:
   GlobalShadow shadow{scene.memory};
   GlobalRecords records;
   BlockOrder orders[2];
-  BlockHistories histories{2};
+  Launches launches;
   ReleaseLogs logs;
   std::uint64_t begin =
       reinterpret_cast<std::uint64_t>(scene.memory.allocate(1024, machine::MemoryKind::device, "input"));
@@ -146,6 +148,8 @@ protected:
   Missing missing = Missing::order; // of the last race
 
   GlobalRaces() {
+    Launches::Launch* launch = nullptr;
+    launches.begin(scene.grid, nullptr, launch);
     records.begin_launch();
     next = records.take_chunk();
     for (BlockOrder& order : orders) order.begin(2);
@@ -158,8 +162,8 @@ protected:
     records.at(next) = record;
     unsigned found = 0;
     check_global(shadow, records,
-                 Accessor{*ToldAccess(scene, accessing, ptx::Space::global, request), histories,
-                          orders[block], logs, next++, record},
+                 Accessor{*ToldAccess(scene, accessing, ptx::Space::global, request), launches, orders[block],
+                          logs, next++, record},
                  [&](const Conflict& conflict) { ++found, missing = conflict.missing; });
     return found;
   }
@@ -167,13 +171,10 @@ protected:
   void release(std::uint64_t flag) {
     const auto log = logs.at(flag);
     auto released = orders[0].release(0, 1, 0, log);
-    if (released.is_wide) histories.of(0).widely_released = released.wide.own;
-    log->release({.block = 0,
-                  .is_wide = released.is_wide,
-                  .narrow = released.narrow,
-                  .wide = released.wide,
-                  .acquired = {}},
-                 false, released.acquired_here);
+    for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each)
+      launches.history_of(0).released[each] = released.reach[each].own;
+    log->release({.block = 0, .level = released.level, .reach = released.reach, .acquired = {}}, false,
+                 released.acquired_here);
   }
   void acquire(std::uint64_t flag) {
     const auto log = logs.at(flag);
@@ -208,7 +209,7 @@ TEST_F(GlobalRaces, LaunchBeforeIsOver) {
 
 TEST_F(GlobalRaces, ReleaseAndAcquireOrderBlocks) {
   races(0, {AccessKind::store});
-  orders[0].fence(0, 1, true);
+  orders[0].fence(0, 1, Level::device);
   release(8);
   acquire(8);
   EXPECT_EQ(races(1, {AccessKind::load}), 0u);
@@ -216,7 +217,7 @@ TEST_F(GlobalRaces, ReleaseAndAcquireOrderBlocks) {
 
 TEST_F(GlobalRaces, AtAnotherAddressTheyOrderNothing) {
   races(0, {AccessKind::store});
-  orders[0].fence(0, 1, true);
+  orders[0].fence(0, 1, Level::device);
   release(8);
   acquire(16);
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
@@ -225,7 +226,7 @@ TEST_F(GlobalRaces, AtAnotherAddressTheyOrderNothing) {
 
 TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
   races(0, {AccessKind::store});
-  histories.of(0).published = orders[0].clock;
+  launches.history_of(0).published = orders[0].clock;
   orders[1].has_read_strongly = true;
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
   EXPECT_EQ(missing, Missing::fence);

@@ -131,6 +131,31 @@ TEST(Sequence, LoneOnesAreLostAtEveryLevelOfATree) {
   EXPECT_EQ(values[0], 0x1p24f);
 }
 
+TEST(Sequence, CancellingIsExactInDoubleAndNotInFloat) {
+  for (const unsigned n : {1u, 2u, 7u, 8u, 1000u, 65536u}) {
+    const Sequence input = make_sequence(Type::float32, Operator::add, Kind::cancelling, n, 1);
+    double forwards = 0, backwards = 0, large = 0, by_threads = 0;
+    constexpr std::size_t threads = 256;
+    for (std::size_t i = 0; i < n; ++i) {
+      forwards += input[i];
+      backwards += input[n - 1 - i];
+      large += std::abs(input[i]) > 1;
+    }
+    for (std::size_t t = 0; t < threads; ++t) {
+      double own = 0;
+      for (std::size_t i = t; i < n; i += threads) own += input[i];
+      by_threads += static_cast<float>(own); // what is not meant
+    }
+    const double whole = reduce(input, 0, n).value;
+    EXPECT_EQ(whole, static_cast<double>(n) - large);
+    EXPECT_EQ(forwards, whole);
+    EXPECT_EQ(backwards, whole);
+    EXPECT_EQ(static_cast<float>(whole), whole);
+    EXPECT_EQ(tolerance(input, reduce(input, 0, n), 100), 0);
+    EXPECT_EQ(by_threads == whole, n <= threads); // whoever has one element only has nothing to round
+  }
+}
+
 TEST(Sequence, OneFloatStallsWhereATreeDoesNot) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::stalling, 65537, 1);
   const Reference reference = reduce(input, 0, input.n);

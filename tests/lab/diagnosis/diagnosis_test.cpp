@@ -211,6 +211,23 @@ TEST(Diagnosis, OfAFloatThatStalls) {
   EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
 }
 
+// What the lab's code makes of 3 elements with one thread and a step that adds to the old excess.
+TEST(Diagnosis, OfAStepOfKahan) {
+  Sequence input{Type::float32, Kind::stalling, Operator::add, 3, 3, 1, std::vector<std::byte>(12)};
+  store_value(Type::float32, 0x1p24, input.values.data());
+  for (const std::size_t at : {4u, 8u}) store_value(Type::float32, 1, input.values.data() + at);
+  Symptom symptom;
+  symptom.given = {Kind::stalling, 3, 1, 1, 0}, symptom.is_kahan = true;
+  // 2^24 + 1 stays 2^24 with an excess of -1; then 1 - -1 is wanted and added, which adds nothing to the
+  // excess.
+  symptom.observations = {{&input, 0x1p24 + 2, static_cast<float>(0x1p24 + 3)}};
+  const Diagnosis found = diagnose(symptom);
+  EXPECT_EQ(found.kind, "kahan-step") << found.text;
+  EXPECT_NE(found.text.find("+="), std::string::npos) << found.text;
+  symptom.observations[0].got = 0x1p24 + 7;
+  EXPECT_NE(diagnose(symptom).kind, "kahan-step");
+}
+
 // Reduces by `op` the results of each `part` of the elements.
 double of_parts(const Sequence& input, std::size_t part, Operator op) {
   double all = identity(input.type, op);

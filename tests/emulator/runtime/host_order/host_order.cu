@@ -163,12 +163,32 @@ CASE(pageable_memory, "pageable-copy: cudaMemcpyAsync in stream 3 copies memory 
   int* pageable = static_cast<int*>(std::malloc(many));
   int* large;
   OK(cudaMalloc(&large, many));
+  OK(cudaMemset(large, 0, many));
+  OK(cudaDeviceSynchronize());
   OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one)); // here
   OK(cudaStreamSynchronize(t.one));
   OK(cudaMemcpyAsync(pageable, large, many, cudaMemcpyDeviceToHost, t.one));
   OK(cudaStreamSynchronize(t.one));
   sink = pageable[0];
   std::free(pageable);
+}
+CASE(unwritten_memory,
+     "unwritten-copy: the host copies 400 bytes from allocation 4 .*, and nothing has written 200") {
+  Things t;
+  int* fresh;
+  OK(cudaMalloc(&fresh, bytes));
+  fill<<<1, 32>>>(fresh, 50, 7);
+  int read[100];
+  OK(cudaMemcpy(read, fresh, sizeof read, cudaMemcpyDeviceToHost)); // here
+  OK(cudaMemcpy(read, fresh, 50 * sizeof *read, cudaMemcpyDeviceToHost));
+  if (read[60] != 0x7fbadbad || read[49] != 7) std::abort();
+}
+CASE(unwritten_memory_within_the_device, "clean") {
+  Things t;
+  int *fresh, *more;
+  OK(cudaMalloc(&fresh, bytes));
+  OK(cudaMalloc(&more, bytes));
+  OK(cudaMemcpy(more, fresh, bytes, cudaMemcpyDeviceToDevice));
 }
 CASE(pageable_number, "clean") {
   Things t;

@@ -21,7 +21,7 @@ def run(program: str, *arguments: str, **environment: str) -> subprocess.Complet
 def report_of(program: str, case: str) -> tuple[int, list[dict]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
-        result = run(program, case, WARPFOLD_CHECKS="races", WARPFOLD_GUARD_DEVICE_MEMORY="on", WARPFOLD_REPORT=str(path))
+        result = run(program, case, WARPFOLD_CHECKS="races,initialisation", WARPFOLD_GUARD_DEVICE_MEMORY="on", WARPFOLD_REPORT=str(path))
         return result.returncode, json.loads(path.read_text())["hazards"]
 
 
@@ -69,7 +69,7 @@ class HostOrder(unittest.TestCase):
         for case, signal in {"null_pointer": 11, "fault_sent": 11, "trap_sent": 5}.items():
             for guard in ["on", "off"]:
                 with self.subTest(case, guard=guard):
-                    result = run(PROGRAMS[0][0], case, WARPFOLD_CHECKS="races", WARPFOLD_GUARD_DEVICE_MEMORY=guard)
+                    result = run(PROGRAMS[0][0], case, WARPFOLD_CHECKS="races,initialisation", WARPFOLD_GUARD_DEVICE_MEMORY=guard)
                     self.assertEqual(result.returncode, -signal)
 
     def test_off_by_default(self):

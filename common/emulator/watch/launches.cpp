@@ -1,0 +1,59 @@
+#include "launches.hpp"
+
+#include <algorithm>
+
+namespace warpfold::watch {
+
+namespace {
+
+bool is_over(const Launches::Launch& launch, const Operation* order) {
+  if (launch.runs) return false;
+  return !order || (launch.actor < order->view.size() && order->view[launch.actor] >= launch.number);
+}
+
+} // namespace
+
+bool Launches::begin(const machine::Grid& grid, const Operation* order, Launch*& added) {
+  std::lock_guard lock(mutex_);
+  const std::size_t count = count_;
+  const auto end = launches_.begin() + static_cast<std::ptrdiff_t>(count);
+  const bool all_over =
+      std::all_of(launches_.begin(), end, [&](const auto& each) { return is_over(*each, order); });
+  const bool any_runs = std::any_of(launches_.begin(), end, [](const auto& each) { return each->runs; });
+  const std::uint64_t next =
+      count == 0 ? 0 : launches_[count - 1]->first_block + launches_[count - 1]->shape.grid.count();
+  const bool is_full = count == most || next + grid.block_count() > UINT32_MAX;
+  const bool begins_group = all_over || (is_full && !any_runs);
+  if (is_full && any_runs) {
+    added = nullptr;
+    return false;
+  }
+  auto launch = std::make_unique<Launch>();
+  launch->code = &grid.code;
+  launch->shape = grid.shape;
+  launch->device = grid.device;
+  launch->histories.reset(grid.block_count());
+  if (order) launch->actor = order->actor, launch->number = order->number;
+  const std::size_t place = begins_group ? 0 : count;
+  launch->place = static_cast<std::uint32_t>(place);
+  launch->first_block = begins_group ? 0 : static_cast<std::uint32_t>(next);
+  if (!begins_group) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!is_over(*launches_[i], order)) continue;
+      launch->after[i] = true;
+      std::lock_guard inner(launches_[i]->mutex);
+      launch->acquired.add(launches_[i]->acquired);
+    }
+  }
+  added = launch.get();
+  launches_[place] = std::move(launch);
+  count_.store(place + 1, std::memory_order_release);
+  return begins_group;
+}
+
+void Launches::end(Launch& launch) {
+  std::lock_guard lock(mutex_);
+  launch.runs = false;
+}
+
+} // namespace warpfold::watch

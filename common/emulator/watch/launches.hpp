@@ -1,0 +1,81 @@
+// The launches whose accesses are compared with each other. On one device that is one launch: the next one
+// begins after it. With several devices, kernels run at the same time, and a launch belongs to the same group
+// as all that nothing orders before it, even if they happened to end before it began.
+#pragma once
+
+#include "happens_before.hpp"
+#include "host_order.hpp"
+#include "machine/block.hpp"
+
+#include <array>
+#include <atomic>
+#include <bitset>
+#include <memory>
+#include <mutex>
+
+namespace warpfold::watch {
+
+class Launches {
+public:
+  static constexpr std::size_t most = 512;
+
+  struct Launch {
+    const machine::Code* code = nullptr;
+    machine::LaunchShape shape;
+    int device = 0;
+    std::uint32_t first_block = 0; // the numbers of its blocks in the group begin here
+    BlockHistories histories{0};
+    std::bitset<most> after; // launches of the group that are over before it begins
+    std::uint32_t place = 0; // among those of the group
+
+    // What orders it: its operation in watch::HostOrder.
+    std::uint32_t actor = 0, number = 0;
+    bool runs = true;
+
+    std::mutex mutex;
+    AcquiredSet acquired; // by any of its blocks, and by launches before it
+  };
+
+  // Adds a launch. True if it begins a group. `order`: null if nothing is known, and all is over before it.
+  bool begin(const machine::Grid& grid, const Operation* order, Launch*& added);
+  void end(Launch& launch);
+
+  // Of a block, by its number in the group.
+  Launch& of(std::uint32_t block) {
+    return const_cast<Launch&>(static_cast<const Launches&>(*this).of(block));
+  }
+  const Launch& of(std::uint32_t block) const {
+    const std::size_t count = count_.load(std::memory_order_acquire);
+    std::size_t place = count - 1;
+    while (place > 0 && launches_[place]->first_block > block) --place;
+    return *launches_[place];
+  }
+  bool several() const { return count_.load(std::memory_order_acquire) > 1; }
+  // Is the first block's launch over before the second's begins?
+  bool precedes(std::uint32_t earlier, std::uint32_t later) const {
+    return several() && of(later).after[of(earlier).place];
+  }
+  Level between(std::uint32_t block, std::uint32_t other) const {
+    if (block == other) return Level::block;
+    return !several() || of(block).device == of(other).device ? Level::device : Level::system;
+  }
+  bool follows(std::uint32_t block) const {
+    const Launch& launch = of(block);
+    return launch.histories.follows(block - launch.first_block);
+  }
+  BlockHistories::History& history_of(std::uint32_t block) {
+    Launch& launch = of(block);
+    return launch.histories.of(block - launch.first_block);
+  }
+  const BlockHistories::History& history_of(std::uint32_t block) const {
+    const Launch& launch = of(block);
+    return launch.histories.of(block - launch.first_block);
+  }
+
+private:
+  std::mutex mutex_;
+  std::array<std::unique_ptr<Launch>, most> launches_;
+  std::atomic<std::size_t> count_ = 0;
+};
+
+} // namespace warpfold::watch

@@ -1,0 +1,188 @@
+#include "devices/ranks.hpp"
+
+#include "device.hpp"
+#include "devices/shared_out.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace lab {
+namespace {
+
+Processes joined; // the functions are null until then
+int own_rank = 0, rank_count = 1;
+bool answers_are_due = false; // on rank 0: the others have been told to run
+
+enum class What { run, run_counted, report, end };
+
+// What rank 0 tells the others; the input's values follow.
+struct Order {
+  What what{};
+  Case given{};
+  Type type{};
+  Operator op{};
+  Kind kind{};
+  std::size_t n = 0, period = 0, bytes = 0;
+  std::uint64_t seed = 0;
+};
+
+void send(void* bytes, std::size_t count, int from) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  for (std::size_t at = 0; at < count; at += most)
+    joined.broadcast(static_cast<char*>(bytes) + at, static_cast<int>(std::min(most, count - at)), from);
+}
+
+void order(Order what) {
+  send(&what, sizeof what, 0);
+}
+
+// The text of rank `from`, on all ranks.
+std::string text_of(int from, std::string mine = "") {
+  std::size_t length = mine.size();
+  send(&length, sizeof length, from);
+  mine.resize(length);
+  send(mine.data(), length, from);
+  return mine;
+}
+
+void answer(const std::string& mine) {
+  for (int each = 1; each < rank_count; ++each) text_of(each, each == own_rank ? mine : "");
+}
+
+} // namespace
+
+bool started_as_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (std::getenv(name)) return true;
+  return false;
+}
+
+int local_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char* text = std::getenv(name); text && started_as_rank()) return std::atoi(text);
+  return 0;
+}
+
+unsigned local_ranks() {
+  // Slurm's is a list such as 4(x2): nodes that are alike.
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"})
+    if (const char* text = std::getenv(name); text && started_as_rank())
+      return static_cast<unsigned>(std::atoi(text));
+  return 0;
+}
+
+std::optional<std::vector<std::string>> launcher(unsigned count) {
+  const char* path = std::getenv("PATH");
+  const std::string folders = path ? path : "";
+  for (std::size_t at = 0; at <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    if (access((folders.substr(at, end - at) + "/mpirun").c_str(), X_OK) == 0)
+      return std::vector<std::string>{"mpirun", "-n", std::to_string(count)};
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+void allow_launcher() {
+  // Open MPI 4 and 5; other implementations ignore these.
+  for (const auto& [name, value] : {std::pair{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+                                    std::pair{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+                                    std::pair{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+                                    std::pair{"OMPI_MCA_orte_execute_quiet", "1"}})
+    setenv(name, value, 0);
+  if (!isatty(STDOUT_FILENO)) setenv("NO_COLOR", "1", 0); // mpirun gives its processes a terminal
+  if (geteuid() != 0) return;
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+}
+
+void join_ranks(const Processes& processes) {
+  joined = processes;
+  joined.begin(&own_rank, &rank_count);
+}
+
+int rank() {
+  return own_rank;
+}
+
+unsigned ranks() {
+  return static_cast<unsigned>(rank_count);
+}
+
+unsigned devices_for(const Variant& variant) {
+  return variant.processes.begin ? ranks() : variant.over_devices ? device().count : 1;
+}
+
+void serve(const Variant& variant) {
+  for (;;) {
+    Order told;
+    send(&told, sizeof told, 0);
+    if (told.what == What::end) return joined.end();
+    if (told.what == What::report) {
+      answer(on_emulator() ? recorded_so_far().profile.report : "");
+      continue;
+    }
+    Sequence input{told.type, told.kind, told.op, told.n, told.period, told.seed, {}};
+    input.values.resize(told.bytes);
+    send(input.values.data(), told.bytes, 0);
+    std::string error;
+    try {
+      if (told.what == What::run_counted) {
+        run_counted(variant, told.given, input);
+      } else {
+        const Outcome outcome = run_once(variant, told.given, input);
+        for (const std::string& text : {outcome.error, outcome.input_change, outcome.damage})
+          if (error.empty()) error = text;
+      }
+    } catch (const CudaError& failed) {
+      error = failed.what();
+    }
+    answer(error);
+  }
+}
+
+void dismiss_ranks() {
+  if (!joined.end || own_rank != 0) return;
+  if (answers_are_due) return; // a run failed half-way; when this process ends, mpirun ends the others
+  order({.what = What::end});
+  joined.end();
+  joined = {}, rank_count = 1;
+}
+
+void run_on_other_ranks(const Case& given, const Sequence& input, bool counted) {
+  if (rank_count == 1 || own_rank != 0) return;
+  order({.what = counted ? What::run_counted : What::run,
+         .given = given,
+         .type = input.type,
+         .op = input.op,
+         .kind = input.kind,
+         .n = input.n,
+         .period = input.period,
+         .bytes = input.values.size(),
+         .seed = input.seed});
+  send(const_cast<std::byte*>(input.values.data()), input.values.size(), 0);
+  answers_are_due = true;
+}
+
+std::string error_of_other_ranks() {
+  std::string first;
+  if (!answers_are_due) return first;
+  for (int each = 1; each < rank_count; ++each)
+    if (const std::string text = text_of(each); first.empty() && !text.empty())
+      first = fmt::format("rank {}: {}", each, text);
+  answers_are_due = false;
+  return first;
+}
+
+std::vector<std::string> reports_of_other_ranks() {
+  std::vector<std::string> reports;
+  if (rank_count == 1 || own_rank != 0 || answers_are_due) return reports;
+  order({.what = What::report});
+  for (int each = 1; each < rank_count; ++each) reports.push_back(text_of(each));
+  return reports;
+}
+
+} // namespace lab

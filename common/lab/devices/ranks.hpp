@@ -1,0 +1,49 @@
+// A rung that runs in several processes at once, one per device: mpirun or srun has started this program as
+// often as there are devices. Rank 0 checks the rung; the others do whatever it tells them, until it tells
+// them to end.
+#pragma once
+
+#include "checking/profile.hpp"
+#include "checking/run.hpp"
+
+#include <optional>
+
+namespace lab {
+
+// Whether this process was started as one of several, going by the environment.
+bool started_as_rank();
+
+// The command that starts `count` processes on this machine, or nothing if there is none (mpirun).
+std::optional<std::vector<std::string>> launcher(unsigned count);
+// The environment in which it may start more processes than there are cores, also for root in a container.
+void allow_launcher();
+
+// The number of this process among those on the same machine, going by the environment; 0 if it is alone.
+int local_rank();
+// How many of them there are, or 0 if the environment does not say.
+unsigned local_ranks();
+
+// Once, in each process that was started as a rank. Rank 0 returns, and the others as well, which then
+// serve().
+void join_ranks(const Processes& processes);
+// Of this process, and how many there are; 0 and 1 if they have not been joined.
+int rank();
+unsigned ranks();
+
+// How many devices a run of this variant takes: all that this process has, or one of each rank.
+unsigned devices_for(const Variant& variant);
+
+// On ranks other than 0: runs the variant as often as rank 0 does, on its part of the same inputs.
+void serve(const Variant& variant);
+// On rank 0: ends serve() everywhere.
+void dismiss_ranks();
+
+// On rank 0, before it does the same itself: the other ranks run on their parts of this input. With
+// `counted`, they count from there on what they do.
+void run_on_other_ranks(const Case& given, const Sequence& input, bool counted);
+// After it: the first error that one of the others had, and "" if none had any.
+std::string error_of_other_ranks();
+// What the other ranks have recorded; nothing if there are none.
+std::vector<std::string> reports_of_other_ranks();
+
+} // namespace lab

@@ -1,0 +1,146 @@
+// Two devices and what orders their kernels: test_devices_order.py names the case and what is to be told of
+// it.
+#include <cstdio>
+#include <cuda/atomic>
+#include <string_view>
+
+using OfSystem = cuda::atomic_ref<int, cuda::thread_scope_system>;
+using OfDevice = cuda::atomic_ref<int, cuda::thread_scope_device>;
+
+__global__ void prepare(int* data) {
+  data[threadIdx.x] = static_cast<int>(threadIdx.x); // MARK prepare
+}
+__global__ void send_with_release(int* data, int* flag) {
+  data[threadIdx.x] += 1;
+  __syncthreads();
+  if (threadIdx.x == 0) OfSystem{*flag}.store(1, cuda::memory_order_release);
+}
+__global__ void send_with_release_for_device(int* data, int* flag) {
+  data[threadIdx.x] += 1; // MARK device-release
+  __syncthreads();
+  if (threadIdx.x == 0) OfDevice{*flag}.store(1, cuda::memory_order_release);
+}
+__global__ void send_with_fence(int* data, int* flag) {
+  data[threadIdx.x] += 1;
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) *static_cast<volatile int*>(flag) = 1;
+}
+__global__ void send_with_fence_for_device(int* data, int* flag) {
+  data[threadIdx.x] += 1; // MARK device-fence
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) *static_cast<volatile int*>(flag) = 1;
+}
+__global__ void send_without_fence(int* data, int* flag) {
+  data[threadIdx.x] += 1; // MARK no-fence
+  __syncthreads();
+  if (threadIdx.x == 0) *static_cast<volatile int*>(flag) = 1;
+}
+__global__ void receive(const int* data, int* flag, int* out) {
+  if (threadIdx.x == 0)
+    while (OfSystem{*flag}.load(cuda::memory_order_acquire) == 0) { // MARK waits
+    }
+  __syncthreads();
+  out[threadIdx.x] = data[threadIdx.x]; // MARK receive
+}
+__global__ void receive_after_fence(const int* data, int* flag, int* out) {
+  if (threadIdx.x == 0) {
+    while (*static_cast<volatile int*>(flag) == 0) { // MARK waits-too
+    }
+    __threadfence_system();
+  }
+  __syncthreads();
+  out[threadIdx.x] = data[threadIdx.x]; // MARK receive-volatile
+}
+__global__ void read(const int* data, int* out) {
+  out[threadIdx.x] = data[threadIdx.x]; // MARK read
+}
+__global__ void count(int* counter) {
+  atomicAdd(counter, 1); // MARK count
+}
+__global__ void count_for_all(int* counter) {
+  atomicAdd_system(counter, 1);
+}
+
+constexpr unsigned threads = 64;
+constexpr std::size_t bytes = threads * sizeof(int);
+
+struct Scene {
+  int *data, *flag, *out; // the last on device 1
+  cudaStream_t stream[2]; // one on each device
+  cudaEvent_t prepared;
+};
+
+Scene set_up() {
+  Scene scene;
+  for (int device : {1, 0}) {
+    cudaSetDevice(device);
+    cudaDeviceEnablePeerAccess(1 - device, 0);
+    cudaStreamCreate(&scene.stream[device]);
+    if (device == 1) cudaMalloc(&scene.out, bytes);
+  }
+  cudaMalloc(&scene.data, bytes);
+  cudaMalloc(&scene.flag, sizeof(int));
+  cudaEventCreate(&scene.prepared);
+  cudaMemset(scene.flag, 0, sizeof(int));
+  cudaDeviceSynchronize();
+  return scene;
+}
+
+template <typename Send, typename Receive>
+void pass_on(Scene& scene, Send send, Receive receiver) {
+  send<<<1, threads, 0, scene.stream[0]>>>(scene.data, scene.flag);
+  cudaSetDevice(1);
+  receiver<<<1, threads, 0, scene.stream[1]>>>(scene.data, scene.flag, scene.out);
+}
+
+template <typename Count>
+void count_on_both(Scene& scene, Count counts) {
+  for (int device : {0, 1}) {
+    cudaSetDevice(device);
+    counts<<<2, threads, 0, scene.stream[device]>>>(scene.flag);
+  }
+}
+
+void carry_out(std::string_view what, Scene& scene) {
+  const auto read_on_device_1 = [&] {
+    cudaSetDevice(1);
+    read<<<1, threads, 0, scene.stream[1]>>>(scene.data, scene.out);
+  };
+  if (what == "release") pass_on(scene, send_with_release, receive);
+  if (what == "fence") pass_on(scene, send_with_fence, receive_after_fence);
+  if (what == "release_for_device") pass_on(scene, send_with_release_for_device, receive);
+  if (what == "fence_for_device") pass_on(scene, send_with_fence_for_device, receive_after_fence);
+  if (what == "no_fence") pass_on(scene, send_without_fence, receive_after_fence);
+  if (what == "later_kernel") { // is ordered by what the kernel before it has acquired
+    pass_on(scene, send_with_release, receive);
+    read_on_device_1();
+  }
+  if (what == "event") {
+    cudaEventRecord(scene.prepared, scene.stream[0]);
+    cudaStreamWaitEvent(scene.stream[1], scene.prepared);
+    read_on_device_1();
+  }
+  if (what == "no_event") read_on_device_1();
+  if (what == "no_event_before_copy")
+    cudaMemcpyPeerAsync(scene.out, 1, scene.data, 0, bytes, scene.stream[1]);
+  if (what == "atomics") count_on_both(scene, count);
+  if (what == "atomics_for_all") count_on_both(scene, count_for_all);
+  if (what == "forever") {
+    cudaSetDevice(1);
+    receive<<<1, threads, 0, scene.stream[1]>>>(scene.data, scene.flag, scene.out);
+    cudaSetDevice(0);
+    receive_after_fence<<<1, threads, 0, scene.stream[0]>>>(scene.data, scene.flag, scene.data);
+  }
+}
+
+int main(int, char** arguments) {
+  Scene scene = set_up();
+  prepare<<<1, threads, 0, scene.stream[0]>>>(scene.data);
+  carry_out(arguments[1], scene);
+  for (int device : {0, 1}) {
+    cudaSetDevice(device);
+    std::printf("device %d: %s\n", device, cudaGetErrorName(cudaDeviceSynchronize()));
+  }
+}
