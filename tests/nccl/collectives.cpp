@@ -1,5 +1,5 @@
-// Every collective with every type and operator, against the host. Prints how many results it compared, or the first
-// that is wrong. Usage: collectives group|threads|processes [RANKS]
+// Every collective with every type and operator, against the host. Prints how many results it compared, or
+// the first that is wrong. Usage: collectives group|threads|processes|pairs [RANKS]
 #include "ranks.hpp"
 
 #include <algorithm>
@@ -24,26 +24,39 @@ std::atomic<long> compared = 0;
 }
 
 // Halves by CUDA's own conversions, so that nothing here shares code with the library.
-template <typename T> double value(T x) {
-  if constexpr (std::is_same_v<T, __half>) return __half2float(x);
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __bfloat162float(x);
-  else return static_cast<double>(x);
+template <typename T>
+double value(T x) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __half2float(x);
+  else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    return __bfloat162float(x);
+  else
+    return static_cast<double>(x);
 }
-template <typename T> T rounded(float x) {
-  if constexpr (std::is_same_v<T, __half>) return __float2half_rn(x);
-  else return __float2bfloat16_rn(x);
+template <typename T>
+T rounded(float x) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __float2half_rn(x);
+  else
+    return __float2bfloat16_rn(x);
 }
-template <typename T> constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+template <typename T>
+constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
 
 // Rounding matters, and whole numbers wrap round.
-template <typename T> T element(int rank, std::size_t i) {
+template <typename T>
+T element(int rank, std::size_t i) {
   const auto mixed = static_cast<std::uint32_t>((rank * 7919 + i * 104729 + 17) * 2654435761u);
-  if constexpr (is_half<T>) return rounded<T>(static_cast<float>(mixed >> 8) * 0x1p-24f * 5 - 1);
-  else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(mixed) / 1e9f - 1;
-  else return static_cast<T>(mixed * 0x9e3779b97f4a7c15ull >> (64 - 8 * sizeof(T)));
+  if constexpr (is_half<T>)
+    return rounded<T>(static_cast<float>(mixed >> 8) * 0x1p-24f * 5 - 1);
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(mixed) / 1e9f - 1;
+  else
+    return static_cast<T>(mixed * 0x9e3779b97f4a7c15ull >> (64 - 8 * sizeof(T)));
 }
 
-template <typename T> T expected(ncclRedOp_t op, int size, std::size_t i) {
+template <typename T>
+T expected(ncclRedOp_t op, int size, std::size_t i) {
   T total = element<T>(0, i);
   for (int rank = 1; rank < size; ++rank) {
     const T next = element<T>(rank, i);
@@ -64,13 +77,17 @@ template <typename T> T expected(ncclRedOp_t op, int size, std::size_t i) {
     }
   }
   if (op != ncclAvg) return total;
-  if constexpr (is_half<T>) return rounded<T>(static_cast<float>(value(total)) / static_cast<float>(size));
-  else return static_cast<T>(total / static_cast<T>(size));
+  if constexpr (is_half<T>)
+    return rounded<T>(static_cast<float>(value(total)) / static_cast<float>(size));
+  else
+    return static_cast<T>(total / static_cast<T>(size));
 }
 
 // Device memory of one rank, filled with that rank's elements from `first` on.
-template <typename T> struct Buffer {
-  Buffer(const Party& party, std::size_t count, bool filled, std::size_t first = 0) : party(party), count(count) {
+template <typename T>
+struct Buffer {
+  Buffer(const Party& party, std::size_t count, bool filled, std::size_t first = 0)
+      : party(party), count(count) {
     cuda(cudaSetDevice(party.device));
     cuda(cudaMalloc(reinterpret_cast<void**>(&data), std::max<std::size_t>(count, 1) * sizeof(T)));
     std::vector<T> host(count);
@@ -83,7 +100,8 @@ template <typename T> struct Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  template <typename Wanted> void compare(const std::string& what, std::size_t from, std::size_t length, Wanted wanted) {
+  template <typename Wanted>
+  void compare(const std::string& what, std::size_t from, std::size_t length, Wanted wanted) {
     cuda(cudaSetDevice(party.device));
     std::vector<T> host(length);
     cuda(cudaMemcpyAsync(host.data(), data + from, length * sizeof(T), cudaMemcpyDeviceToHost, party.stream));
@@ -102,9 +120,11 @@ template <typename T> struct Buffer {
   T* data = nullptr;
 };
 
-template <typename T> using Buffers = std::vector<std::unique_ptr<Buffer<T>>>;
+template <typename T>
+using Buffers = std::vector<std::unique_ptr<Buffer<T>>>;
 
-template <typename T> struct Cases {
+template <typename T>
+struct Cases {
   std::vector<Party>& parties;
   const ncclDataType_t type;
   const std::string name;
@@ -115,7 +135,8 @@ template <typename T> struct Cases {
     for (const Party& party : parties) all.push_back(std::make_unique<Buffer<T>>(party, count, filled));
     return all;
   }
-  template <typename Call> void together(Call call) {
+  template <typename Call>
+  void together(Call call) {
     nccl(ncclGroupStart());
     for (std::size_t i = 0; i < parties.size(); ++i) nccl(call(i, parties[i]));
     nccl(ncclGroupEnd());
@@ -131,17 +152,19 @@ template <typename T> struct Cases {
         return ncclAllReduce(send[i]->data, to(i)->data, count, type, op, party.comm, party.stream);
       });
       for (std::size_t i = 0; i < parties.size(); ++i)
-        to(i)->compare("AllReduce " + what, 0, count, [&](std::size_t at) { return expected<T>(op, size, at); });
+        to(i)->compare("AllReduce " + what, 0, count,
+                       [&](std::size_t at) { return expected<T>(op, size, at); });
 
       Buffers<T> again = buffers(count), result = buffers(count, false);
       const auto root_to = [&](std::size_t i) { return (in_place ? again : result)[i].get(); };
       together([&](std::size_t i, const Party& party) {
-        return ncclReduce(again[i]->data, party.rank == root ? root_to(i)->data : nullptr, count, type, op, root, party.comm,
-                          party.stream);
+        return ncclReduce(again[i]->data, party.rank == root ? root_to(i)->data : nullptr, count, type, op,
+                          root, party.comm, party.stream);
       });
       for (std::size_t i = 0; i < parties.size(); ++i) {
         if (parties[i].rank == root)
-          root_to(i)->compare("Reduce " + what, 0, count, [&](std::size_t at) { return expected<T>(op, size, at); });
+          root_to(i)->compare("Reduce " + what, 0, count,
+                              [&](std::size_t at) { return expected<T>(op, size, at); });
         else
           again[i]->compare("Reduce's input " + what, 0, count,
                             [&](std::size_t at) { return element<T>(parties[i].rank, at); });
@@ -150,8 +173,8 @@ template <typename T> struct Cases {
       Buffers<T> whole = buffers(count * size), share = buffers(count, false);
       const auto begin = [&](std::size_t i) { return in_place ? parties[i].rank * count : 0; };
       together([&](std::size_t i, const Party& party) {
-        return ncclReduceScatter(whole[i]->data, in_place ? whole[i]->data + begin(i) : share[i]->data, count, type, op,
-                                 party.comm, party.stream);
+        return ncclReduceScatter(whole[i]->data, in_place ? whole[i]->data + begin(i) : share[i]->data, count,
+                                 type, op, party.comm, party.stream);
       });
       for (std::size_t i = 0; i < parties.size(); ++i)
         (in_place ? whole : share)[i]->compare("ReduceScatter " + what, begin(i), count, [&](std::size_t at) {
@@ -166,20 +189,22 @@ template <typename T> struct Cases {
       Buffers<T> send = buffers(count), receive = buffers(count, false);
       together([&](std::size_t i, const Party& party) {
         return in_place ? ncclBcast(send[i]->data, count, type, size / 2, party.comm, party.stream)
-                        : ncclBroadcast(send[i]->data, receive[i]->data, count, type, size / 2, party.comm, party.stream);
+                        : ncclBroadcast(send[i]->data, receive[i]->data, count, type, size / 2, party.comm,
+                                        party.stream);
       });
       for (auto& buffer : in_place ? send : receive)
-        buffer->compare("Broadcast " + what, 0, count, [&](std::size_t at) { return element<T>(size / 2, at); });
+        buffer->compare("Broadcast " + what, 0, count,
+                        [&](std::size_t at) { return element<T>(size / 2, at); });
 
       Buffers<T> part = buffers(count), all = buffers(count * size, false);
       for (std::size_t i = 0; i < parties.size() && in_place; ++i) {
         cuda(cudaSetDevice(parties[i].device));
-        cuda(cudaMemcpyAsync(all[i]->data + parties[i].rank * count, part[i]->data, count * sizeof(T), cudaMemcpyDefault,
-                             parties[i].stream));
+        cuda(cudaMemcpyAsync(all[i]->data + parties[i].rank * count, part[i]->data, count * sizeof(T),
+                             cudaMemcpyDefault, parties[i].stream));
       }
       together([&](std::size_t i, const Party& party) {
-        return ncclAllGather(in_place ? all[i]->data + party.rank * count : part[i]->data, all[i]->data, count, type,
-                             party.comm, party.stream);
+        return ncclAllGather(in_place ? all[i]->data + party.rank * count : part[i]->data, all[i]->data,
+                             count, type, party.comm, party.stream);
       });
       for (auto& buffer : all)
         buffer->compare("AllGather " + what, 0, count * size,
@@ -197,7 +222,8 @@ template <typename T> struct Cases {
     for (std::size_t i = 0; i < parties.size(); ++i) {
       const int previous = (parties[i].rank + size - 1) % size;
       receive[i]->compare("Recv " + what, 0, count, [&](std::size_t at) { return element<T>(previous, at); });
-      second[i]->compare("second Recv " + what, 0, count / 2, [&](std::size_t at) { return element<T>(previous, at); });
+      second[i]->compare("second Recv " + what, 0, count / 2,
+                         [&](std::size_t at) { return element<T>(previous, at); });
     }
   }
 
@@ -213,7 +239,8 @@ template <typename T> struct Cases {
   }
 };
 
-// The stream's earlier work comes before a collective, and its later work after it; and so across two streams.
+// The stream's earlier work comes before a collective, and its later work after it; and so across two
+// streams.
 void order(std::vector<Party>& parties) {
   constexpr std::size_t count = 100'000;
   std::vector<float*> data;
@@ -226,10 +253,12 @@ void order(std::vector<Party>& parties) {
     cuda(cudaStreamCreateWithFlags(&other.back(), cudaStreamNonBlocking));
   }
   for (int round = 0; round < 5; ++round) {
-    std::vector<std::vector<float>> host(parties.size(), std::vector<float>(count, static_cast<float>(round)));
+    std::vector<std::vector<float>> host(parties.size(),
+                                         std::vector<float>(count, static_cast<float>(round)));
     for (std::size_t i = 0; i < parties.size(); ++i) {
       cuda(cudaSetDevice(parties[i].device));
-      cuda(cudaMemcpyAsync(data[i], host[i].data(), count * sizeof(float), cudaMemcpyHostToDevice, parties[i].stream));
+      cuda(cudaMemcpyAsync(data[i], host[i].data(), count * sizeof(float), cudaMemcpyHostToDevice,
+                           parties[i].stream));
     }
     nccl(ncclGroupStart());
     for (std::size_t i = 0; i < parties.size(); ++i)
@@ -278,7 +307,8 @@ void splits(std::vector<Party>& parties) {
     nccl(ncclCommUserRank(halves[i], &rank));
     nccl(ncclCommCount(halves[i], &size));
     nccl(ncclCommCuDevice(halves[i], &device));
-    if (size != members || rank != members - 1 - party.rank / 2 || device != party.device) wrong("a half's rank or size");
+    if (size != members || rank != members - 1 - party.rank / 2 || device != party.device)
+      wrong("a half's rank or size");
     if ((rest[i] == nullptr) != (party.rank == 0)) wrong("NCCL_SPLIT_NOCOLOR");
     compared += 2;
   }
@@ -291,7 +321,8 @@ void splits(std::vector<Party>& parties) {
   for (std::size_t i = 0; i < parties.size(); ++i)
     data[i]->compare("a half's AllReduce", 0, 10, [&](std::size_t at) {
       std::int32_t most = INT32_MIN;
-      for (int rank = parties[i].rank % 2; rank < parties[i].size; rank += 2) most = std::max(most, element<std::int32_t>(rank, at));
+      for (int rank = parties[i].rank % 2; rank < parties[i].size; rank += 2)
+        most = std::max(most, element<std::int32_t>(rank, at));
       return most;
     });
   for (std::size_t i = 0; i < parties.size(); ++i) {
@@ -304,7 +335,10 @@ void splits(std::vector<Party>& parties) {
 
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "group";
-  const int size = how == "processes" ? own_size() : argc > 2 ? std::atoi(argv[2]) : 2;
+  const int size = how == "processes" ? own_size()
+                   : how == "pairs"   ? 2 * own_size()
+                   : argc > 2         ? std::atoi(argv[2])
+                                      : 2;
   with_parties(how, size, [](std::vector<Party>& parties) {
     Cases<std::int8_t>{parties, ncclInt8, "int8"}.run(true);
     Cases<std::uint8_t>{parties, ncclUint8, "uint8"}.run(false);

@@ -1,5 +1,5 @@
-// Mistakes that are told. Usage: mistakes NAME [group|threads|processes] [RANKS]. Each prints what it was answered; what
-// is said of it goes to stderr. The lines that must be named bear a comment "line: NAME".
+// Mistakes that are told. Usage: mistakes NAME [group|threads|processes] [RANKS]. Each prints what it was
+// answered; what is said of it goes to stderr. The lines that must be named bear a comment "line: NAME".
 #include "ranks.hpp"
 
 #include <cstring>
@@ -34,17 +34,20 @@ const std::map<std::string, Body> of_rank = {
     {"counts",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream)); // line: counts
+       settle(p,
+              ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream)); // line: counts
      }},
     {"types",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclBroadcast(data, data, 4, p.rank ? ncclInt32 : ncclFloat32, 0, p.comm, p.stream)); // line: types
+       settle(p, ncclBroadcast(data, data, 4, p.rank ? ncclInt32 : ncclFloat32, 0, p.comm,
+                               p.stream)); // line: types
      }},
     {"operators",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclAllReduce(data, data, 4, ncclInt32, p.rank ? ncclMax : ncclMin, p.comm, p.stream)); // line: operators
+       settle(p, ncclAllReduce(data, data, 4, ncclInt32, p.rank ? ncclMax : ncclMin, p.comm,
+                               p.stream)); // line: operators
      }},
     {"roots",
      [](Party& p) {
@@ -54,8 +57,9 @@ const std::map<std::string, Body> of_rank = {
     {"collectives",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, p.rank ? ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream) // line: collectives
-                        : ncclBroadcast(data, data, 4, ncclInt32, 0, p.comm, p.stream));
+       settle(p, p.rank
+                     ? ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream) // line: collectives
+                     : ncclBroadcast(data, data, 4, ncclInt32, 0, p.comm, p.stream));
      }},
     {"sends",
      [](Party& p) {
@@ -66,13 +70,16 @@ const std::map<std::string, Body> of_rank = {
     {"never",
      [](Party& p) {
        float* data = memory(p);
-       if (p.rank == 0) settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: never
-       else usleep(3'000'000);
+       if (p.rank == 0)
+         settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: never
+       else
+         usleep(3'000'000);
      }},
     {"left",
      [](Party& p) {
        float* data = memory(p);
-       if (p.rank == 0) settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: left
+       if (p.rank == 0)
+         settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: left
      }},
     {"ended",
      [](Party& p) {
@@ -114,7 +121,8 @@ void arguments() {
   float* data = memory(p);
   float on_host[4] = {};
   const auto all_reduce = [&](const void* send, void* receive, int type, int op, ncclComm_t comm) {
-    return ncclAllReduce(send, receive, 4, static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(op), comm, p.stream);
+    return ncclAllReduce(send, receive, 4, static_cast<ncclDataType_t>(type), static_cast<ncclRedOp_t>(op),
+                         comm, p.stream);
   };
   say("fine", all_reduce(data, data, ncclFloat32, ncclSum, p.comm));
   say("no communicator", all_reduce(data, data, ncclFloat32, ncclSum, nullptr));

@@ -72,8 +72,10 @@ struct Party {
   cudaStream_t stream = nullptr;
 };
 
-// Runs `body` with each set of ranks that one thread holds. `how`: group, threads or processes.
-inline void with_parties(const std::string& how, int size, const std::function<void(std::vector<Party>&)>& body) {
+// Runs `body` with each set of ranks that one thread holds. `how`: group, threads, processes, or pairs:
+// processes with two ranks on a thread each.
+inline void with_parties(const std::string& how, int size,
+                         const std::function<void(std::vector<Party>&)>& body) {
   if (how == "group") {
     std::vector<ncclComm_t> comms(size);
     nccl(ncclCommInitAll(comms.data(), size, nullptr));
@@ -86,6 +88,21 @@ inline void with_parties(const std::string& how, int size, const std::function<v
     }
     body(all);
     for (const Party& party : all) nccl(ncclCommDestroy(party.comm));
+    return;
+  }
+  if (how == "pairs") {
+    const ncclUniqueId id = shared_id(own_rank());
+    std::vector<Party> both(2);
+    nccl(ncclGroupStart());
+    for (int i = 0; i < 2; ++i) {
+      both[i] = {2 * own_rank() + i, size, i, nullptr, nullptr};
+      cuda(cudaSetDevice(i));
+      cuda(cudaStreamCreate(&both[i].stream));
+      nccl(ncclCommInitRank(&both[i].comm, size, id, both[i].rank));
+    }
+    nccl(ncclGroupEnd());
+    body(both);
+    for (const Party& party : both) nccl(ncclCommDestroy(party.comm));
     return;
   }
   const auto one = [&](int rank, int device, const ncclUniqueId& id) {

@@ -23,15 +23,16 @@ struct Refusal {
 };
 
 // Runs the body of a function of the interface; what it throws becomes the function's result.
-template <typename Body> ncclResult_t entry(const char* name, Body body) {
+template <typename Body>
+ncclResult_t entry(const char* name, Body body) {
   try {
     return group_result(body());
   } catch (const Refusal& refusal) {
     return group_result(
         refuse(refusal.result, fmt::format("{}: {}\n  {}: here", name, refusal.text, text(call_site()))));
   } catch (const CudaFailure& failure) {
-    return group_result(
-        refuse(ncclUnhandledCudaError, fmt::format("{}: {}\n  {}: here", name, failure.text, text(call_site()))));
+    return group_result(refuse(ncclUnhandledCudaError,
+                               fmt::format("{}: {}\n  {}: here", name, failure.text, text(call_site()))));
   } catch (const std::exception& error) {
     return group_result(refuse(ncclSystemError, fmt::format("{}: {}", name, error.what())));
   }
@@ -65,8 +66,9 @@ void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
   require(error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered, ncclInvalidArgument,
           fmt::format("{} is no memory that a GPU can reach (allocate it with cudaMalloc)", name));
   require(attributes.type != cudaMemoryTypeDevice || attributes.device == comm.device, ncclInvalidArgument,
-          fmt::format("{} is memory of device {}, but rank {} uses device {} (call cudaSetDevice before cudaMalloc)", name,
-                      attributes.device, comm.rank(), comm.device));
+          fmt::format(
+              "{} is memory of device {}, but rank {} uses device {} (call cudaSetDevice before cudaMalloc)",
+              name, attributes.device, comm.rank(), comm.device));
 }
 
 void check_stream(const ncclComm& comm, cudaStream_t stream) {
@@ -80,10 +82,11 @@ void check_stream(const ncclComm& comm, cudaStream_t stream) {
   static const auto device_of = reinterpret_cast<GetDevice>(dlsym(RTLD_DEFAULT, "cudaStreamGetDevice"));
   int device = comm.device;
   if (stream == nullptr || device_of == nullptr || device_of(stream, &device) != cudaSuccess) return;
-  require(device == comm.device, ncclUnhandledCudaError,
-          fmt::format("the stream belongs to device {}, but rank {} uses device {} (call cudaSetDevice before "
-                      "cudaStreamCreate)",
-                      device, comm.rank(), comm.device));
+  require(
+      device == comm.device, ncclUnhandledCudaError,
+      fmt::format("the stream belongs to device {}, but rank {} uses device {} (call cudaSetDevice before "
+                  "cudaStreamCreate)",
+                  device, comm.rank(), comm.device));
 }
 
 struct Arguments {
@@ -129,7 +132,8 @@ ncclResult_t issue(const char* name, const Arguments& arguments, ncclComm_t hand
 std::string segment_of(const ncclUniqueId& id) {
   const std::string_view text(id.internal, strnlen(id.internal, sizeof id.internal));
   require(text.starts_with(id_mark), ncclInvalidArgument,
-          "the ncclUniqueId holds no id of the stand-in's: one rank gets it from ncclGetUniqueId, and all others must "
+          "the ncclUniqueId holds no id of the stand-in's: one rank gets it from ncclGetUniqueId, and all "
+          "others must "
           "have it from that rank (MPI_Bcast)");
   return std::string(text.substr(id_mark.size()));
 }
@@ -139,7 +143,8 @@ ncclResult_t init_rank(ncclComm_t* comm, int size, const ncclUniqueId& id, int r
     require(comm != nullptr, ncclInvalidArgument, "the pointer to the communicator is NULL");
     require(size >= 1 && rank >= 0 && rank < size, ncclInvalidArgument,
             fmt::format("rank {} of {} ranks: a rank is at least 0 and below their number", rank, size));
-    require(size <= most_ranks, ncclInvalidArgument, fmt::format("the stand-in has at most {} ranks", most_ranks));
+    require(size <= most_ranks, ncclInvalidArgument,
+            fmt::format("the stand-in has at most {} ranks", most_ranks));
     Joining joining{.made = comm, .size = size, .rank = rank, .segment = segment_of(id), .site = call_site()};
     check(cudaGetDevice(&joining.device), "cudaGetDevice");
     *comm = nullptr;
@@ -147,7 +152,8 @@ ncclResult_t init_rank(ncclComm_t* comm, int size, const ncclUniqueId& id, int r
   });
 }
 
-template <typename Value> ncclResult_t tell(const char* name, ncclComm_t comm, Value* to, Value (*value)(const ncclComm&)) {
+template <typename Value>
+ncclResult_t tell(const char* name, ncclComm_t comm, Value* to, Value (*value)(const ncclComm&)) {
   return entry(name, [&] {
     const ncclComm& found = checked(comm);
     require(to != nullptr, ncclInvalidArgument, "the pointer to the answer is NULL");
@@ -169,15 +175,24 @@ ncclResult_t ncclGetVersion(int* version) {
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
-  case ncclSuccess: return "no error";
-  case ncclUnhandledCudaError: return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-  case ncclSystemError: return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-  case ncclInternalError: return "internal error - please report this issue to the NCCL developers";
-  case ncclInvalidArgument: return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-  case ncclInvalidUsage: return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-  case ncclRemoteError: return "remote process exited or there was a network error";
-  case ncclInProgress: return "NCCL operation in progress";
-  default: return "unknown result code";
+  case ncclSuccess:
+    return "no error";
+  case ncclUnhandledCudaError:
+    return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+  case ncclSystemError:
+    return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+  case ncclInternalError:
+    return "internal error - please report this issue to the NCCL developers";
+  case ncclInvalidArgument:
+    return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+  case ncclInvalidUsage:
+    return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+  case ncclRemoteError:
+    return "remote process exited or there was a network error";
+  case ncclInProgress:
+    return "NCCL operation in progress";
+  default:
+    return "unknown result code";
   }
 }
 
@@ -212,7 +227,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int ndev, const int* devices) {
     check(cudaGetDeviceCount(&there), "cudaGetDeviceCount");
     require(comms != nullptr, ncclInvalidArgument, "the pointer to the communicators is NULL");
     require(ndev >= 1, ncclInvalidArgument, fmt::format("{} devices are asked for", ndev));
-    require(ndev <= most_ranks, ncclInvalidArgument, fmt::format("the stand-in has at most {} ranks", most_ranks));
+    require(ndev <= most_ranks, ncclInvalidArgument,
+            fmt::format("the stand-in has at most {} ranks", most_ranks));
     const std::string segment = new_segment_name();
     std::vector<Joining> all;
     for (int rank = 0; rank < ndev; ++rank) {
@@ -260,7 +276,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   return tell<ncclResult_t>("ncclCommGetAsyncError", comm, error, [](const ncclComm& found) {
-    return found.segment->has_failed() ? static_cast<ncclResult_t>(found.segment->shared().result) : ncclSuccess;
+    return found.segment->has_failed() ? static_cast<ncclResult_t>(found.segment->shared().result)
+                                       : ncclSuccess;
   });
 }
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
@@ -288,11 +305,13 @@ ncclResult_t ncclMemFree(void* pointer) {
 
 ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclReduce", {Kind::reduce, send, receive, count, type, static_cast<int>(op), root}, comm, stream);
+  return issue("ncclReduce", {Kind::reduce, send, receive, count, type, static_cast<int>(op), root}, comm,
+               stream);
 }
 ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclAllReduce", {Kind::all_reduce, send, receive, count, type, static_cast<int>(op)}, comm, stream);
+  return issue("ncclAllReduce", {Kind::all_reduce, send, receive, count, type, static_cast<int>(op)}, comm,
+               stream);
 }
 ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream) {
@@ -304,8 +323,9 @@ ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root
 }
 ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t receive_count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclReduceScatter", {Kind::reduce_scatter, send, receive, receive_count, type, static_cast<int>(op)},
-               comm, stream);
+  return issue("ncclReduceScatter",
+               {Kind::reduce_scatter, send, receive, receive_count, type, static_cast<int>(op)}, comm,
+               stream);
 }
 ncclResult_t ncclAllGather(const void* send, void* receive, size_t send_count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {

@@ -29,7 +29,8 @@ const std::string& module_path(const void* base, const char* name) {
   if (is_new) {
     std::error_code unknown;
     found->second = std::filesystem::canonical(name, unknown).string();
-    // The loader knows the program by the name that it was started by, which may be relative to another folder.
+    // The loader knows the program by the name that it was started by, which may be relative to another
+    // folder.
     if (unknown) found->second = std::filesystem::canonical("/proc/self/exe", unknown).string();
   }
   return found->second;
@@ -74,8 +75,9 @@ std::string first_of_program(std::string_view answer) {
     std::error_code unknown;
     const std::filesystem::path here = std::filesystem::current_path(unknown);
     const std::string shorter = file.lexically_relative(here).string();
-    return fmt::format("{}:{}", shorter.empty() || shorter.starts_with("..") ? file.lexically_normal().string() : shorter,
-                       line);
+    return fmt::format(
+        "{}:{}", shorter.empty() || shorter.starts_with("..") ? file.lexically_normal().string() : shorter,
+        line);
   }
   return "";
 }
@@ -95,8 +97,7 @@ CallSite call_site() {
     Dl_info info{};
     if (!dladdr(all[i], &info) || info.dli_fbase == own) continue;
     const auto* header = static_cast<const ElfW(Ehdr)*>(info.dli_fbase);
-    const std::uint64_t base =
-        header->e_type == ET_DYN ? reinterpret_cast<std::uint64_t>(info.dli_fbase) : 0;
+    const std::uint64_t base = header->e_type == ET_DYN ? reinterpret_cast<std::uint64_t>(info.dli_fbase) : 0;
     const std::uint64_t inside = reinterpret_cast<std::uint64_t>(all[i]) - 1; // in the call, not after it
     site.push_back({module_path(info.dli_fbase, info.dli_fname), inside - base});
   }

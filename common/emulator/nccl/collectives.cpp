@@ -1,5 +1,6 @@
-// A collective goes in pieces that fit the slots. Of each piece: a copy to the host, a host function that puts it into
-// the rank's slot, waits for the others' and combines them, always from rank 0 upwards, and a copy back.
+// A collective goes in pieces that fit the slots. Of each piece: a copy to the host, a host function that
+// puts it into the rank's slot, waits for the others' and combines them, always from rank 0 upwards, and a
+// copy back.
 #include "arithmetic.hpp"
 #include "issue.hpp"
 #include "telling.hpp"
@@ -10,9 +11,9 @@
 
 namespace warpfold::nccl {
 
-const char* const never_came =
-    "Let every rank make the same calls in the same order. Where one thread calls for several ranks, put their calls "
-    "between ncclGroupStart() and ncclGroupEnd().";
+const char* const never_came = "Let every rank make the same calls in the same order. Where one thread calls "
+                               "for several ranks, put their calls "
+                               "between ncclGroupStart() and ncclGroupEnd().";
 
 namespace {
 
@@ -51,15 +52,17 @@ ncclResult_t tell_difference(Segment& segment, int rank, const Call& own, const 
                                                 : "roots";
   const int first = std::min(rank, segment.rank()), second = std::max(rank, segment.rank());
   const Call &a = first == rank ? other : own, &b = first == rank ? own : other;
-  return fail(segment, own.kind != other.kind ? ncclInvalidUsage : ncclInvalidArgument,
-              fmt::format("rank {} and rank {} meet with different {}{}{}\n  try:  Let every rank make the same calls, in "
-                          "the same order, with the same count, type, operator and root.",
-                          first, second, what, line_of(segment, first, a), line_of(segment, second, b)));
+  return fail(
+      segment, own.kind != other.kind ? ncclInvalidUsage : ncclInvalidArgument,
+      fmt::format(
+          "rank {} and rank {} meet with different {}{}{}\n  try:  Let every rank make the same calls, in "
+          "the same order, with the same count, type, operator and root.",
+          first, second, what, line_of(segment, first, a), line_of(segment, second, b)));
 }
 
 bool is_same(const Call& a, const Call& b) {
-  return a.kind == b.kind &&
-         (a.kind == Kind::split || (a.count == b.count && a.type == b.type && a.op == b.op && a.peer == b.peer));
+  return a.kind == b.kind && (a.kind == Kind::split ||
+                              (a.count == b.count && a.type == b.type && a.op == b.op && a.peer == b.peer));
 }
 
 bool receives(const Segment& segment, const Call& call) {
@@ -71,7 +74,8 @@ bool contributes(const Segment& segment, const Call& call) {
 }
 
 // This rank's part of one piece, in a host function: `elements` of it per rank that has a share.
-void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements, std::size_t width) {
+void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements,
+              std::size_t width) {
   Segment& segment = *comm.segment;
   const int rank = segment.rank(), ranks = segment.size();
   const std::size_t bytes = elements * width;
@@ -122,8 +126,10 @@ void issue_pieces(const Request& request, std::uint64_t number) {
     const std::size_t elements = std::min<std::uint64_t>(pieces.largest, call.count - i * pieces.largest);
     const std::size_t bytes = elements * pieces.width;
     if (call.kind == Kind::reduce_scatter)
-      for (std::size_t to = 0; to < ranks; ++to) copy(comm, comm.outgoing + to * bytes, send + to * whole + at, bytes, stream);
-    else if (contributes(segment, call)) copy(comm, comm.outgoing, send + at, bytes, stream);
+      for (std::size_t to = 0; to < ranks; ++to)
+        copy(comm, comm.outgoing + to * bytes, send + to * whole + at, bytes, stream);
+    else if (contributes(segment, call))
+      copy(comm, comm.outgoing, send + at, bytes, stream);
     const std::uint64_t piece = ++comm.pieces;
     launch(comm, stream, [&comm, call, piece, elements, width = pieces.width] {
       exchange(comm, call, piece, elements, width);
@@ -132,7 +138,8 @@ void issue_pieces(const Request& request, std::uint64_t number) {
     if (call.kind == Kind::all_gather)
       for (std::size_t from = 0; from < ranks; ++from)
         copy(comm, receive + from * whole + at, comm.incoming + from * bytes, bytes, stream);
-    else copy(comm, receive + at, comm.incoming, bytes, stream);
+    else
+      copy(comm, receive + at, comm.incoming, bytes, stream);
   }
   if (call.kind == Kind::broadcast && !receives(segment, call) && send != receive && call.count)
     copy(comm, receive, send, whole, stream);
@@ -149,8 +156,11 @@ bool agree(Segment& segment, std::uint64_t number, bool wait) {
   const auto has_called = [&](int rank) { return segment.of(rank).issued.load() >= number; };
   for (int rank : others(segment)) {
     if (wait) {
-      const Wanted wanted{
-          .ranks = others(segment), .is_there = has_called, .has_called = has_called, .own = own, .advice = never_came};
+      const Wanted wanted{.ranks = others(segment),
+                          .is_there = has_called,
+                          .has_called = has_called,
+                          .own = own,
+                          .advice = never_came};
       if (!wait_for(segment, wanted)) return false;
     }
     if (!has_called(rank)) continue;
@@ -165,11 +175,12 @@ bool agree(Segment& segment, std::uint64_t number, bool wait) {
 ncclResult_t announce(ncclComm& comm, const Call& call, std::uint64_t group) {
   Segment& segment = *comm.segment;
   const std::uint64_t number = ++comm.calls;
-  const Wanted room{.ranks = others(segment),
-                    .is_there = [&](int rank) { return segment.of(rank).finished.load() + calls_kept > number; },
-                    .has_called = [&](int rank) { return segment.of(rank).issued.load() + calls_kept > number; },
-                    .own = call,
-                    .advice = never_came};
+  const Wanted room{
+      .ranks = others(segment),
+      .is_there = [&](int rank) { return segment.of(rank).finished.load() + calls_kept > number; },
+      .has_called = [&](int rank) { return segment.of(rank).issued.load() + calls_kept > number; },
+      .own = call,
+      .advice = never_came};
   if (!wait_for(segment, room)) return static_cast<ncclResult_t>(segment.shared().result);
   Rank& own = segment.own();
   own.calls[number % calls_kept] = call;
@@ -211,11 +222,15 @@ void copy(ncclComm& comm, void* to, const void* from, std::size_t bytes, cudaStr
   if (!bytes) return;
   const auto is_on_host = [](const void* pointer) {
     cudaPointerAttributes attributes{};
-    return cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess && attributes.type == cudaMemoryTypeHost;
+    return cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeHost;
   };
-  // A copy within the host's memory would be waited for by the caller, who may have the other ranks' calls to make.
-  if (is_on_host(to) && is_on_host(from)) launch(comm, stream, [=] { std::memmove(to, from, bytes); });
-  else check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+  // A copy within the host's memory would be waited for by the caller, who may have the other ranks' calls to
+  // make.
+  if (is_on_host(to) && is_on_host(from))
+    launch(comm, stream, [=] { std::memmove(to, from, bytes); });
+  else
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
 }
 
 ncclResult_t issue_collective(const Request& request, std::uint64_t group) {

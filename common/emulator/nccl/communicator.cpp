@@ -31,15 +31,18 @@ Call call_from(Segment& segment, const CallSite& site) {
   return call;
 }
 
-// The rank's place in the segment, filled in. An error if another took it, or if the ranks mean different sizes.
+// The rank's place in the segment, filled in. An error if another took it, or if the ranks mean different
+// sizes.
 ncclResult_t arrive(Segment& segment, int device, const CallSite& site) {
   Shared& shared = segment.shared();
   std::uint32_t size = 0;
   const std::uint32_t own_size = segment.size();
   if (!shared.size.compare_exchange_strong(size, own_size) && size != own_size)
-    return fail(segment, ncclInvalidArgument,
-                fmt::format("rank {} joins a communicator of {} ranks that another rank joined as one of {}\n  {}: here",
-                            segment.rank(), own_size, size, text(site)));
+    return fail(
+        segment, ncclInvalidArgument,
+        fmt::format(
+            "rank {} joins a communicator of {} ranks that another rank joined as one of {}\n  {}: here",
+            segment.rank(), own_size, size, text(site)));
   Rank& own = segment.own();
   auto absent = static_cast<std::uint32_t>(Presence::absent);
   if (!own.presence.compare_exchange_strong(absent, static_cast<std::uint32_t>(Presence::arriving)))
@@ -58,7 +61,8 @@ ncclResult_t arrive(Segment& segment, int device, const CallSite& site) {
   return ncclSuccess;
 }
 
-// Two ranks need two devices. A process that sees only one may have one of its own, as on the emulator each has.
+// Two ranks need two devices. A process that sees only one may have one of its own, as on the emulator each
+// has.
 ncclResult_t check_devices(Segment& segment) {
   for (int a = 0; a < segment.size(); ++a)
     for (int b = a + 1; b < segment.size(); ++b) {
@@ -66,8 +70,9 @@ ncclResult_t check_devices(Segment& segment) {
       if (std::strcmp(one.bus_address, other.bus_address) != 0) continue;
       const bool same_process = one.pid == other.pid && one.pid_namespace == other.pid_namespace;
       if (!same_process && (one.devices_seen == 1 || other.devices_seen == 1)) continue;
-      std::string text = fmt::format("rank {} and rank {} both use device {} ({}): each rank needs a device of its own", a,
-                                     b, one.device, one.bus_address);
+      std::string text =
+          fmt::format("rank {} and rank {} both use device {} ({}): each rank needs a device of its own", a,
+                      b, one.device, one.bus_address);
       for (int rank : {a, b}) {
         const Call arrival = segment.noted(segment.of(rank).arrival);
         text += fmt::format("\n  {}: rank {} joins", place_of(segment, rank, arrival), rank);
@@ -78,8 +83,8 @@ ncclResult_t check_devices(Segment& segment) {
   return ncclSuccess;
 }
 
-// Pinned memory. It is never freed but used again: to free it would be to wait for the devices, and so perhaps for ranks
-// that wait for this one.
+// Pinned memory. It is never freed but used again: to free it would be to wait for the devices, and so
+// perhaps for ranks that wait for this one.
 class Staging {
 public:
   static Staging& get() {
@@ -236,19 +241,21 @@ ncclResult_t note_thread(Segment& segment, std::string what, std::uint64_t group
   {
     std::lock_guard lock(mutex);
     if (all.size() > 4096) all.clear(); // old ones: what waits for each other is called close together
-    const auto [found, is_new] = all.try_emplace({segment.name(), std::move(what)},
-                                                 Noted{std::this_thread::get_id(), group, segment.rank(), call});
+    const auto [found, is_new] = all.try_emplace(
+        {segment.name(), std::move(what)}, Noted{std::this_thread::get_id(), group, segment.rank(), call});
     if (is_new || found->second.thread != std::this_thread::get_id() || found->second.group == group ||
         found->second.rank == segment.rank())
       return ncclSuccess;
     earlier = found->second;
   }
-  return fail(segment, ncclInvalidUsage,
-              fmt::format("a group was forgotten: one thread calls for rank {} and for rank {}, and on GPUs the first call "
-                          "may wait for the second for ever{}{}\n  try:  Put the calls of all ranks of a thread between "
-                          "ncclGroupStart() and ncclGroupEnd().",
-                          earlier.rank, segment.rank(), line_of(segment, earlier.rank, earlier.call),
-                          line_of(segment, segment.rank(), call)));
+  return fail(
+      segment, ncclInvalidUsage,
+      fmt::format(
+          "a group was forgotten: one thread calls for rank {} and for rank {}, and on GPUs the first call "
+          "may wait for the second for ever{}{}\n  try:  Put the calls of all ranks of a thread between "
+          "ncclGroupStart() and ncclGroupEnd().",
+          earlier.rank, segment.rank(), line_of(segment, earlier.rank, earlier.call),
+          line_of(segment, segment.rank(), call)));
 }
 
 } // namespace warpfold::nccl

@@ -20,7 +20,8 @@ struct ncclComm {
 
   // Where pieces of data wait between device memory and the shared segment.
   std::byte *outgoing = nullptr, *incoming = nullptr;
-  // After the work that was issued last. Work in another stream waits for it, so that the pieces keep their order.
+  // After the work that was issued last. Work in another stream waits for it, so that the pieces keep their
+  // order.
   cudaEvent_t last = nullptr;
   cudaStream_t last_stream = nullptr;
   bool has_work = false;
@@ -51,7 +52,8 @@ struct Joining {
 // Joins communicators, all at once: the ranks of each may be among them. Waits for those that are elsewhere.
 ncclResult_t join(std::vector<Joining>& all, const std::string& advice);
 
-// Waits for the work that was issued, unless `at_once`, and frees all. The other ranks are told that this one left.
+// Waits for the work that was issued, unless `at_once`, and frees all. The other ranks are told that this one
+// left.
 ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once);
 ncclResult_t finalize(ncclComm* comm);
 
@@ -73,9 +75,9 @@ struct CudaFailure {
 };
 void check(cudaError_t error, const char* what);
 
-// Which ranks of one process this thread has called for, outside of a group in common: NCCL may wait in a call for the
-// other ranks, so these calls can hang on GPUs. `what` is the same for the calls that wait for each other. Returns the
-// error then, else ncclSuccess.
+// Which ranks of one process this thread has called for, outside of a group in common: NCCL may wait in a
+// call for the other ranks, so these calls can hang on GPUs. `what` is the same for the calls that wait for
+// each other. Returns the error then, else ncclSuccess.
 ncclResult_t note_thread(Segment& segment, std::string what, std::uint64_t group, const Call& call);
 
 } // namespace warpfold::nccl

@@ -11,9 +11,9 @@
 namespace warpfold::nccl {
 namespace {
 
-constexpr const char* one_thread =
-    "Let every rank call it, with the id of one ncclGetUniqueId. Where one thread joins with several ranks, put the calls "
-    "between ncclGroupStart() and ncclGroupEnd().";
+constexpr const char* one_thread = "Let every rank call it, with the id of one ncclGetUniqueId. Where one "
+                                   "thread joins with several ranks, put the calls "
+                                   "between ncclGroupStart() and ncclGroupEnd().";
 
 struct Group {
   int depth = 0;
@@ -27,9 +27,10 @@ struct Group {
   ~Group() {
     if (depth == 0) return;
     const std::size_t calls = joining.size() + splitting.size() + requests.size();
-    std::string said = fmt::format("ncclGroupStart without ncclGroupEnd: {} call{} in the group {} never made\n  {}: the "
-                                   "group begins",
-                                   calls, calls == 1 ? "" : "s", calls == 1 ? "was" : "were", text(start));
+    std::string said =
+        fmt::format("ncclGroupStart without ncclGroupEnd: {} call{} in the group {} never made\n  {}: the "
+                    "group begins",
+                    calls, calls == 1 ? "" : "s", calls == 1 ? "was" : "were", text(start));
     for (const Request& request : requests)
       if (live(request.comm)) said += line_of(*request.comm->segment, request.comm->rank(), request.call);
     refuse(ncclInvalidUsage, said + "\n  try:  Call ncclGroupEnd() after the last call of the group.");
@@ -52,8 +53,8 @@ bool is_between(const Request& request) {
   return request.call.kind == Kind::send || request.call.kind == Kind::receive;
 }
 
-// The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so far; and the
-// communicators in the same order on all ranks, since a rank may wait in the call.
+// The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
+// far; and the communicators in the same order on all ranks, since a rank may wait in the call.
 ncclResult_t issue(std::vector<Request> requests) {
   const std::uint64_t number = new_group();
   struct Place {
@@ -68,10 +69,12 @@ ncclResult_t issue(std::vector<Request> requests) {
       collectives.push_back({request, turns[request.comm]++});
       continue;
     }
-    const auto found =
-        std::ranges::find(between, request.comm, [](const std::vector<Request>& of) { return of.front().comm; });
-    if (found == between.end()) between.push_back({request});
-    else found->push_back(request);
+    const auto found = std::ranges::find(between, request.comm,
+                                         [](const std::vector<Request>& of) { return of.front().comm; });
+    if (found == between.end())
+      between.push_back({request});
+    else
+      found->push_back(request);
   }
   const auto name = [](const Request& request) { return request.comm->segment->name(); };
   std::ranges::stable_sort(collectives, [&](const Place& a, const Place& b) {

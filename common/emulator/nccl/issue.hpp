@@ -1,4 +1,5 @@
-// Issues work for calls: copies between device memory and the host's, and host functions that meet the other ranks.
+// Issues work for calls: copies between device memory and the host's, and host functions that meet the other
+// ranks.
 #pragma once
 
 #include "communicator.hpp"

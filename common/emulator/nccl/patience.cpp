@@ -69,11 +69,12 @@ std::string whereabouts(Segment& segment, int rank, bool has_called, bool has_en
   const Call last = segment.noted(whose.last);
   if (last.kind == Kind::none) {
     const Call arrival = segment.noted(whose.arrival);
-    return fmt::format("\n  {}: rank {} joins, and calls nothing after that{}", place_of(segment, rank, arrival), rank,
-                       has_ended ? "; its process has ended" : "");
+    return fmt::format("\n  {}: rank {} joined, and has called nothing since{}",
+                       place_of(segment, rank, arrival), rank, has_ended ? "; its process has ended" : "");
   }
-  return line_of(segment, rank, last) +
-         (has_ended ? ", and then its process ended" : has_called ? ", to which its stream has not come" : " last");
+  return line_of(segment, rank, last) + (has_ended    ? ", and then its process ended"
+                                         : has_called ? ", to which its stream has not come"
+                                                      : " last");
 }
 
 class Patience {
@@ -94,7 +95,8 @@ public:
 private:
   std::vector<int> missing_ranks() const {
     std::vector<int> missing;
-    std::ranges::copy_if(wanted_.ranks, std::back_inserter(missing), [&](int rank) { return !wanted_.is_there(rank); });
+    std::ranges::copy_if(wanted_.ranks, std::back_inserter(missing),
+                         [&](int rank) { return !wanted_.is_there(rank); });
     return missing;
   }
 
@@ -136,8 +138,8 @@ private:
 
   std::string own_line() const {
     if (wanted_.own.kind == Kind::none)
-      return fmt::format("\n  {}: rank {} waits for the others to join", place_of(segment_, segment_.rank(), wanted_.own),
-                         segment_.rank());
+      return fmt::format("\n  {}: rank {} waits for the others to join",
+                         place_of(segment_, segment_.rank(), wanted_.own), segment_.rank());
     return line_of(segment_, segment_.rank(), wanted_.own);
   }
   std::string what() const {
@@ -145,14 +147,15 @@ private:
   }
 
   bool tell_gone(const std::vector<int>& gone) {
-    std::string text = fmt::format("{} can no longer come to {}, where rank {} of {} waits", ranks_text(gone), what(),
-                                   segment_.rank(), segment_.size());
+    std::string text = fmt::format("{} can no longer come to {}, where rank {} of {} waits", ranks_text(gone),
+                                   what(), segment_.rank(), segment_.size());
     text += own_line();
     for (int rank : gone) {
       const std::optional<ProcessTime> time = time_of(segment_.of(rank));
       text += whereabouts(segment_, rank, wanted_.has_called(rank), time && time->has_ended);
     }
-    text += "\n  try:  Let every rank of a communicator make the same calls, in the same order, before it ends.";
+    text +=
+        "\n  try:  Let every rank of a communicator make the same calls, in the same order, before it ends.";
     fail(segment_, ncclRemoteError, text);
     return false;
   }
@@ -160,13 +163,18 @@ private:
   bool tell_missing(const std::vector<int>& missing, Seconds idle, Seconds waited) {
     std::vector<int> came;
     for (int rank = 0; rank < segment_.size(); ++rank)
-      if (rank == segment_.rank() || (std::ranges::count(wanted_.ranks, rank) && !std::ranges::count(missing, rank)))
+      if (rank == segment_.rank() ||
+          (std::ranges::count(wanted_.ranks, rank) && !std::ranges::count(missing, rank)))
         came.push_back(rank);
-    std::string text = fmt::format("{} did not come to {} within {}; {} did", ranks_text(missing), what(),
-                                   seconds_text(std::max(idle, std::min(waited, time_limit()))), ranks_text(came));
+    std::string text =
+        fmt::format("{} did not come to {} within {}; {} did", ranks_text(missing), what(),
+                    seconds_text(std::max(idle, std::min(waited, time_limit()))), ranks_text(came));
     text += own_line();
     for (int rank : missing) text += whereabouts(segment_, rank, wanted_.has_called(rank), false);
-    text += "\n  try:  " + wanted_.advice;
+    const bool open_group =
+        std::ranges::any_of(missing, [&](int rank) { return segment_.of(rank).calls_in_group.load() > 0; });
+    text += "\n  try:  " +
+            (open_group ? "Call ncclGroupEnd() after the last call of the group." : wanted_.advice);
     fail(segment_, ncclRemoteError, text);
     return false;
   }

@@ -1,5 +1,5 @@
-// Sends and receives. Those of one group go on together, in rounds: in each, one piece goes every way. A send is over
-// when its last piece has been taken, so a send without a receive is noticed however small it is.
+// Sends and receives. Those of one group go on together, in rounds: in each, one piece goes every way. A send
+// is over when its last piece has been taken, so a send without a receive is noticed however small it is.
 #include "arithmetic.hpp"
 #include "issue.hpp"
 #include "telling.hpp"
@@ -12,9 +12,9 @@
 namespace warpfold::nccl {
 namespace {
 
-constexpr const char* facing =
-    "Let each ncclSend have an ncclRecv on the other rank. Calls that wait for each other, as of two ranks that exchange "
-    "data, belong between ncclGroupStart() and ncclGroupEnd().";
+constexpr const char* facing = "Let each ncclSend have an ncclRecv on the other rank. Calls that wait for "
+                               "each other, as of two ranks that exchange "
+                               "data, belong between ncclGroupStart() and ncclGroupEnd().";
 
 // One piece on its way to or from a peer.
 struct Piece {
@@ -52,7 +52,8 @@ Plan plan(ncclComm& comm, const std::vector<Request>& requests) {
     const std::size_t largest = segment.channel_bytes() / width * width;
     ncclComm::WithPeer& with = comm.with_peer[peer];
     const std::uint64_t operation = is_send ? ++with.sends : ++with.receives;
-    Channel& channel = is_send ? segment.channel(segment.rank(), peer) : segment.channel(peer, segment.rank());
+    Channel& channel =
+        is_send ? segment.channel(segment.rank(), peer) : segment.channel(peer, segment.rank());
     (is_send ? channel.sends_issued : channel.receives_issued).store(operation);
     auto* memory = is_send ? static_cast<std::byte*>(const_cast<void*>(request.send))
                            : static_cast<std::byte*>(request.receive);
@@ -75,8 +76,8 @@ Plan plan(ncclComm& comm, const std::vector<Request>& requests) {
   return plan;
 }
 
-bool wait_for_peer(Segment& segment, const Piece& piece, std::atomic<std::uint64_t>& counter, std::uint64_t wanted,
-                   std::atomic<std::uint64_t>& issued) {
+bool wait_for_peer(Segment& segment, const Piece& piece, std::atomic<std::uint64_t>& counter,
+                   std::uint64_t wanted, std::atomic<std::uint64_t>& issued) {
   return wait_for(segment, {.ranks = {piece.call.peer},
                             .is_there = [&](int) { return counter.load() >= wanted; },
                             .has_called = [&](int) { return issued.load() >= piece.operation; },
@@ -101,7 +102,8 @@ bool take(Segment& segment, std::byte* incoming, const Piece& piece) {
   const Call& sent = channel.send;
   if (piece.is_first && (sent.count != piece.call.count || sent.type != piece.call.type)) {
     fail(segment, ncclInvalidArgument,
-         fmt::format("rank {} sends other {} than rank {} receives{}{}\n  try:  Give ncclSend and its ncclRecv the same "
+         fmt::format("rank {} sends other {} than rank {} receives{}{}\n  try:  Give ncclSend and its "
+                     "ncclRecv the same "
                      "count and type.",
                      from, sent.count != piece.call.count ? "counts" : "types", segment.rank(),
                      line_of(segment, from, sent), line_of(segment, segment.rank(), piece.call)));
@@ -141,7 +143,8 @@ void issue_rounds(ncclComm& comm, const Plan& plan, cudaStream_t stream) {
   }
 }
 
-// The requests may name several streams. The work goes to the first one; the others come before it and after it.
+// The requests may name several streams. The work goes to the first one; the others come before it and after
+// it.
 void join_streams(const std::vector<Request>& requests, cudaStream_t stream, bool before) {
   std::vector<cudaStream_t> joined{stream};
   for (const Request& request : requests) {
@@ -188,7 +191,8 @@ ncclResult_t issue_between(const std::vector<Request>& requests, std::uint64_t g
     end_work(comm, stream);
     join_streams(requests, stream, false);
   } catch (const CudaFailure& failure) {
-    return fail(segment, ncclUnhandledCudaError, failure.text + line_of(segment, comm.rank(), requests.front().call));
+    return fail(segment, ncclUnhandledCudaError,
+                failure.text + line_of(segment, comm.rank(), requests.front().call));
   }
   return segment.has_failed() ? static_cast<ncclResult_t>(segment.shared().result) : ncclSuccess;
 }

@@ -32,8 +32,8 @@ constexpr std::size_t rounded_up(std::size_t bytes) {
 
 Segment::Segment(const std::string& name, int size, int rank) : name_(name), size_(size), rank_(rank) {
   const std::size_t ranks = size;
-  // Few bytes in all, since containers have 64 MiB of shared memory: at most 8 MiB of slots, and 4 MiB of channels for
-  // up to 32 ranks.
+  // Few bytes in all, since containers have 64 MiB of shared memory: at most 8 MiB of slots, and 4 MiB of
+  // channels for up to 32 ranks.
   slot_bytes_ = std::clamp(4 * MiB / ranks / (64 * KiB) * (64 * KiB), 64 * KiB, MiB);
   channel_bytes_ = std::clamp(4 * MiB / (ranks * ranks) / (4 * KiB) * (4 * KiB), 4 * KiB, 256 * KiB);
   channels_at_ = rounded_up(sizeof(Shared)) + rounded_up(sizeof(Rank) * ranks);

@@ -11,8 +11,8 @@ namespace warpfold::nccl {
 
 class Segment {
 public:
-  // Opens the segment of that name, or creates it. Throws std::runtime_error if there is no room for it. Whether all
-  // ranks mean the same size is for the caller to see: shared().size.
+  // Opens the segment of that name, or creates it. Throws std::runtime_error if there is no room for it.
+  // Whether all ranks mean the same size is for the caller to see: shared().size.
   Segment(const std::string& name, int size, int rank);
   ~Segment();
   Segment(const Segment&) = delete;
@@ -27,7 +27,8 @@ public:
   Rank& own() { return of(rank_); }
   Channel& channel(int from, int to);
 
-  // Pieces of data: in collectives, each rank has two slots, used in turn; between two ranks there is one each way.
+  // Pieces of data: in collectives, each rank has two slots, used in turn; between two ranks there is one
+  // each way.
   std::size_t slot_bytes() const { return slot_bytes_; }
   std::size_t channel_bytes() const { return channel_bytes_; }
   std::byte* slot(int rank, std::uint64_t piece);
@@ -53,7 +54,8 @@ public:
 private:
   std::string name_;
   int size_ = 0, rank_ = 0;
-  std::size_t bytes_ = 0, slot_bytes_ = 0, channel_bytes_ = 0, channels_at_ = 0, slots_at_ = 0, channel_slots_at_ = 0;
+  std::size_t bytes_ = 0, slot_bytes_ = 0, channel_bytes_ = 0, channels_at_ = 0, slots_at_ = 0,
+              channel_slots_at_ = 0;
   std::byte* base_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// What the ranks of a communicator share: a segment of memory that each of them maps, whether they are threads of one
-// process or processes. It begins as zeros, which is the state before any rank has come.
+// What the ranks of a communicator share: a segment of memory that each of them maps, whether they are
+// threads of one process or processes. It begins as zeros, which is the state before any rank has come.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@ namespace warpfold::nccl {
 constexpr int most_ranks = 64;
 constexpr std::uint64_t calls_kept = 64; // how far a rank may be ahead of another, in collectives
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
 
 enum class Kind : std::uint32_t {
   none,
@@ -80,8 +81,8 @@ struct Channel {
 };
 
 struct Shared {
-  std::atomic<std::uint32_t> size;      // ranks, as the first to come said
-  std::atomic<std::uint32_t> bell;      // a futex: rings after each change
+  std::atomic<std::uint32_t> size;       // ranks, as the first to come said
+  std::atomic<std::uint32_t> bell;       // a futex: rings after each change
   std::atomic<std::uint32_t> has_failed; // 0, 1 while the text is being written, 2
   std::int32_t result;
   char text[6000];

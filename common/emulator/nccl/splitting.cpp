@@ -1,6 +1,6 @@
 // ncclCommSplit: a call of all ranks of a communicator, on the host alone.
-#include "issue.hpp"
 #include "splitting.hpp"
+#include "issue.hpp"
 #include "telling.hpp"
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 namespace warpfold::nccl {
 namespace {
 
-constexpr const char* types[] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",  "ncclInt64",
-                                 "ncclUint64",  "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16"};
+constexpr const char* types[] = {"ncclInt8",   "ncclUint8",   "ncclInt32",   "ncclUint32",  "ncclInt64",
+                                 "ncclUint64", "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16"};
 constexpr const char* operators[] = {"ncclSum", "ncclProd", "ncclMax", "ncclMin", "ncclAvg"};
 
 std::mutex& text_mutex() {
@@ -54,27 +54,40 @@ ncclResult_t fail(Segment& segment, ncclResult_t result, const std::string& text
 
 const char* name_of(Kind kind) {
   switch (kind) {
-  case Kind::reduce: return "ncclReduce";
-  case Kind::all_reduce: return "ncclAllReduce";
-  case Kind::broadcast: return "ncclBroadcast";
-  case Kind::reduce_scatter: return "ncclReduceScatter";
-  case Kind::all_gather: return "ncclAllGather";
-  case Kind::split: return "ncclCommSplit";
-  case Kind::send: return "ncclSend";
-  case Kind::receive: return "ncclRecv";
-  default: return "nothing";
+  case Kind::reduce:
+    return "ncclReduce";
+  case Kind::all_reduce:
+    return "ncclAllReduce";
+  case Kind::broadcast:
+    return "ncclBroadcast";
+  case Kind::reduce_scatter:
+    return "ncclReduceScatter";
+  case Kind::all_gather:
+    return "ncclAllGather";
+  case Kind::split:
+    return "ncclCommSplit";
+  case Kind::send:
+    return "ncclSend";
+  case Kind::receive:
+    return "ncclRecv";
+  default:
+    return "nothing";
   }
 }
 
 std::string text(const Call& call) {
   if (call.kind == Kind::split) return fmt::format("ncclCommSplit(color {}, key {})", call.peer, call.key);
-  std::string text = fmt::format("{}({} of {}", name_of(call.kind), call.count,
-                                 call.type >= 0 && call.type < static_cast<int>(std::size(types)) ? types[call.type] : "?");
+  std::string text =
+      fmt::format("{}({} of {}", name_of(call.kind), call.count,
+                  call.type >= 0 && call.type < static_cast<int>(std::size(types)) ? types[call.type] : "?");
   if (call.op >= 0 && call.op < static_cast<int>(std::size(operators)))
     text += fmt::format(", {}", operators[call.op]);
-  if (call.kind == Kind::send) text += fmt::format(", to rank {}", call.peer);
-  else if (call.kind == Kind::receive) text += fmt::format(", from rank {}", call.peer);
-  else if (call.peer >= 0) text += fmt::format(", root {}", call.peer);
+  if (call.kind == Kind::send)
+    text += fmt::format(", to rank {}", call.peer);
+  else if (call.kind == Kind::receive)
+    text += fmt::format(", from rank {}", call.peer);
+  else if (call.peer >= 0)
+    text += fmt::format(", root {}", call.peer);
   return text + ")";
 }
 

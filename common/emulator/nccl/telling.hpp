@@ -11,8 +11,8 @@ namespace warpfold::nccl {
 // Says a mistake of one call and returns the error. `text` is a sentence; lines that follow it name places.
 ncclResult_t refuse(ncclResult_t result, const std::string& text);
 
-// A mistake of several ranks: the communicator can no longer be used by any of them. The first to find one says it.
-// Returns the error that the communicator has from then on.
+// A mistake of several ranks: the communicator can no longer be used by any of them. The first to find one
+// says it. Returns the error that the communicator has from then on.
 ncclResult_t fail(Segment& segment, ncclResult_t result, const std::string& text);
 
 // The text that was said last in this process. Lives as long as the process.
