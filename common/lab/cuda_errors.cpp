@@ -18,6 +18,9 @@ constexpr Advice advices[] = {
     {cudaErrorDevicesUnavailable, "another program has exclusive use of the GPU: nvidia-smi shows which"},
     {cudaErrorLaunchTimeout, "a GPU that drives a display ends kernels that take seconds: use fewer elements "
                              "(--n), or a GPU without a display"},
+    {cudaErrorInvalidResourceHandle,
+     "a stream or an event belongs to another device than the one in use, or is no longer there: "
+     "cudaSetDevice comes before the work that is meant for a device"},
     {cudaErrorSystemNotReady, "the services that connect the GPUs are not running: an administrator starts "
                               "nvidia-fabricmanager"},
 };

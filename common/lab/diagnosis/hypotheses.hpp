@@ -39,6 +39,7 @@ void add_widths(Hypotheses& all);
 void add_extremes(Hypotheses& all);
 void add_identity(Hypotheses& all);
 void add_prefixes(Hypotheses& all); // in sums_of_prefixes.cpp
+void add_shards(Hypotheses& all);   // in sums_of_shards.cpp
 void add_threads(Hypotheses& all);  // in sums_of_threads.cpp
 void add_steps(Hypotheses& all);    // likewise
 void add_walks(Hypotheses& all);    // in sums_of_walks.cpp

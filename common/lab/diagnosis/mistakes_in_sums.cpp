@@ -18,6 +18,7 @@ double Places::where(const std::function<bool(unsigned)>& kept) const {
 std::vector<Hypothesis> mistakes_in_sums(const Symptom& symptom) {
   Hypotheses all(symptom);
   add_whole(all);
+  add_shards(all);
   add_prefixes(all);
   add_threads(all);
   add_steps(all);

@@ -8,6 +8,9 @@ namespace {
 double others(const Size& s) {
   return s.devices - 1.0;
 }
+double one_per_device(const Size& s) { // the stand-in for NCCL takes them through the host
+  return s.devices;
+}
 double ordered_pairs(const Size& s) {
   return s.devices * (s.devices - 1.0);
 }
@@ -66,11 +69,13 @@ std::vector<Rung> many_gpus() {
               "one launch per device for its shard, and one that adds up the devices' sums"))
           .promise(nothing_copied())
           .promise(nothing_written_to_peers())
+          .promise(no_float_atomics())
           .promise(no_waiting_host())
           .promise(each_element_read_once())
           .same_bits(),
       Rung("nccl_reduce")
           .depth(depth_of_all)
+          .on_the_host_at_most(one_per_device)
           .promise(equal(Counter::launches_per_device, one,
                          "one launch per device for its shard; NCCL does the rest"))
           .promise(no_waiting_host())
@@ -91,6 +96,7 @@ std::vector<Rung> many_gpus() {
           .same_bits(),
       Rung("rank_per_gpu")
           .depth(depth_of_all)
+          .on_the_host_at_most(one_per_device)
           .promise(equal(
               Counter::launches, [](const Size& s) { return double(s.devices); },
               "each process launches one kernel, for its own shard; NCCL does the rest"))

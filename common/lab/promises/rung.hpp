@@ -107,6 +107,10 @@ public:
   }
   // The number of elements that the lab's own code copies to the host. None unless this is given.
   Rung& on_the_host(Formula elements) { return promises[0].bound = elements, *this; }
+  // Up to so many: a library's, which may copy to the host or not.
+  Rung& on_the_host_at_most(Formula elements) {
+    return promises[0].relation = Promise::Relation::at_most, on_the_host(elements);
+  }
   // The same input gives the same bits, however often it runs.
   Rung& same_bits() { return deterministic = true, *this; }
   // And with any number of threads per block.

@@ -174,6 +174,21 @@ TEST(Diagnosis, RoundingIsNoRace) {
   EXPECT_EQ(diagnose(symptom).kind, "");
 }
 
+// 1000 elements on 4 devices: the third has elements 500 to 749.
+TEST(Diagnosis, OfADevicesShard) {
+  const Case given{Kind::exact, 1000, 1, 256, 0, 4};
+  const auto seen = [&](auto made) {
+    const Sequence one = make_sequence(Type::float32, Operator::add, Kind::exact, 1000, 1);
+    const Sequence other = make_sequence(Type::float32, Operator::add, Kind::exact, 1000, 2);
+    return diagnose({given, 64, {{&one, right(one), made(one)}, {&other, right(other), made(other)}}, {}});
+  };
+  const Diagnosis missing = seen([](const Sequence& s) { return right(s) - reduce(s, 500, 750).value; });
+  EXPECT_EQ(missing.kind, "missing-device");
+  EXPECT_NE(missing.text.find("device 2's shard is missing: elements 500 to 749"), std::string::npos)
+      << missing.text;
+  EXPECT_EQ(seen([](const Sequence& s) { return reduce(s, 500, 750).value; }).kind, "only-device");
+}
+
 Diagnosis of_extremes(Operator op, Type type, double got) {
   return diagnosis_of([got](const Sequence&) { return got; }, 1000, type, op);
 }

@@ -1,0 +1,19 @@
+// NCCL's types and operators, on the host.
+#pragma once
+
+#include <cstddef>
+#include <nccl.h>
+
+namespace warpfold::nccl {
+
+// Bytes of an element; 0 for what is no type, or none that the stand-in has.
+std::size_t size_of(int type);
+
+// into[i] = into[i] op from[i]. In half precision each result is rounded to the nearest, ties to even, as a
+// GPU does it. ncclAvg adds; `finish` divides.
+void combine(int type, int op, void* into, const void* from, std::size_t count);
+
+// What remains to be done when all ranks' elements are combined.
+void finish(int type, int op, int ranks, void* values, std::size_t count);
+
+} // namespace warpfold::nccl

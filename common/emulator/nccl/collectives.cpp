@@ -1,0 +1,251 @@
+// A collective goes in pieces that fit the slots. Of each piece: a copy to the host, a host function that
+// puts it into the rank's slot, waits for the others' and combines them, always from rank 0 upwards, and a
+// copy back.
+#include "arithmetic.hpp"
+#include "issue.hpp"
+#include "telling.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace warpfold::nccl {
+
+const char* const never_came = "Let every rank make the same calls in the same order. Where one thread calls "
+                               "for several ranks, put their calls "
+                               "between ncclGroupStart() and ncclGroupEnd().";
+
+namespace {
+
+struct Pieces {
+  std::size_t width = 0;   // bytes of an element
+  std::size_t largest = 0; // elements
+  std::uint64_t count = 0; // pieces
+
+  static Pieces of(const Request& request) {
+    const Segment& segment = *request.comm->segment;
+    Pieces pieces;
+    pieces.width = size_of(request.call.type);
+    const std::size_t shares = request.call.kind == Kind::reduce_scatter ? segment.size() : 1;
+    pieces.largest = segment.slot_bytes() / shares / pieces.width;
+    pieces.count = (request.call.count + pieces.largest - 1) / pieces.largest;
+    return pieces;
+  }
+};
+
+std::vector<int> others(const Segment& segment) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < segment.size(); ++rank)
+    if (rank != segment.rank()) ranks.push_back(rank);
+  return ranks;
+}
+
+const Call& call_of(Segment& segment, int rank, std::uint64_t number) {
+  return segment.of(rank).calls[number % calls_kept];
+}
+
+ncclResult_t tell_difference(Segment& segment, int rank, const Call& own, const Call& other) {
+  const char* what = own.kind != other.kind     ? "collectives"
+                     : own.count != other.count ? "counts"
+                     : own.type != other.type   ? "types"
+                     : own.op != other.op       ? "operators"
+                                                : "roots";
+  const int first = std::min(rank, segment.rank()), second = std::max(rank, segment.rank());
+  const Call &a = first == rank ? other : own, &b = first == rank ? own : other;
+  return fail(
+      segment, own.kind != other.kind ? ncclInvalidUsage : ncclInvalidArgument,
+      fmt::format(
+          "rank {} and rank {} meet with different {}{}{}\n  try:  Let every rank make the same calls, in "
+          "the same order, with the same count, type, operator and root.",
+          first, second, what, line_of(segment, first, a), line_of(segment, second, b)));
+}
+
+bool is_same(const Call& a, const Call& b) {
+  return a.kind == b.kind && (a.kind == Kind::split ||
+                              (a.count == b.count && a.type == b.type && a.op == b.op && a.peer == b.peer));
+}
+
+bool receives(const Segment& segment, const Call& call) {
+  if (call.kind == Kind::reduce) return call.peer == segment.rank();
+  return call.kind != Kind::broadcast || call.peer != segment.rank();
+}
+bool contributes(const Segment& segment, const Call& call) {
+  return call.kind != Kind::broadcast || call.peer == segment.rank();
+}
+
+// This rank's part of one piece, in a host function: `elements` of it per rank that has a share.
+void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements,
+              std::size_t width) {
+  Segment& segment = *comm.segment;
+  const int rank = segment.rank(), ranks = segment.size();
+  const std::size_t bytes = elements * width;
+  Wanted wanted{.ranks = others(segment), .own = call, .advice = never_came};
+  wanted.has_called = [](int) { return true; };
+  wanted.is_there = [&](int other) { return segment.of(other).taken.load() + 2 >= piece; };
+  if (!wait_for(segment, wanted)) return; // what was in this slot is no longer needed
+  const std::size_t shares = call.kind == Kind::reduce_scatter ? ranks : 1;
+  if (contributes(segment, call)) std::memcpy(segment.slot(rank, piece), comm.outgoing, shares * bytes);
+  segment.own().put.store(piece);
+  segment.ring();
+
+  if (receives(segment, call)) {
+    if (call.kind == Kind::broadcast) wanted.ranks = {call.peer};
+    wanted.is_there = [&](int other) { return segment.of(other).put.load() >= piece; };
+    if (!wait_for(segment, wanted)) return;
+    if (call.kind == Kind::broadcast) {
+      std::memcpy(comm.incoming, segment.slot(call.peer, piece), bytes);
+    } else if (call.kind == Kind::all_gather) {
+      for (int from = 0; from < ranks; ++from)
+        std::memcpy(comm.incoming + from * bytes, segment.slot(from, piece), bytes);
+    } else {
+      const std::size_t share = call.kind == Kind::reduce_scatter ? rank * bytes : 0;
+      std::memcpy(comm.incoming, segment.slot(0, piece) + share, bytes);
+      for (int from = 1; from < ranks; ++from)
+        combine(call.type, call.op, comm.incoming, segment.slot(from, piece) + share, elements);
+      finish(call.type, call.op, ranks, comm.incoming, elements);
+    }
+  }
+  segment.own().taken.store(piece);
+  segment.ring();
+}
+
+void issue_pieces(const Request& request, std::uint64_t number) {
+  ncclComm& comm = *request.comm;
+  Segment& segment = *comm.segment;
+  const Call& call = request.call;
+  const Pieces pieces = Pieces::of(request);
+  const auto* send = static_cast<const std::byte*>(request.send);
+  auto* receive = static_cast<std::byte*>(request.receive);
+  const std::size_t whole = call.count * pieces.width, ranks = segment.size();
+  const cudaStream_t stream = request.stream;
+
+  // Before any data moves: the ranks must have made the same call, or the pieces would not fit each other.
+  launch(comm, stream, [&segment, number] { agree(segment, number, true); });
+  for (std::uint64_t i = 0; i < pieces.count; ++i) {
+    const std::size_t at = i * pieces.largest * pieces.width;
+    const std::size_t elements = std::min<std::uint64_t>(pieces.largest, call.count - i * pieces.largest);
+    const std::size_t bytes = elements * pieces.width;
+    if (call.kind == Kind::reduce_scatter)
+      for (std::size_t to = 0; to < ranks; ++to)
+        copy(comm, comm.outgoing + to * bytes, send + to * whole + at, bytes, stream);
+    else if (contributes(segment, call))
+      copy(comm, comm.outgoing, send + at, bytes, stream);
+    const std::uint64_t piece = ++comm.pieces;
+    launch(comm, stream, [&comm, call, piece, elements, width = pieces.width] {
+      exchange(comm, call, piece, elements, width);
+    });
+    if (!receives(segment, call)) continue;
+    if (call.kind == Kind::all_gather)
+      for (std::size_t from = 0; from < ranks; ++from)
+        copy(comm, receive + from * whole + at, comm.incoming + from * bytes, bytes, stream);
+    else
+      copy(comm, receive + at, comm.incoming, bytes, stream);
+  }
+  if (call.kind == Kind::broadcast && !receives(segment, call) && send != receive && call.count)
+    copy(comm, receive, send, whole, stream);
+  launch(comm, stream, [&segment, number] {
+    segment.own().finished.store(number);
+    segment.ring();
+  });
+}
+
+} // namespace
+
+bool agree(Segment& segment, std::uint64_t number, bool wait) {
+  const Call own = call_of(segment, segment.rank(), number);
+  const auto has_called = [&](int rank) { return segment.of(rank).issued.load() >= number; };
+  for (int rank : others(segment)) {
+    if (wait) {
+      const Wanted wanted{.ranks = others(segment),
+                          .is_there = has_called,
+                          .has_called = has_called,
+                          .own = own,
+                          .advice = never_came};
+      if (!wait_for(segment, wanted)) return false;
+    }
+    if (!has_called(rank)) continue;
+    const Call other = call_of(segment, rank, number);
+    if (is_same(own, other)) continue;
+    tell_difference(segment, rank, own, other);
+    return false;
+  }
+  return true;
+}
+
+ncclResult_t announce(ncclComm& comm, const Call& call, std::uint64_t group) {
+  Segment& segment = *comm.segment;
+  const std::uint64_t number = ++comm.calls;
+  const Wanted room{
+      .ranks = others(segment),
+      .is_there = [&](int rank) { return segment.of(rank).finished.load() + calls_kept > number; },
+      .has_called = [&](int rank) { return segment.of(rank).issued.load() + calls_kept > number; },
+      .own = call,
+      .advice = never_came};
+  if (!wait_for(segment, room)) return static_cast<ncclResult_t>(segment.shared().result);
+  Rank& own = segment.own();
+  own.calls[number % calls_kept] = call;
+  segment.note(own.last, call);
+  own.issued.store(number);
+  segment.ring();
+  if (const ncclResult_t result = note_thread(segment, fmt::format("collective {}", number), group, call);
+      result != ncclSuccess)
+    return result;
+  // Where a rank's work is done later, this is the last moment to return an error.
+  return agree(segment, number, false) ? ncclSuccess : static_cast<ncclResult_t>(segment.shared().result);
+}
+
+void begin_work(ncclComm& comm, cudaStream_t stream) {
+  if (comm.has_work && comm.last_stream != stream)
+    check(cudaStreamWaitEvent(stream, comm.last, 0), "cudaStreamWaitEvent");
+}
+
+void end_work(ncclComm& comm, cudaStream_t stream) {
+  check(cudaEventRecord(comm.last, stream), "cudaEventRecord");
+  comm.last_stream = stream;
+  comm.has_work = true;
+}
+
+void launch(ncclComm& comm, cudaStream_t stream, std::function<void()> body) {
+  struct Work {
+    Segment* segment;
+    std::function<void()> body;
+  };
+  auto* const work = new Work{comm.segment.get(), std::move(body)};
+  const auto run = [](void* data) {
+    const std::unique_ptr<Work> work(static_cast<Work*>(data));
+    if (!work->segment->has_failed()) work->body();
+  };
+  check(cudaLaunchHostFunc(stream, run, work), "cudaLaunchHostFunc");
+}
+
+void copy(ncclComm& comm, void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  if (!bytes) return;
+  const auto is_on_host = [](const void* pointer) {
+    cudaPointerAttributes attributes{};
+    return cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess &&
+           attributes.type == cudaMemoryTypeHost;
+  };
+  // A copy within the host's memory would be waited for by the caller, who may have the other ranks' calls to
+  // make.
+  if (is_on_host(to) && is_on_host(from))
+    launch(comm, stream, [=] { std::memmove(to, from, bytes); });
+  else
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+}
+
+ncclResult_t issue_collective(const Request& request, std::uint64_t group) {
+  ncclComm& comm = *request.comm;
+  if (const ncclResult_t result = announce(comm, request.call, group); result != ncclSuccess) return result;
+  try {
+    UseDevice use(comm.device);
+    begin_work(comm, request.stream);
+    issue_pieces(request, comm.calls);
+    end_work(comm, request.stream);
+  } catch (const CudaFailure& failure) {
+    return fail(*comm.segment, ncclUnhandledCudaError,
+                failure.text + line_of(*comm.segment, comm.rank(), request.call));
+  }
+  return comm.segment->has_failed() ? static_cast<ncclResult_t>(comm.segment->shared().result) : ncclSuccess;
+}
+
+} // namespace warpfold::nccl

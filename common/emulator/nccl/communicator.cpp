@@ -1,0 +1,261 @@
+#include "communicator.hpp"
+
+#include "telling.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <sys/stat.h>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+
+namespace warpfold::nccl {
+namespace {
+
+std::mutex& registry_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+std::set<ncclComm*>& registry() {
+  static auto& comms = *new std::set<ncclComm*>;
+  return comms;
+}
+
+Call call_from(Segment& segment, const CallSite& site) {
+  Call call;
+  segment.keep(call, site);
+  return call;
+}
+
+// The rank's place in the segment, filled in. An error if another took it, or if the ranks mean different
+// sizes.
+ncclResult_t arrive(Segment& segment, int device, const CallSite& site) {
+  Shared& shared = segment.shared();
+  std::uint32_t size = 0;
+  const std::uint32_t own_size = segment.size();
+  if (!shared.size.compare_exchange_strong(size, own_size) && size != own_size)
+    return fail(
+        segment, ncclInvalidArgument,
+        fmt::format(
+            "rank {} joins a communicator of {} ranks that another rank joined as one of {}\n  {}: here",
+            segment.rank(), own_size, size, text(site)));
+  Rank& own = segment.own();
+  auto absent = static_cast<std::uint32_t>(Presence::absent);
+  if (!own.presence.compare_exchange_strong(absent, static_cast<std::uint32_t>(Presence::arriving)))
+    return fail(segment, ncclInvalidArgument,
+                fmt::format("two ranks join a communicator of {} as rank {}\n  {}: the second one", own_size,
+                            segment.rank(), text(site)));
+  own.pid = getpid();
+  struct stat names {};
+  own.pid_namespace = stat("/proc/self/ns/pid", &names) == 0 ? names.st_ino : 0;
+  own.device = device;
+  check(cudaGetDeviceCount(&own.devices_seen), "cudaGetDeviceCount");
+  check(cudaDeviceGetPCIBusId(own.bus_address, sizeof own.bus_address, device), "cudaDeviceGetPCIBusId");
+  segment.note(own.arrival, call_from(segment, site));
+  own.presence.store(static_cast<std::uint32_t>(Presence::here));
+  segment.ring();
+  return ncclSuccess;
+}
+
+// Two ranks need two devices. A process that sees only one may have one of its own, as on the emulator each
+// has.
+ncclResult_t check_devices(Segment& segment) {
+  for (int a = 0; a < segment.size(); ++a)
+    for (int b = a + 1; b < segment.size(); ++b) {
+      const Rank &one = segment.of(a), &other = segment.of(b);
+      if (std::strcmp(one.bus_address, other.bus_address) != 0) continue;
+      const bool same_process = one.pid == other.pid && one.pid_namespace == other.pid_namespace;
+      if (!same_process && (one.devices_seen == 1 || other.devices_seen == 1)) continue;
+      std::string text =
+          fmt::format("rank {} and rank {} both use device {} ({}): each rank needs a device of its own", a,
+                      b, one.device, one.bus_address);
+      for (int rank : {a, b}) {
+        const Call arrival = segment.noted(segment.of(rank).arrival);
+        text += fmt::format("\n  {}: rank {} joins", place_of(segment, rank, arrival), rank);
+      }
+      text += "\n  try:  Call cudaSetDevice with another device for each rank, before ncclCommInitRank.";
+      return fail(segment, ncclInvalidUsage, text);
+    }
+  return ncclSuccess;
+}
+
+// Pinned memory. It is never freed but used again: to free it would be to wait for the devices, and so
+// perhaps for ranks that wait for this one.
+class Staging {
+public:
+  static Staging& get() {
+    static Staging& staging = *new Staging;
+    return staging;
+  }
+  std::byte* take(std::size_t bytes) {
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto found = unused_.lower_bound(bytes); found != unused_.end()) {
+        std::byte* const memory = found->second;
+        unused_.erase(found);
+        return memory;
+      }
+    }
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "cudaHostAlloc");
+    std::lock_guard lock(mutex_);
+    sizes_[static_cast<std::byte*>(memory)] = bytes;
+    return static_cast<std::byte*>(memory);
+  }
+  void give_back(std::byte* memory) {
+    std::lock_guard lock(mutex_);
+    if (memory) unused_.emplace(sizes_.at(memory), memory);
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<std::byte*, std::size_t> sizes_;
+  std::multimap<std::size_t, std::byte*> unused_;
+};
+
+void allocate(ncclComm& comm) {
+  Segment& segment = *comm.segment;
+  UseDevice use(comm.device);
+  const std::size_t ranks = segment.size(), between = ranks * segment.channel_bytes();
+  comm.outgoing = Staging::get().take(std::max(segment.slot_bytes(), between));
+  comm.incoming = Staging::get().take(std::max(ranks * segment.slot_bytes(), between));
+  check(cudaEventCreateWithFlags(&comm.last, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  comm.with_peer.resize(ranks);
+}
+
+void release(ncclComm& comm) {
+  if (comm.last) cudaEventDestroy(comm.last);
+  Staging::get().give_back(comm.outgoing);
+  Staging::get().give_back(comm.incoming);
+}
+
+ncclResult_t join_or_throw(std::vector<Joining>& all, std::vector<std::unique_ptr<ncclComm>>& made,
+                           const std::string& advice) {
+  ncclResult_t result = ncclSuccess;
+  for (Joining& one : all) {
+    auto comm = std::make_unique<ncclComm>();
+    comm->segment = std::make_unique<Segment>(one.segment, one.size, one.rank);
+    comm->device = one.device;
+    made.push_back(std::move(comm));
+    if (result = arrive(*made.back()->segment, one.device, one.site); result != ncclSuccess) return result;
+    allocate(*made.back());
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Segment& segment = *made[i]->segment;
+    if (!wait_for_arrival(segment, call_from(segment, all[i].site), advice))
+      return static_cast<ncclResult_t>(segment.shared().result);
+    segment.unlink(); // every rank has it
+    if (result = check_devices(segment); result != ncclSuccess) return result;
+  }
+  return ncclSuccess;
+}
+
+} // namespace
+
+UseDevice::UseDevice(int device) {
+  cudaGetDevice(&before_);
+  if (device != before_) check(cudaSetDevice(device), "cudaSetDevice");
+}
+UseDevice::~UseDevice() {
+  cudaSetDevice(before_);
+}
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw CudaFailure{fmt::format("{} fails: {}", what, cudaGetErrorString(error))};
+}
+
+ncclComm* live(ncclComm_t comm) {
+  std::lock_guard lock(registry_mutex());
+  return registry().contains(comm) ? comm : nullptr;
+}
+
+ncclResult_t join(std::vector<Joining>& all, const std::string& advice) {
+  std::vector<std::unique_ptr<ncclComm>> made;
+  ncclResult_t result = ncclSuccess;
+  try {
+    result = join_or_throw(all, made, advice);
+  } catch (const CudaFailure& failure) {
+    result = fail(*made.back()->segment, ncclUnhandledCudaError, failure.text);
+  } catch (const std::runtime_error& error) {
+    result = refuse(ncclSystemError, error.what());
+  }
+  if (result != ncclSuccess) {
+    for (auto& comm : made) {
+      comm->segment->unlink();
+      release(*comm);
+    }
+    return result;
+  }
+  std::lock_guard lock(registry_mutex());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    registry().insert(made[i].get());
+    *all[i].made = made[i].release();
+  }
+  return ncclSuccess;
+}
+
+ncclResult_t finalize(ncclComm* comm) {
+  if (comm->has_work) {
+    UseDevice use(comm->device);
+    check(cudaEventSynchronize(comm->last), "cudaEventSynchronize");
+  }
+  comm->is_finalized = true;
+  Segment& segment = *comm->segment;
+  return segment.has_failed() ? static_cast<ncclResult_t>(segment.shared().result) : ncclSuccess;
+}
+
+ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
+  Segment& segment = *comm->segment;
+  const Call call = call_from(segment, site);
+  if (at_once) // whoever waits, or comes later, in this process or elsewhere
+    fail(segment, ncclRemoteError,
+         fmt::format("rank {} aborts the communicator\n  {}: here", comm->rank(), text(site)));
+  const ncclResult_t result = finalize(comm);
+  segment.note(segment.own().leave, call);
+  segment.own().presence.store(static_cast<std::uint32_t>(Presence::left));
+  segment.ring();
+  {
+    std::lock_guard lock(registry_mutex());
+    registry().erase(comm);
+  }
+  UseDevice use(comm->device);
+  release(*comm);
+  delete comm;
+  return at_once ? ncclSuccess : result;
+}
+
+ncclResult_t note_thread(Segment& segment, std::string what, std::uint64_t group, const Call& call) {
+  struct Noted {
+    std::thread::id thread;
+    std::uint64_t group;
+    int rank;
+    Call call;
+  };
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<std::pair<std::string, std::string>, Noted>;
+  Noted earlier{};
+  {
+    std::lock_guard lock(mutex);
+    if (all.size() > 4096) all.clear(); // old ones: what waits for each other is called close together
+    const auto [found, is_new] = all.try_emplace(
+        {segment.name(), std::move(what)}, Noted{std::this_thread::get_id(), group, segment.rank(), call});
+    if (is_new || found->second.thread != std::this_thread::get_id() || found->second.group == group ||
+        found->second.rank == segment.rank())
+      return ncclSuccess;
+    earlier = found->second;
+  }
+  return fail(
+      segment, ncclInvalidUsage,
+      fmt::format(
+          "a group was forgotten: one thread calls for rank {} and for rank {}, and on GPUs the first call "
+          "may wait for the second for ever{}{}\n  try:  Put the calls of all ranks of a thread between "
+          "ncclGroupStart() and ncclGroupEnd().",
+          earlier.rank, segment.rank(), line_of(segment, earlier.rank, earlier.call),
+          line_of(segment, segment.rank(), call)));
+}
+
+} // namespace warpfold::nccl

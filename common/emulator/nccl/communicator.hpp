@@ -1,0 +1,83 @@
+// A communicator, as one rank of it holds it.
+#pragma once
+
+#include "patience.hpp"
+#include "segment.hpp"
+
+#include <atomic>
+#include <cuda_runtime_api.h>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nccl.h>
+#include <string>
+#include <vector>
+
+// NVIDIA's name for it, to which the program has pointers.
+struct ncclComm {
+  std::unique_ptr<warpfold::nccl::Segment> segment;
+  int device = 0;
+
+  // Where pieces of data wait between device memory and the shared segment.
+  std::byte *outgoing = nullptr, *incoming = nullptr;
+  // After the work that was issued last. Work in another stream waits for it, so that the pieces keep their
+  // order.
+  cudaEvent_t last = nullptr;
+  cudaStream_t last_stream = nullptr;
+  bool has_work = false;
+
+  std::uint64_t calls = 0, pieces = 0; // collectives that were called, and their pieces
+  struct WithPeer {
+    std::uint64_t sends = 0, receives = 0, pieces_sent = 0, pieces_received = 0;
+  };
+  std::vector<WithPeer> with_peer;
+  bool is_finalized = false;
+
+  int rank() const { return segment->rank(); }
+  int size() const { return segment->size(); }
+};
+
+namespace warpfold::nccl {
+
+// The comm, if it is one that has been made and not destroyed; else null.
+ncclComm* live(ncclComm_t comm);
+
+struct Joining {
+  ncclComm_t* made = nullptr;
+  int size = 0, rank = 0, device = 0;
+  std::string segment = {};
+  CallSite site = {};
+};
+
+// Joins communicators, all at once: the ranks of each may be among them. Waits for those that are elsewhere.
+ncclResult_t join(std::vector<Joining>& all, const std::string& advice);
+
+// Waits for the work that was issued, unless `at_once`, and frees all. The other ranks are told that this one
+// left.
+ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once);
+ncclResult_t finalize(ncclComm* comm);
+
+// Makes a device the current one of this thread while it exists.
+class UseDevice {
+public:
+  explicit UseDevice(int device);
+  ~UseDevice();
+  UseDevice(const UseDevice&) = delete;
+  UseDevice& operator=(const UseDevice&) = delete;
+
+private:
+  int before_ = 0;
+};
+
+// A CUDA call that must succeed; else throws CudaFailure with its name.
+struct CudaFailure {
+  std::string text;
+};
+void check(cudaError_t error, const char* what);
+
+// Which ranks of one process this thread has called for, outside of a group in common: NCCL may wait in a
+// call for the other ranks, so these calls can hang on GPUs. `what` is the same for the calls that wait for
+// each other. Returns the error then, else ncclSuccess.
+ncclResult_t note_thread(Segment& segment, std::string what, std::uint64_t group, const Call& call);
+
+} // namespace warpfold::nccl

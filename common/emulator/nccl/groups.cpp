@@ -1,0 +1,156 @@
+#include "groups.hpp"
+
+#include "telling.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <fmt/format.h>
+#include <map>
+#include <utility>
+
+namespace warpfold::nccl {
+namespace {
+
+constexpr const char* one_thread = "Let every rank call it, with the id of one ncclGetUniqueId. Where one "
+                                   "thread joins with several ranks, put the calls "
+                                   "between ncclGroupStart() and ncclGroupEnd().";
+
+struct Group {
+  int depth = 0;
+  CallSite start;
+  ncclResult_t error = ncclSuccess;
+  std::vector<Joining> joining;
+  std::vector<Splitting> splitting;
+  std::vector<Request> requests;
+
+  // The thread ends, or the program.
+  ~Group() {
+    if (depth == 0) return;
+    const std::size_t calls = joining.size() + splitting.size() + requests.size();
+    std::string said =
+        fmt::format("ncclGroupStart without ncclGroupEnd: {} call{} in the group {} never made\n  {}: the "
+                    "group begins",
+                    calls, calls == 1 ? "" : "s", calls == 1 ? "was" : "were", text(start));
+    for (const Request& request : requests)
+      if (live(request.comm)) said += line_of(*request.comm->segment, request.comm->rank(), request.call);
+    refuse(ncclInvalidUsage, said + "\n  try:  Call ncclGroupEnd() after the last call of the group.");
+  }
+};
+thread_local Group group;
+
+std::uint64_t new_group() {
+  static std::atomic<std::uint64_t> count = 0;
+  return ++count;
+}
+
+void note_in_group(const Request& request, bool is_in) {
+  Segment& segment = *request.comm->segment;
+  if (is_in) segment.note(segment.own().in_group, request.call);
+  segment.own().calls_in_group.fetch_add(is_in ? 1 : -1);
+}
+
+bool is_between(const Request& request) {
+  return request.call.kind == Kind::send || request.call.kind == Kind::receive;
+}
+
+// The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
+// far; and the communicators in the same order on all ranks, since a rank may wait in the call.
+ncclResult_t issue(std::vector<Request> requests) {
+  const std::uint64_t number = new_group();
+  struct Place {
+    Request request;
+    std::size_t turn;
+  };
+  std::vector<Place> collectives;
+  std::map<ncclComm*, std::size_t> turns;
+  std::vector<std::vector<Request>> between;
+  for (const Request& request : requests) {
+    if (!is_between(request)) {
+      collectives.push_back({request, turns[request.comm]++});
+      continue;
+    }
+    const auto found = std::ranges::find(between, request.comm,
+                                         [](const std::vector<Request>& of) { return of.front().comm; });
+    if (found == between.end())
+      between.push_back({request});
+    else
+      found->push_back(request);
+  }
+  const auto name = [](const Request& request) { return request.comm->segment->name(); };
+  std::ranges::stable_sort(collectives, [&](const Place& a, const Place& b) {
+    return std::pair(a.turn, name(a.request)) < std::pair(b.turn, name(b.request));
+  });
+  std::ranges::stable_sort(between, {}, [&](const std::vector<Request>& of) { return name(of.front()); });
+
+  ncclResult_t result = ncclSuccess;
+  const auto keep = [&](ncclResult_t one) {
+    if (result == ncclSuccess) result = one;
+  };
+  for (const Place& place : collectives) keep(issue_collective(place.request, number));
+  for (const std::vector<Request>& of : between) keep(issue_between(of, number));
+  return result;
+}
+
+} // namespace
+
+bool in_group() {
+  return group.depth > 0;
+}
+
+ncclResult_t start_group() {
+  if (group.depth++ == 0) group.start = call_site();
+  return ncclSuccess;
+}
+
+ncclResult_t group_result(ncclResult_t result) {
+  if (in_group() && group.error == ncclSuccess) group.error = result;
+  return result;
+}
+
+ncclResult_t end_group() {
+  if (group.depth == 0)
+    return refuse(ncclInvalidUsage,
+                  fmt::format("ncclGroupEnd without ncclGroupStart\n  {}: here", text(call_site())));
+  if (--group.depth > 0) return ncclSuccess;
+  std::vector<Joining> joining;
+  std::vector<Splitting> splitting;
+  std::vector<Request> requests;
+  std::swap(joining, group.joining);
+  std::swap(splitting, group.splitting);
+  std::swap(requests, group.requests);
+  for (const Request& request : requests) note_in_group(request, false);
+  if (const ncclResult_t error = std::exchange(group.error, ncclSuccess); error != ncclSuccess) return error;
+  if (!joining.empty())
+    if (const ncclResult_t result = join(joining, one_thread); result != ncclSuccess) return result;
+  if (!splitting.empty())
+    if (const ncclResult_t result = split(splitting, new_group()); result != ncclSuccess) return result;
+  return issue(std::move(requests));
+}
+
+ncclResult_t add(const Request& request) {
+  if (!in_group()) return issue({request});
+  note_in_group(request, true);
+  group.requests.push_back(request);
+  return ncclSuccess;
+}
+
+ncclResult_t add(const Joining& joining) {
+  if (in_group()) {
+    group.joining.push_back(joining);
+    return ncclSuccess;
+  }
+  std::vector<Joining> one{joining};
+  return join(one, one_thread);
+}
+
+ncclResult_t add(const Splitting& splitting) {
+  if (!in_group()) return split({splitting}, new_group());
+  group.splitting.push_back(splitting);
+  return ncclSuccess;
+}
+
+bool has_calls_in_group(const ncclComm* comm) {
+  return std::ranges::count(group.requests, comm, [](const Request& each) { return each.comm; }) > 0;
+}
+
+} // namespace warpfold::nccl

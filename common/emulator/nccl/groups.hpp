@@ -1,0 +1,23 @@
+// ncclGroupStart and ncclGroupEnd: a thread's calls between the two are made together at the end.
+#pragma once
+
+#include "issue.hpp"
+#include "splitting.hpp"
+
+namespace warpfold::nccl {
+
+bool in_group();
+ncclResult_t start_group();
+ncclResult_t end_group();
+// Of a call: within a group, the group's end returns the error, too, and issues nothing.
+ncclResult_t group_result(ncclResult_t result);
+
+// Each is made at once outside of a group.
+ncclResult_t add(const Request& request);
+ncclResult_t add(const Joining& joining);
+ncclResult_t add(const Splitting& splitting);
+
+// Whether this thread's group holds calls of a communicator, which must not be destroyed then.
+bool has_calls_in_group(const ncclComm* comm);
+
+} // namespace warpfold::nccl

@@ -1,0 +1,91 @@
+// What the ranks of a communicator share: a segment of memory that each of them maps, whether they are
+// threads of one process or processes. It begins as zeros, which is the state before any rank has come.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace warpfold::nccl {
+
+constexpr int most_ranks = 64;
+constexpr std::uint64_t calls_kept = 64; // how far a rank may be ahead of another, in collectives
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+              std::atomic<std::uint32_t>::is_always_lock_free);
+
+enum class Kind : std::uint32_t {
+  none,
+  reduce,
+  all_reduce,
+  broadcast,
+  reduce_scatter,
+  all_gather,
+  split,
+  send,
+  receive
+};
+
+struct SharedFrame {
+  std::uint64_t address = 0;
+  std::uint64_t module = 0; // in the rank's own list
+};
+
+// What a rank called, with which arguments (-1 where the function has no such argument), and from where.
+struct Call {
+  Kind kind = Kind::none;
+  std::int32_t type = -1, op = -1;
+  std::int32_t peer = -1; // or the root; of a split, the colour
+  std::int32_t key = 0;   // of a split
+  std::uint64_t count = 0;
+  std::uint64_t frame_count = 0;
+  SharedFrame frames[6] = {};
+};
+
+// A call that its rank may replace while another reads it: a version that is odd, or changes, says so.
+struct NotedCall {
+  std::atomic<std::uint32_t> version;
+  Call call;
+};
+
+enum class Presence : std::uint32_t { absent, arriving, here, left };
+
+struct Rank {
+  std::atomic<std::uint32_t> presence;
+  std::int32_t pid;
+  std::uint64_t pid_namespace; // pids of another one mean nothing here
+  std::int32_t device, devices_seen;
+  char bus_address[32];
+
+  std::atomic<std::uint64_t> issued;   // collectives that this rank has called
+  std::atomic<std::uint64_t> finished; // of these, how many are done
+  std::atomic<std::uint64_t> put;      // pieces of data that lie in its slots
+  std::atomic<std::uint64_t> taken;    // pieces of all ranks that it has read
+  Call calls[calls_kept];              // collective n at n % calls_kept
+
+  NotedCall arrival; // only its site is of use, as of `leave`
+  NotedCall leave;
+  NotedCall last;
+  NotedCall in_group; // called after ncclGroupStart, and not yet issued
+  std::atomic<std::uint32_t> calls_in_group;
+
+  std::atomic<std::uint32_t> module_count;
+  char modules[12][384];
+};
+
+// Of sends from one rank to another: one piece at a time.
+struct Channel {
+  std::atomic<std::uint64_t> sends_issued, receives_issued;
+  std::atomic<std::uint64_t> put, taken; // pieces
+  Call send, receive;                    // those whose pieces are under way
+};
+
+struct Shared {
+  std::atomic<std::uint32_t> size;       // ranks, as the first to come said
+  std::atomic<std::uint32_t> bell;       // a futex: rings after each change
+  std::atomic<std::uint32_t> has_failed; // 0, 1 while the text is being written, 2
+  std::int32_t result;
+  char text[6000];
+};
+
+} // namespace warpfold::nccl
