@@ -14,13 +14,21 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-COLLECTIVES, MISTAKES, OWN_VALUES, NVIDIA_VALUES, SOURCE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1), Path(sys.argv.pop(1))
+COLLECTIVES, MISTAKES, OWN_VALUES, NVIDIA_VALUES, SOURCE = (
+    sys.argv.pop(1),
+    sys.argv.pop(1),
+    sys.argv.pop(1),
+    sys.argv.pop(1),
+    Path(sys.argv.pop(1)),
+)
 LIMIT = 1.0  # seconds until a rank that does not come is told; where results are compared, all come, however slowly
 ANSWERS = {"argument": 4, "usage": 5, "remote": 6}
 
 
 def environment(devices: int | None = None, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("WARPFOLD_DEVICES", "CUDA_VISIBLE", "OMPI_", "PMIX_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("WARPFOLD_DEVICES", "CUDA_VISIBLE", "OMPI_", "PMIX_"))
+    }
     return kept | ({"WARPFOLD_DEVICES": str(devices)} if devices else {}) | more
 
 
@@ -40,7 +48,7 @@ def run_processes(command: list[str], count: int, limit: float = 30, **each: Cal
             env = environment(TEST_RANK=str(rank), TEST_SIZE=str(count), TEST_ID=f"{folder}/id", WARPFOLD_NCCL_TIMEOUT=str(limit)) | own
             running.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         outputs = [process.communicate(timeout=120) for process in running]
-    for process, (out, err) in zip(running, outputs):
+    for process, (out, err) in zip(running, outputs, strict=True):
         if process.returncode != 0:
             raise AssertionError(f"{command} ends with {process.returncode}:\n{out}\n{err}")
     return "".join(out for out, _ in outputs), "".join(err for _, err in outputs)
@@ -99,7 +107,9 @@ class Results(unittest.TestCase):
         if "Open MPI" not in run([mpirun, "--version"], environment())[0]:
             self.skipTest("mpirun is not Open MPI's")
         with tempfile.TemporaryDirectory() as folder:
-            env = environment(TEST_ID=f"{folder}/id", WARPFOLD_NCCL_TIMEOUT="30", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+            env = environment(
+                TEST_ID=f"{folder}/id", WARPFOLD_NCCL_TIMEOUT="30", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
+            )
             out, _ = run([mpirun, "--oversubscribe", "-n", "2", COLLECTIVES, "processes"], env)
         self.assertEqual(self.count(out), self.in_one_process("threads", 2))
 
@@ -167,7 +177,9 @@ class Mistakes(unittest.TestCase):
         self.of_ranks("facing", "remote", r"rank \d did not come to ncclSend[^$]*between ncclGroupStart")
 
     def test_a_group_that_is_not_ended(self):
-        self.of_ranks("open_group", "remote", r"rank 1 calls ncclAllReduce.* after ncclGroupStart, and its ncclGroupEnd has not come", answers=1)
+        self.of_ranks(
+            "open_group", "remote", r"rank 1 calls ncclAllReduce.* after ncclGroupStart, and its ncclGroupEnd has not come", answers=1
+        )
 
     def test_abort(self):
         self.of_ranks("abort", "remote", r"rank 1 aborts the communicator", answers=1)
