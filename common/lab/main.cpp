@@ -223,16 +223,23 @@ private:
 
   Findings findings_on(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Findings findings;
-    try {
-      run_rung(rung, how, timings, session.begin(), findings);
-    } catch (const CudaError& error) {
-      findings.checks.push_back(
-          {.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
+    Progress& progress = session.begin();
+    // What was found before counts: the first wrong check is what is told.
+    const auto ends_with = [&](const char* name, const std::exception& error) {
+      if (findings.checks.empty()) findings.checks = progress.so_far();
+      if (on_emulator() && findings.hazards.empty()) {
+        findings.hazards = recorded_so_far().hazards;
+        leave_out_harmless(findings.hazards, false, false);
+      }
+      findings.checks.push_back({.name = name, .ok = false, .message = error.what(), .diagnosis = {}});
       findings.device_lost = true; // the next rung starts in a new process, whatever is left of this one
+    };
+    try {
+      run_rung(rung, how, timings, progress, findings);
+    } catch (const CudaError& error) {
+      ends_with("the rung runs", error);
     } catch (const HostLost& error) {
-      findings.checks.push_back(
-          {.name = "the host function runs", .ok = false, .message = error.what(), .diagnosis = {}});
-      findings.device_lost = true;
+      ends_with("the host function runs", error);
     }
     return findings;
   }

@@ -36,8 +36,12 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
   const std::size_t all = before_ + bytes + after_;
   const cudaError_t error = cudaMalloc(&allocation_, all);
   if (error != cudaSuccess) {
+    // After some errors, such as a kernel that had to be stopped, every later call fails with the same one.
+    if (cudaGetLastError() != cudaErrorMemoryAllocation)
+      throw CudaError(
+          fmt::format("the device takes no more work after an earlier failure: {}", explain(error)));
     std::size_t free_bytes = 0, total = 0;
-    if (cudaGetLastError() == cudaErrorMemoryAllocation) cudaMemGetInfo(&free_bytes, &total);
+    cudaMemGetInfo(&free_bytes, &total);
     throw CudaError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
                                 free_bytes, total, explain(error)));
   }

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from kit.building import labs
 from kit.classroom import regions, release
 from kit.commands import demo
 from kit.course import hints
+from kit.setup import environment
 
 # What a stub shows of another lab's solution, as the course wants it: the tree, the shuffles and the like are given once they have
 # been written. Anything that is not in this list and stands in a stub is a slip.
@@ -170,6 +172,26 @@ class Release(unittest.TestCase):
             self.assertEqual(said.returncode, 0, said.stderr)
             self.assertIn("watch", said.stdout)
             self.assertNotIn("grade", said.stdout)
+
+    def test_meson_configures_it_and_knows_its_tests(self):
+        meson = shutil.which("meson") or str(environment.VENV / "bin" / "meson")
+        with tempfile.TemporaryDirectory() as folder:
+            release.write_folder(Path(folder, "course"), self.held)
+            said = subprocess.run([meson, "setup", "build", "-Dkit_tests=true"], cwd=f"{folder}/course", text=True, capture_output=True)
+            self.assertEqual(said.returncode, 0, said.stdout[-3000:])
+            listed = subprocess.run(
+                [meson, "introspect", "build", "--tests"], cwd=f"{folder}/course", text=True, capture_output=True, check=True
+            )
+            names = {test["name"] for test in json.loads(listed.stdout)}
+            self.assertLessEqual({"01_naive_atomic", "02_tree/interleaved/emulator", "stubs", "emulator machine", "emulator ptx"}, names)
+            self.assertFalse([name for name in names if name.startswith(("solutions", "class", "mutants"))])
+
+    @unittest.skipUnless("WARPFOLD_EDITION" in os.environ, "WARPFOLD_EDITION=1 builds the edition and runs its tests, which takes minutes")
+    def test_kit_test_passes_in_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            release.write_folder(Path(folder, "course"), self.held)
+            said = subprocess.run([sys.executable, "kit", "test"], cwd=f"{folder}/course", text=True, capture_output=True)
+            self.assertEqual(said.returncode, 0, said.stdout[-3000:] + said.stderr[-1000:])
 
     def test_the_demo_of_the_edition_runs_what_the_student_has_filled_in(self):
         listed = [{"name": "empty", "state": "todo"}, {"name": "as_handed_out", "state": "broken"}, {"name": "mine", "state": "filled"}]

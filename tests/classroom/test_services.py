@@ -3,7 +3,9 @@
 import io
 import json
 import os
+import re
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -14,6 +16,7 @@ from unittest import mock
 import support
 from kit.classroom import config, grader, sandbox, services
 from kit.errors import SETUP, KitError
+from kit.setup import environment
 
 LAB = "01_naive_atomic"
 SOLVED = (support.ROOT / "solutions" / LAB / "naive_atomic.cu").read_text()
@@ -25,6 +28,10 @@ ATTACKS = (
     "inherited_descriptors",
     "includes_solution_by_path",
 )
+
+
+SCHEMAS = environment.VENV / "bin" / "check-jsonschema"
+SMALL = all(os.access(f"/sys/fs/cgroup/{kind}/cgroup.procs", os.W_OK) for kind in ("memory", "cpu"))
 
 
 class Case(unittest.TestCase):
@@ -97,6 +104,66 @@ class PrairieLearn(Case):
         self.assertEqual((told["gradable"], told["score"]), (True, 1.0), said.stderr)
         for test in told["tests"]:
             self.assertTrue({"name", "points", "max_points"} <= set(test))
+
+
+@support.needs_sandbox
+class GitService(Case):
+    """The workflow's steps, with folders beside one another as its checkouts make them."""
+
+    def workflow(self) -> str:
+        services.write("git", LAB, self.folder / "grade.yml", self.settings)
+        return (self.folder / "grade.yml").read_text()
+
+    def test_its_last_command_grades_what_was_pushed(self):
+        (self.folder / "submission" / "labs" / LAB).mkdir(parents=True)
+        (self.folder / "submission" / "labs" / LAB / "naive_atomic.cu").write_text(SOLVED)
+        (self.folder / "course").symlink_to(support.ROOT)
+        command = re.findall(r"^ *run: (./kit autograder run .*)$", self.workflow(), re.M)[0]
+        # The shell's own idea of where it is, as the course is a link here: ../submission lies beside it.
+        words = command.replace("../", f"{self.folder}/")
+        said = subprocess.run(["bash", "-c", words], cwd=self.folder / "course", text=True, capture_output=True)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        told = json.loads((self.folder / "grade.json").read_text())
+        self.assertEqual((told["points"], told["most"], told["rungs"][0]["state"]), (1, 1, "pass"))
+
+    @unittest.skipUnless(SCHEMAS.exists(), "check-jsonschema is not in the kit's environment: ./kit lint installs it")
+    def test_it_is_a_workflow(self):
+        self.workflow()
+        command = [SCHEMAS, "--builtin-schema", "vendor.github-workflows", self.folder / "grade.yml"]
+        said = subprocess.run(command, text=True, capture_output=True)
+        self.assertEqual(said.returncode, 0, said.stdout)
+
+
+@support.needs_sandbox
+@unittest.skipUnless(SMALL, "no control groups that this user may make (version 1, of memory and cpu)")
+class AsSmallAsGradescopes(Case):
+    """768 MB and half a CPU, which the kernel enforces."""
+
+    def test_a_lab_of_each_kind_is_graded(self):
+        for name in ("02_tree", "08_hazards", "09_speed_of_light"):
+            lab = support.labs(name)[0]
+            with self.subTest(lab=name):
+                place = self.folder / name
+                place.mkdir()
+                (place / lab.file).write_text(lab.solution.read_text())
+                groups = [Path(f"/sys/fs/cgroup/{kind}/warpfold-test-{os.getpid()}-{name}") for kind in ("memory", "cpu")]
+                try:
+                    for group in groups:
+                        group.mkdir()
+                    (groups[0] / "memory.limit_in_bytes").write_text(str(768 << 20))
+                    (groups[1] / "cpu.cfs_quota_us").write_text("50000")
+                    command = [sys.executable, support.ROOT / "kit", "autograder", "run", "--lab", name, "--form", "gradescope", "--submission", place,
+                               "--results", self.folder / f"{name}.json", "--class", self.folder / "class"]  # fmt: skip
+                    entering = " && ".join(f"echo $$ > {group}/cgroup.procs" for group in groups)
+                    said = subprocess.run(["bash", "-c", f'{entering} && exec "$@"', "bash", *command], text=True, capture_output=True)
+                    peak = int((groups[0] / "memory.max_usage_in_bytes").read_text()) >> 20
+                finally:
+                    for group in groups:
+                        group.rmdir()
+                self.assertEqual(said.returncode, 0, said.stderr)
+                told = json.loads((self.folder / f"{name}.json").read_text())
+                self.assertEqual(told["score"], sum(test["max_score"] for test in told["tests"]), told)
+                print(f"{name}: {peak} MiB at most, {told['execution_time']} s with half a CPU")
 
 
 class Archives(Case):

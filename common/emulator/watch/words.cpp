@@ -71,7 +71,7 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::atomic_and_plain;
   switch (race.scope) {
   case RaceScope::warp:
-    return HazardCause::lanes_of_a_warp;
+    return race.kind == HazardKind::race_global ? HazardCause::lanes_in_global : HazardCause::lanes_of_a_warp;
   case RaceScope::block:
     return HazardCause::warps_of_a_block;
   case RaceScope::blocks:

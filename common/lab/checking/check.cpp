@@ -70,6 +70,8 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
 }
 
 class Checker {
+  using Clock = std::chrono::steady_clock;
+
 public:
   Checker(const Rung& rung, const Options& options, Progress& progress)
       : rung_(rung), options_(options), progress_(progress), seed_(options.seed) {}
@@ -103,10 +105,10 @@ private:
     return !hazards.empty();
   }
 
-  // A kernel with a hazard needs no further inputs if those so far were slow.
-  bool has_taken_long() const {
-    constexpr std::chrono::seconds long_enough(3);
-    return std::chrono::steady_clock::now() - begin_ > long_enough;
+  // A kernel with a hazard needs no further inputs if those so far were slow, or if this one will be.
+  bool takes_long(const Case& given) const {
+    constexpr std::chrono::duration<double> long_enough(3);
+    return Clock::now() - begin_ + static_cast<double>(given.n) * per_element_ > long_enough;
   }
 
   static bool is_usual(const Case& given) { return given.offset == 0 && given.block == usual_block; }
@@ -121,7 +123,7 @@ private:
     const std::string prefix = prefix_of(rung_, variant);
     for (const Case& given : cases_for(rung_, variant, options_)) {
       if (is_over()) return;
-      if (has_taken_long() && has_hazard()) return;
+      if (takes_long(given) && has_hazard()) return;
       if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long()))
         return;
       check_case(variant, given, check_for(given, prefix));
@@ -142,7 +144,10 @@ private:
     if (options_.grading()) seed_ += 7919;
     const Sequence input = make_sequence(variant.type, rung_.operator_of(variant), given.kind, given.n, seed);
     progress_.runs(check);
+    const Clock::time_point begin = Clock::now();
     const Outcome outcome = run_once(variant, given, input);
+    constexpr std::size_t tells = 50000; // with few elements, most of the time goes into the launch
+    if (given.n >= tells) per_element_ = (Clock::now() - begin) / static_cast<double>(given.n);
     device_lost_ = outcome.device_lost;
     if (outcome.stopped && search_) return; // it was cut short
     judge(rung_, given, input, outcome, check);
@@ -213,6 +218,8 @@ private:
       // What shows only with many blocks shows as well, and is found sooner, with few elements in small
       // blocks.
       if (telling.given.n > few_elements) look_at(telling, found, few_elements, small_block());
+      if (found.kind.empty() && has_as_many_blocks_as_threads(telling))
+        look_at(telling, found, telling.given.n, telling.given.block / 2);
       if (found.kind.empty()) found = reason_of(telling);
       if (is_ambiguous(found, telling.given))
         look_at(telling, found, telling.given.n, telling.given.block / 2);
@@ -264,6 +271,15 @@ private:
            found.text.find(fmt::format("{} times", given.block)) != std::string::npos;
   }
 
+  // Whether each block adding what one should and each thread of a block doing so look the same.
+  bool has_as_many_blocks_as_threads(const Failure& failure) {
+    const Sequence input =
+        make_sequence(failure.variant->type, rung_.op, failure.given.kind, failure.given.n, failure.seed);
+    return blocks_launched_by([&] {
+             device_lost_ = run_once(*failure.variant, failure.given, input).device_lost;
+           }) == failure.given.block;
+  }
+
   void check_order(const Variant& variant) {
     const unsigned block = block_for(rung_, options_);
     const unsigned devices = devices_for(variant);
@@ -286,9 +302,10 @@ private:
   const Rung& rung_;
   const Options& options_;
   Progress& progress_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::uint64_t seed_;                     // of the next input
-  std::optional<SearchForReasons> search_; // from the first wrong result on
+  const Clock::time_point begin_ = Clock::now();
+  std::chrono::duration<double> per_element_{}; // of the last run
+  std::uint64_t seed_;                          // of the next input
+  std::optional<SearchForReasons> search_;      // from the first wrong result on
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
   bool device_lost_ = false, not_a_number_ = false;

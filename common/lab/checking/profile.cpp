@@ -111,6 +111,14 @@ Recorded recorded_so_far() {
   return recorded_from(look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")());
 }
 
+double blocks_launched_by(const std::function<void()>& run) {
+  if (!on_emulator()) return run(), 0;
+  const Profile before = recorded_so_far().profile;
+  run();
+  const Profile after = recorded_so_far().profile;
+  return after.launches == before.launches + 1 ? after.total("blocks") - before.total("blocks") : 0;
+}
+
 void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number) {
   std::erase_if(hazards, [&](const Hazard& hazard) {
     return (right && hazard.kind == unset_register) ||

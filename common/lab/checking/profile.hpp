@@ -17,6 +17,9 @@ Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 
+// How many blocks are launched by `run`; 0 if it launches more than once, or not at all, or on a GPU.
+double blocks_launched_by(const std::function<void()>& run);
+
 // Kinds of hazards that explain a wrong result but do not count beside a right one.
 inline constexpr std::string_view unset_register = "unset-register", unwritten_copy = "unwritten-copy";
 // With checks on, unwritten memory holds NaNs: a copy of it to the host explains no result but a NaN.

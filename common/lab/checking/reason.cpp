@@ -9,7 +9,6 @@
 #include <optional>
 
 namespace lab {
-
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                          double got, bool& device_lost, const SearchForReasons* to_find_weights) {
   Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
@@ -27,9 +26,10 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
     if (device_lost || outcome.results.empty()) return std::nullopt;
     return outcome.results[0];
   };
-  for (int i = 0; i < 2; ++i) {
+  symptom.launched_blocks = blocks_launched_by([&] {
     if (const auto again = result_on(input)) symptom.again.push_back(*again);
-  }
+  });
+  if (const auto again = result_on(input)) symptom.again.push_back(*again);
   const Sequence other =
       make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
   if (const auto on_other = result_on(other)) {

@@ -3,7 +3,9 @@
 #include "diagnosis/mistakes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
 #include <optional>
 #include <tuple>
@@ -81,6 +83,29 @@ Diagnosis from_limits(const Symptom& symptom) {
   return {};
 }
 
+// The bits of a number taken for those of a number of another type.
+Diagnosis from_bits(const Symptom& symptom) {
+  const auto all = [&](const auto& predicted) {
+    return std::ranges::all_of(symptom.observations, [&](const Observation& seen) {
+      return seen.expected != 0 && predicted(seen.expected) == seen.got;
+    });
+  };
+  if (symptom.observations[0].input->type != Type::float32 || symptom.given.kind != Kind::exact) return {};
+  const bool converted = all([](double right) {
+    return static_cast<double>(std::bit_cast<float>(static_cast<std::int32_t>(right)));
+  });
+  const bool not_converted = all([](double right) {
+    return static_cast<double>(static_cast<float>(std::bit_cast<std::int32_t>(static_cast<float>(right))));
+  });
+  if (!converted && !not_converted) return {};
+  return {"bits",
+          converted ? "The result has the bits of the right number as an integer: on the way, a float is "
+                      "converted to an integer, and the integer's bits are then taken for those of a float."
+                    : "The result is the number that the right float's bits are as an integer: on the way, "
+                      "the bits of a float are taken for those of an integer, which is then converted.",
+          true};
+}
+
 // Whole numbers although the elements are not whole.
 Diagnosis from_whole_numbers(const Symptom& symptom) {
   if (symptom.given.kind != Kind::rounding || symptom.observations.size() < 2) return {};
@@ -122,8 +147,9 @@ Diagnosis from_runs(const Symptom& symptom) {
   const auto exact = [](double value) { return std::abs(value) <= 0x1p24; };
   if (symptom.given.kind != Kind::exact || !std::all_of(all.begin(), all.end(), exact)) return {};
   return {"different-each-run",
-          fmt::format("The same input gave {:.10g}, and then {:.10g}: what the threads do depends on which "
-                      "of them comes first.",
+          fmt::format("The same input gave {:.10g}, and then {:.10g}: the result depends on which thread "
+                      "comes first, or on what the launch before has left in memory that keeps its values, "
+                      "such as a __device__ variable. Is everything there set back before it is used again?",
                       all[0], *other),
           true};
 }
@@ -172,6 +198,7 @@ Diagnosis diagnose(const Symptom& symptom) {
   if (symptom.is_kahan)
     if (Diagnosis found = mistake_in_kahan(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_limits(symptom); !found.kind.empty()) return found;
+  if (Diagnosis found = from_bits(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_stalling(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_whole_numbers(symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_few_digits(symptom); !found.kind.empty()) return found;

@@ -27,6 +27,7 @@ struct Symptom {
   bool one_block = false;                    // the rung never launches more than one
   bool races_are_told = false;               // as hazards, and there was none
   bool of_rows = false;                      // the array is a row of a matrix, or could be one
+  double launched_blocks = 0;                // if the rung launches once, and it is known
   bool combines = false;                     // the student writes how two values are combined
   bool is_kahan = false;                     // the student writes a step of Kahan's summation:
   std::vector<Observation> of_rounding = {}; // then also on as many elements whose sums are rounded

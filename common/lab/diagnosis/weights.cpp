@@ -188,7 +188,9 @@ std::string constant_in_words(double constant, const Symptom& symptom) {
 
 // What a weight is the number of: threads, blocks, lanes or warps.
 std::string crowd_of(double weight, const Symptom& symptom) {
-  const unsigned block = symptom.given.block, blocks = symptom.resident_blocks;
+  const unsigned block = symptom.given.block;
+  const double launched = symptom.launched_blocks;
+  const double blocks = launched > 0 ? launched : symptom.resident_blocks;
   if (weight == block && weight == blocks)
     return fmt::format(" There are {0} blocks of {0} threads: each block, or each thread of a block, adds "
                        "what only one should.",
@@ -196,9 +198,9 @@ std::string crowd_of(double weight, const Symptom& symptom) {
   if (weight == block && block > 32)
     return fmt::format(" A block has {} threads: each of them adds what only one should.", block);
   if (weight == blocks && !symptom.one_block)
-    return fmt::format(" The device holds {} blocks: each of them adds the same elements, as when the "
-                       "block's number is missing from the index.",
-                       blocks);
+    return fmt::format(" {} {} blocks: each of them adds the same elements, as when the block's number is "
+                       "missing from the index.",
+                       launched > 0 ? "There are" : "The device holds", blocks);
   if (weight == 32)
     return " A warp has 32 lanes: each of them adds what only one should, or each of 5 steps doubles the "
            "sum.";
@@ -287,6 +289,7 @@ Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
   };
   const auto constant = [](std::size_t value) { return Factor{value, std::to_string(value)}; };
   for (const std::size_t blocks : {covering, ceil_div(n, 2 * block), std::size_t{symptom.resident_blocks}}) {
+    if (symptom.launched_blocks > 0 && static_cast<double>(blocks) != symptom.launched_blocks) continue;
     const Factor of_grid{blocks, "gridDim.x"}, of_block{block, "blockDim.x"};
     const Factor for_block[] = {constant(0),
                                 constant(1),

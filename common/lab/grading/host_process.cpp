@@ -6,6 +6,7 @@
 #include "device.hpp"
 #include "grading/device_code.hpp"
 #include "grading/protocol.hpp"
+#include "grading/recording.hpp"
 #include "source/source_file.hpp"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,13 +32,6 @@ using namespace grading;
 constexpr std::size_t most_messages = 20000, most_upload = 4 << 20, most_allocations = 256;
 constexpr int patience = 10000; // milliseconds without a word
 
-struct Range {
-  std::uint64_t begin = 0, end = 0;
-  bool holds(std::uint64_t first, std::uint64_t bytes) const {
-    return first >= begin && first <= end && bytes <= end - first;
-  }
-};
-
 class HostProcess {
 public:
   HostProcess(int socket, std::span<Rung> rungs, std::string ptx)
@@ -49,12 +42,9 @@ public:
 
   void invoke(std::size_t rung, std::size_t variant, const Arguments& arguments) {
     const Rung& run = rungs_[rung];
-    const Call call{rung,        variant,        arguments.input, arguments.result,
-                    arguments.n, arguments.rows, arguments.block};
-    if (const auto known = recordings_.find(call); known != recordings_.end()) {
-      for (const auto& step : known->second) step();
-      return;
-    }
+    const Call call{rung, variant, arguments.result, arguments.n, arguments.rows, arguments.block};
+    if (const auto known = recordings_.find(call); known != recordings_.end())
+      return known->second.replay(reinterpret_cast<std::uint64_t>(arguments.input));
     begin(run, run.variants[variant], arguments);
     Invoke told{static_cast<std::uint32_t>(rung),
                 static_cast<std::uint32_t>(variant),
@@ -77,7 +67,7 @@ public:
     }
     for (const auto& [pointer, range] : allocations_) cudaFree(reinterpret_cast<void*>(pointer));
     allocations_.clear();
-    if (is_replaying_ && can_be_replayed_) recordings_[call] = std::move(steps_);
+    if (is_replaying_ && can_be_replayed_) recordings_[call] = {input_, std::move(steps_)};
   }
 
   void replay(bool wanted) {
@@ -88,8 +78,8 @@ public:
   const std::string& in_vain() const { return in_vain_; }
 
 private:
-  using Call =
-      std::tuple<std::size_t, std::size_t, const void*, const void*, std::size_t, std::size_t, unsigned>;
+  // Rung, variant, result, n, rows, block.
+  using Call = std::tuple<std::size_t, std::size_t, const void*, std::size_t, std::size_t, unsigned>;
 
   static std::uint32_t word(Say kind) { return static_cast<std::uint32_t>(kind); }
 
@@ -180,7 +170,7 @@ private:
 
   template <class Step>
   void perform(Step step) {
-    step();
+    step(Moved{});
     if (is_replaying_) steps_.push_back(std::move(step));
   }
 
@@ -232,17 +222,25 @@ private:
     for (const std::uint32_t size : kernel->parameters) expected += size;
     if (told.parameter_bytes != expected || payload_.size() != expected) throw nonsense();
     // Copies the parameters, so that each is aligned.
-    std::vector<std::shared_ptr<std::byte[]>> values;
+    std::vector<Parameter> parameters;
     for (const std::uint32_t size : kernel->parameters) {
-      values.emplace_back(new std::byte[std::max<std::size_t>(size, 1)]);
-      std::memcpy(values.back().get(), payload_.data(), size);
+      parameters.push_back(
+          {std::shared_ptr<std::byte[]>(new std::byte[std::max<std::size_t>(size, 1)]), size});
+      std::memcpy(parameters.back().bytes.get(), payload_.data(), size);
       payload_ = payload_.subspan(size);
     }
     const dim3 grid(told.grid[0], told.grid[1], told.grid[2]),
         block(told.block[0], told.block[1], told.block[2]);
-    perform([=, shared = told.shared, cooperative = told.cooperative != 0] {
+    perform([=, shared = told.shared, cooperative = told.cooperative != 0](const Moved& moved) {
+      std::vector<std::uint64_t> pointers(parameters.size());
       std::vector<void*> arguments;
-      for (const auto& value : values) arguments.push_back(value.get());
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        arguments.push_back(parameters[i].bytes.get());
+        if (parameters[i].size != sizeof pointers[i]) continue;
+        std::memcpy(&pointers[i], parameters[i].bytes.get(), sizeof pointers[i]);
+        pointers[i] = moved(pointers[i]);
+        arguments.back() = &pointers[i];
+      }
       arguments.push_back(nullptr);
       if (cooperative) {
         cudaLaunchCooperativeKernel(kernel->handle, grid, block, arguments.data(), shared, nullptr);
@@ -279,11 +277,11 @@ private:
     const auto move = take<Move>();
     nothing_left();
     if (reaches_outside(move.to, move.to_pitch, move, "a cudaMemset")) return;
-    perform([=] {
+    perform([=](const Moved& moved) {
       if (move.height == 1) {
-        cudaMemset(reinterpret_cast<void*>(move.to), value, move.width);
+        cudaMemset(moved.pointer(move.to), value, move.width);
       } else {
-        cudaMemset2D(reinterpret_cast<void*>(move.to), move.to_pitch, value, move.width, move.height);
+        cudaMemset2D(moved.pointer(move.to), move.to_pitch, value, move.width, move.height);
       }
     });
   }
@@ -297,8 +295,8 @@ private:
       return;
     }
     if (reaches_outside(move.to, move.width, move, "a copy to the device")) return;
-    perform([=, bytes = std::vector<std::byte>(payload_.begin(), payload_.end())] {
-      cudaMemcpy(reinterpret_cast<void*>(move.to), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
+    perform([=, bytes = std::vector<std::byte>(payload_.begin(), payload_.end())](const Moved& moved) {
+      cudaMemcpy(moved.pointer(move.to), bytes.data(), bytes.size(), cudaMemcpyHostToDevice);
     });
   }
 
@@ -308,14 +306,12 @@ private:
     if (reaches_outside(move.to, move.to_pitch, move, "a copy on the device") ||
         reaches_outside(move.from, move.from_pitch, move, "a copy on the device"))
       return;
-    perform([=] {
+    perform([=](const Moved& moved) {
       if (move.height == 1) {
-        cudaMemcpy(reinterpret_cast<void*>(move.to), reinterpret_cast<const void*>(move.from), move.width,
-                   cudaMemcpyDeviceToDevice);
+        cudaMemcpy(moved.pointer(move.to), moved.pointer(move.from), move.width, cudaMemcpyDeviceToDevice);
       } else {
-        cudaMemcpy2D(reinterpret_cast<void*>(move.to), move.to_pitch,
-                     reinterpret_cast<const void*>(move.from), move.from_pitch, move.width, move.height,
-                     cudaMemcpyDeviceToDevice);
+        cudaMemcpy2D(moved.pointer(move.to), move.to_pitch, moved.pointer(move.from), move.from_pitch,
+                     move.width, move.height, cudaMemcpyDeviceToDevice);
       }
     });
   }
@@ -395,8 +391,8 @@ private:
   std::size_t uploaded_ = 0, may_read_ = 0;
   std::string in_vain_;
   bool is_replaying_ = false, can_be_replayed_ = false;
-  std::vector<std::function<void()>> steps_; // of the host function that runs
-  std::map<Call, std::vector<std::function<void()>>> recordings_;
+  std::vector<Recording::Step> steps_; // of the host function that runs
+  std::map<Call, Recording> recordings_;
 };
 
 std::unique_ptr<HostProcess> the_host;

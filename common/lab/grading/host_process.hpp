@@ -26,8 +26,8 @@ void use_host_process(std::span<Rung> rungs, const Options& options);
 
 // While one exists, a host function is run once for the same arguments; after that, what it has asked of the
 // device is done again without it, as the way to the other process would take longer than many a kernel.
-// Where it reads device memory or allocates some, it runs each time. The arguments' memory and scratch memory
-// must stay as they are. For timing.
+// The input may lie elsewhere each time: pointers into it are moved along. Where the host function reads
+// device memory or allocates some, it runs each time. Scratch memory must stay as it is. For timing.
 class Replaying {
 public:
   Replaying();

@@ -54,9 +54,11 @@ std::vector<Rung> speed_of_light() {
               "a thread must ask for several vectors, into an array, before it waits for the first; not one "
               "by one"))
           .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once"))
-          .promise(each_thread_reads_at_most(vectors_of_wave))
-          .promise(reads_each_element_once())
           .promise(neighbours_read_neighbours())
+          .promise(at_most(Counter::elements_read_by_thread, vectors_of_wave,
+                           "the vectors must be shared evenly by as many blocks as give each vector a "
+                           "thread (rounded up), or as many as the GPU holds"))
+          .promise(reads_each_element_once())
           .promise(one_read_per_warp_sum())
           .promise(none(Counter::fences, "only the atomic passes values from block to block")),
       Rung("last_block")
