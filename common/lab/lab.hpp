@@ -165,29 +165,29 @@ struct Variant {
         function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
           reinterpret_cast<void (*)(const Shard&, float*, int, int, unsigned)>(called)(
               *a.shards, static_cast<float*>(a.result), a.rank, int(a.devices), a.block);
-        }) {}
-  // A host function that cannot be run in this build, and why.
-  static Variant absent(const char* why) {
-    Variant variant;
-    variant.why_absent = why, variant.over_devices = true;
-    variant.function = [] {};
-    variant.invoke = [](Function, const Arguments&) {};
-    return variant;
+        }) {
+#if WARPFOLD_NO_MPI
+    why_absent = "MPI was not found when the build was set up (Debian: libopenmpi-dev, openmpi-bin)";
+#endif
   }
 
   // What a program does once, before it reduces any number of times: called before each run that is checked,
   // and not part of what is timed.
-  Variant& set_up_by(void (*once)(Shards shards)) { return set_up = once, *this; }
+  Variant& set_up_by(void (*once)(Shards shards)) {
+    return set_up = once, *this;
+  }
 
   // Reduces with a different operator than its rung does: a kernel that should take the operator from its
   // caller is tried with this one too.
-  Variant& tried_with(Operator other) { return has_own_operator = true, own_operator = other, *this; }
+  Variant& tried_with(Operator other) {
+    return has_own_operator = true, own_operator = other, *this;
+  }
 
   Type type{};
   Operator own_operator{};
   bool has_own_operator = false;
   bool in_place = false, by_rows = false, over_devices = false;
-  const char* why_absent = nullptr;
+  const char* why_absent = nullptr; // the host function cannot be run in this build
   Processes processes;
   void (*set_up)(Shards) = nullptr;
   Function function = nullptr;

@@ -14,10 +14,8 @@
 // Without GPUs, the emulator makes four devices; --devices K asks for another number.
 #include "lab.hpp"
 
-#include <nccl.h>
-#if WARPFOLD_MPI
 #include <mpi.h>
-#endif
+#include <nccl.h>
 
 // ---- shared by all rungs ---------------------------------------------------------------------------------
 
@@ -269,7 +267,6 @@ void one_kernel(lab::Shards shards, float* result, unsigned block) {
 
 // ---- rank_per_gpu ----------------------------------------------------------------------------------------
 
-#if WARPFOLD_MPI
 // mpirun or srun has started this program several times; MPI_Init lets these processes find one another. The
 // lab's own messages, about what is to be checked, go over a communicator of their own.
 MPI_Comm of_the_lab;
@@ -309,17 +306,11 @@ void rank_per_gpu(const lab::Shard& mine, float* result, int rank, int ranks, un
   // END rank_per_gpu
 }
 
-const lab::Variant in_processes(rank_per_gpu, {begin_processes, broadcast, end_processes});
-#else
-const lab::Variant in_processes =
-    lab::Variant::absent("MPI was not found when the build was set up (Debian: libopenmpi-dev, openmpi-bin)");
-#endif
-
 int main(int argc, char** argv) {
   return lab::main(argc, argv,
                    {{"peer_copies", peer_copies},
                     {"peer_reads", lab::Variant(peer_reads).set_up_by(let_first_reach_others)},
                     {"nccl_reduce", nccl_reduce},
                     {"one_kernel", lab::Variant(one_kernel).set_up_by(let_all_reach_all)},
-                    {"rank_per_gpu", in_processes}});
+                    {"rank_per_gpu", {rank_per_gpu, {begin_processes, broadcast, end_processes}}}});
 }

@@ -265,6 +265,62 @@ __global__ void add_by_atomics(Places places, unsigned devices, float* result) {
   if (threadIdx.x < devices) atomicAdd(result, *places.of[threadIdx.x]);
 }
 
+// ---- nccl_reduce -----------------------------------------------------------------------------------------
+
+void sums_of_all(lab::Shards shards, float** sums, unsigned block) {
+  for (unsigned k = 0; k < shards.size(); ++k) {
+    cudaSetDevice(shards[k].device);
+    sums[k] = lab::scratch<float>(2);
+    launch_sum(shards[k], sums[k], queue_of(shards[k].device).stream, block);
+  }
+}
+
+// MUTANT no_group: state=wrong kind=none diagnosis=any
+// One thread calls for several ranks, one after the other, without a group.
+void no_group(lab::Shards shards, float* result, unsigned block) {
+  const ncclComm_t* const members = communicators(shards);
+  float* sums[most_devices];
+  sums_of_all(shards, sums, block);
+  for (unsigned k = 0; k < shards.size(); ++k)
+    ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, 0, members[k], queue_of(shards[k].device).stream);
+}
+
+// MUTANT a_rank_left_out: state=wrong kind=none diagnosis=any
+// The last rank does not take part.
+void a_rank_left_out(lab::Shards shards, float* result, unsigned block) {
+  const ncclComm_t* const members = communicators(shards);
+  float* sums[most_devices];
+  sums_of_all(shards, sums, block);
+  ncclGroupStart();
+  for (unsigned k = 0; k + 1 < shards.size(); ++k)
+    ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, 0, members[k], queue_of(shards[k].device).stream);
+  ncclGroupEnd();
+}
+
+// MUTANT each_its_own_root: state=wrong kind=none diagnosis=any
+// Every rank names itself as the one that gets the result.
+void each_its_own_root(lab::Shards shards, float* result, unsigned block) {
+  const ncclComm_t* const members = communicators(shards);
+  float* sums[most_devices];
+  sums_of_all(shards, sums, block);
+  ncclGroupStart();
+  for (unsigned k = 0; k < shards.size(); ++k)
+    ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, int(k), members[k], queue_of(shards[k].device).stream);
+  ncclGroupEnd();
+}
+
+// MUTANT reduced_in_another_stream: state=wrong|hazard kind=race-host diagnosis=any
+// The default streams of the devices do not wait for what is in the streams that were made.
+void reduced_in_another_stream(lab::Shards shards, float* result, unsigned block) {
+  const ncclComm_t* const members = communicators(shards);
+  float* sums[most_devices];
+  sums_of_all(shards, sums, block);
+  ncclGroupStart();
+  for (unsigned k = 0; k < shards.size(); ++k)
+    ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, 0, members[k], nullptr);
+  ncclGroupEnd();
+}
+
 // ---- one_kernel ------------------------------------------------------------------------------------------
 
 using Exchange = void (*)(const float*, std::size_t, float*, float*, Mailboxes, unsigned, unsigned, unsigned);
@@ -436,6 +492,10 @@ int main(int argc, char** argv) {
        reads("read_too_soon", read_by<read_too_soon, false>),
        reads("read_by_every_lane", read_by<read_twice>),
        reads("added_by_atomics", read_by<add_by_atomics>),
+       of("no_group", "nccl_reduce", no_group),
+       of("a_rank_left_out", "nccl_reduce", a_rank_left_out),
+       of("each_its_own_root", "nccl_reduce", each_its_own_root),
+       of("reduced_in_another_stream", "nccl_reduce", reduced_in_another_stream),
        exchanges("letter_without_fence", exchange_by<no_fence_exchange>),
        exchanges("fence_of_device", exchange_by<device_fence_exchange>),
        exchanges("mark_before_sum", exchange_by<late_fence_exchange>),

@@ -8,6 +8,7 @@
 #include "devices/shared_out.hpp"
 
 #include <cmath>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cuda_runtime_api.h>
@@ -90,6 +91,14 @@ Arguments arguments_for(const SharedOut& shared, void* result, const Case& given
   return all;
 }
 
+// What NCCL has said last of a mistake; "" if there is no NCCL, or none.
+std::string said_by_nccl() {
+  using LastError = const char* (*)(void*);
+  static const auto last_error = reinterpret_cast<LastError>(dlsym(RTLD_DEFAULT, "ncclGetLastError"));
+  const char* text = last_error ? last_error(nullptr) : nullptr;
+  return text ? text : "";
+}
+
 Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
   Outcome outcome;
   run_on_other_ranks(given, input, false);
@@ -99,12 +108,16 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   DeviceBuffer result("result", sizeof(float));
   fill_poison(variant.type, given.kind, 1, result.data());
   ScratchRun scratch_run;
+  const std::string said_before = said_by_nccl();
   {
     const WatchedRun watched;
     if (variant.set_up) variant.set_up(here);
     cudaSetDevice(here[0].device);
     variant.invoke(variant.function, arguments_for(shared, result.data(), given));
     collect_errors(outcome, here);
+    // Its communicators may be of no use from here on, and whoever uses them.
+    if (const std::string said = said_by_nccl(); said != said_before && !said.empty())
+      outcome.error = "NCCL: " + said, outcome.device_lost = true;
     const std::string error = error_of_other_ranks();
     if (outcome.error.empty()) outcome.error = error;
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
