@@ -74,6 +74,10 @@ Recorded recorded_so_far() {
   return recorded;
 }
 
+std::size_t launches_so_far() {
+  return on_emulator() ? look_up<decltype(warpfold_emulator_launches)>("warpfold_emulator_launches")() : 0;
+}
+
 double blocks_launched_by(const std::function<void()>& run) {
   if (!on_emulator()) return run(), 0;
   const Profile before = recorded_so_far().profile;
