@@ -101,7 +101,7 @@ void run_in_order(bool in_order) {
 void check_all_hazards() {
   // A host loop that does not end launches thousands of times a second, and a report of them all takes longer
   // to read than a student waits.
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("launches-kept", "500");
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("launches-kept", "100");
   if (std::getenv("WARPFOLD_CHECKS")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
 }
