@@ -210,8 +210,6 @@ __global__ void sum_unset(const float* input, float* result, std::size_t n) {
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
-// MUTANT places_not_written: state=wrong kind=unwritten-copy diagnosis=any
-// A thread without an element stores nothing, but the CPU adds up the places of all threads.
 __global__ void sums_of_threads(const float* input, float* sums, std::size_t n) {
   if (threadIdx.x >= n) return;
   float sum = 0;
@@ -223,6 +221,8 @@ void places_not_written(const float* input, float* result, std::size_t n, unsign
   float* sums = lab::scratch<float>(block);
   sums_of_threads<<<1, block>>>(input, sums, n);
   std::vector<float> on_cpu(block);
+  // MUTANT places_not_written: state=wrong kind=unwritten-copy diagnosis=any
+  // A thread without an element stores nothing, but the CPU adds up the places of all threads.
   cudaMemcpy(on_cpu.data(), sums, block * sizeof(float), cudaMemcpyDeviceToHost);
   float total = 0;
   for (const float sum : on_cpu) total += sum;

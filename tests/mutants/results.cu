@@ -166,7 +166,7 @@ __global__ void add_sums(const float* sums, float* result, std::size_t n) {
   extern __shared__ float partial[];
   float sum = 0;
   for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
-    // MUTANT sums_nobody_wrote: state=hazard kind=uninitialised diagnosis=any
+    // MUTANT sums_nobody_wrote: state=wrong kind=uninitialised diagnosis=any
     // The second launch reads a sum per thread, but there is a sum per block.
     sum += sums[i];
   }

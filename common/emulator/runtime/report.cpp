@@ -103,6 +103,10 @@ const char* warpfold_emulator_report(void) {
   return text.c_str();
 }
 
+size_t warpfold_emulator_launches(void) {
+  return Runtime::get().recorder.launch_count();
+}
+
 int warpfold_emulator_option(const char* name, const char* value) {
   Runtime& runtime = Runtime::get();
   if (!name || !value || !set_option(runtime.options, name, value)) return -1;

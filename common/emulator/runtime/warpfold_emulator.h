@@ -19,6 +19,10 @@ void warpfold_emulator_reset(void);
  * (docs/reference/report.md): {"launches": [...], "hazards": [...]}. Valid until the next call. */
 const char* warpfold_emulator_report(void);
 
+/* How many launches have ended and were recorded since the last reset. Does not wait: any thread may call it
+ * while launches run. */
+size_t warpfold_emulator_launches(void);
+
 /* Sets an option; returns 0, or -1 if the name or the value is not known.
  *   "workers"     host threads that run blocks; "0": one per core
  *   "checks"      "none", "all", or names separated by commas: races, initialisation, leaks

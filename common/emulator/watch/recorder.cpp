@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -83,6 +84,7 @@ struct Recorder::State {
   std::mutex mutex;
   Json launches = Json::array();
   std::size_t most_launches = 10'000;
+  std::atomic<std::size_t> launch_count{0};
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
@@ -102,6 +104,7 @@ Recorder::State& Recorder::state() const {
 void Recorder::add(const machine::LaunchRecord& record) {
   const LaunchCounters counted = count(record);
   Json json = to_json(record, counted);
+  state().launch_count.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard lock(state().mutex);
   if (state().launches.size() < state().most_launches)
     state().launches.push_back(std::move(json));
@@ -150,12 +153,17 @@ void Recorder::reset() {
   std::lock_guard lock(state().mutex);
   state().launches = Json::array();
   state().launches_left_out = 0;
+  state().launch_count = 0;
   state().total = {};
   state().totals = {};
   state().bytes_to_host = state().bytes_to_device = 0;
   state().between.clear();
   state().hazards.clear();
   state().times.clear();
+}
+
+std::size_t Recorder::launch_count() const {
+  return state().launch_count.load(std::memory_order_relaxed);
 }
 
 std::size_t Recorder::hazard_count() const {

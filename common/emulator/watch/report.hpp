@@ -19,6 +19,7 @@ public:
   void keep_launches(std::size_t most); // beyond this number, only the totals are kept
   std::string json() const;
   std::size_t hazard_count() const;
+  std::size_t launch_count() const;
 
 private:
   struct State;

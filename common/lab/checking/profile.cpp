@@ -111,6 +111,10 @@ Recorded recorded_so_far() {
   return recorded_from(look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")());
 }
 
+std::size_t launches_so_far() {
+  return on_emulator() ? look_up<decltype(warpfold_emulator_launches)>("warpfold_emulator_launches")() : 0;
+}
+
 double blocks_launched_by(const std::function<void()>& run) {
   if (!on_emulator()) return run(), 0;
   const Profile before = recorded_so_far().profile;
@@ -134,7 +138,7 @@ void run_in_order(bool in_order) {
 void check_all_hazards() {
   // A host loop that does not end launches thousands of times a second, and a report of them all takes longer
   // to read than a student waits.
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("launches-kept", "500");
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("launches-kept", "100");
   if (std::getenv("WARPFOLD_CHECKS")) return;
   look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
 }

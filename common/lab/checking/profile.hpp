@@ -17,6 +17,10 @@ Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 
+// How many launches have ended since record() began, without waiting for others; any thread may ask. 0 on a
+// GPU.
+std::size_t launches_so_far();
+
 // How many blocks are launched by `run`; 0 if it launches more than once, or not at all, or on a GPU.
 double blocks_launched_by(const std::function<void()>& run);
 

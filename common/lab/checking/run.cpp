@@ -172,7 +172,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
 std::string no_end() {
   std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());
   if (on_emulator()) {
-    const std::size_t launches = recorded_so_far().profile.launches;
+    const std::size_t launches = launches_so_far();
     text += fmt::format(": the host function does not return; {} launches since the rung's first check",
                         launches);
   }

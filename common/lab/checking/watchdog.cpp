@@ -32,8 +32,8 @@ constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
 // go on, up to so many times as long.
 constexpr double least_part = 0.25, most_patience = 2;
-// Launches are counted so often while a run lasts, to notice that they never end.
-constexpr Seconds between_counts(1);
+// A run that launches too often may do so for so long.
+constexpr Seconds before_it_is_for_ever(2);
 // For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
@@ -55,9 +55,8 @@ struct Watch {
   std::optional<Clock::time_point> run_ends, reasons_end;
   Seconds reasons_begin{}, run_begin{}; // processor time
   Clock::time_point run_ends_at_last;
-  std::size_t most_launches = 0;          // of this run
-  std::optional<std::size_t> first_count; // of launches, some time after the run's beginning
-  Clock::time_point run_began, next_count;
+  std::size_t most_launches = 0, launches_before = 0; // of this run, and before it
+  Clock::time_point run_began;
   bool matters = true;
   bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
@@ -129,14 +128,10 @@ void act_on(int signal) {
   end(ending);
 }
 
-// Counted in a report, which takes a while, so only now and then.
 bool launches_for_ever() {
-  if (!on_the_emulator || state().most_launches == no_limit || Clock::now() < state().next_count)
-    return false;
-  const std::size_t count = recorded_so_far().profile.launches;
-  state().next_count = in(between_counts);
-  if (!state().first_count) state().first_count = count;
-  return count - *state().first_count > state().most_launches;
+  if (!on_the_emulator || state().most_launches == no_limit) return false;
+  const bool has_taken_long = Clock::now() > state().run_began + before_it_is_for_ever;
+  return has_taken_long && launches_so_far() > state().launches_before + state().most_launches;
 }
 
 bool takes_too_long() {
@@ -201,8 +196,8 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
 WatchedRun::WatchedRun(std::size_t most_launches) {
   std::lock_guard lock(state().mutex);
   state().most_launches = most_launches;
-  state().first_count.reset();
-  state().run_began = Clock::now(), state().next_count = in(between_counts);
+  state().launches_before = on_the_emulator ? launches_so_far() : 0;
+  state().run_began = Clock::now();
   state().matters = !state().reasons_end;
   state().run_begin = processor_time();
   state().run_ends = in(state().per_run + after_the_emulators);
