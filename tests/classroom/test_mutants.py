@@ -1,6 +1,7 @@
 """The mutants of tests/mutants as a class's grader sees them: host functions in one process, kernels in another. Each has the state that
 its mark says, which is what it has at home. test_mutants.py FAMILY=PROGRAM...; Meson names the programs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -18,20 +19,41 @@ sys.path.insert(0, str(MUTANTS))
 import corpus  # noqa: E402
 
 PROGRAMS: dict[str, Path] = {}
+# What a class's grader does not allow at all: a sum that the CPU adds up needs the device's memory, of which the host sees zeros.
+STRICTER = {"results cpu_adds_up": "wrong"}
+# The process of the host functions calls them by their place in main(); what they promise is known to the other one alone.
+PROMISES = """
+#include "promises/course.hpp"
+namespace lab {
+Rung promised(const char*, const char* rung) { return Rung(rung); }
+Promise promised(const char*, const char*, Counter) { return {}; }
+Promise promised(const char*, const char*, Counter, Promise::Relation) { return {}; }
+}
+"""
 
 
 def graded(lab: version.Lab, family: str, program: Path) -> dict[str, dict]:
     """The rungs of a family. It is the course's own code, so it is compiled without a sandbox."""
     with tempfile.TemporaryDirectory(prefix="warpfold-mutants-") as name:
         source = MUTANTS / f"{family}.cu"
-        lab = replace(lab, name=family, pristine=source, program=program, rungs=tuple(each.name for each in corpus.read(source)))
+        listed = subprocess.run([program, "--list", "--json"], text=True, capture_output=True, check=True).stdout
+        rungs = tuple(rung["name"] for rung in json.loads(listed)["rungs"])
+        lab = replace(lab, name=family, pristine=source, program=program, rungs=rungs)
         spliced = regions.Spliced(source.read_text(), [], set())
         job = grader.Job(lab, spliced, support.HIDDEN, sandbox.Sandbox(), Path(name))
         arguments = [*lab.arguments, f"-I{MUTANTS}", f"-I{lab.header.parent}"]
         subprocess.run(
             [lab.nvcc, *arguments, "--keep", f"--keep-dir={name}", "-c", job.source, "-o", f"{name}/student.o"], check=True, cwd=name
         )
-        subprocess.run(["c++", "-o", f"{name}/student", f"{name}/student.o", lab.recorder / "liblab_recorder.a"], check=True)
+        Path(name, "promises.cpp").write_text(PROMISES)
+        with_host = [
+            f"-I{lab.header.parent}",
+            "-std=c++20",
+            f"{name}/promises.cpp",
+            f"{name}/student.o",
+            lab.recorder / "liblab_recorder.a",
+        ]
+        subprocess.run(["c++", "-o", f"{name}/student", *with_host], check=True)
         os.replace(f"{name}/{family}.ptx", f"{name}/kernels.ptx")
         return job.verdicts(list(lab.rungs), grader.EMULATOR)
 
@@ -50,7 +72,8 @@ class Mutants(unittest.TestCase):
                 count += 1
                 rung = rungs[mutant.name]
                 with self.subTest(mutant=f"{family} {mutant.name}"):
-                    self.assertIn(rung["state"], mutant.state.split("|"), rung["reason"])
+                    expected = STRICTER.get(f"{family} {mutant.name}", mutant.state)
+                    self.assertIn(rung["state"], expected.split("|"), rung["reason"])
         if len(results) == len(known):
             self.assertGreaterEqual(count, 178)
         print(f"{count} mutants graded")

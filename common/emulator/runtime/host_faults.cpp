@@ -34,8 +34,8 @@ std::recursive_mutex& mutex =
 int users_of_device_memory = 0;
 std::atomic<bool> guarded{false};
 
-struct sigaction before_segv {
-}, before_trap{};
+struct sigaction before_segv = {};
+[[maybe_unused]] struct sigaction before_trap = {}; // of a single step, which only x86-64 takes
 
 // Entries whose pages are open for the one instruction that the thread is about to execute. They are in the
 // static thread-local block, which always exists, because a handler must not allocate.

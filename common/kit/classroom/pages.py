@@ -141,7 +141,7 @@ def busiest_lines(found: dict, source: list[str]) -> str:
         f'<tr><td class="n">{int(number)}</td><td><code>{escape(source[int(number) - 1].strip()) if int(number) <= len(source) else ""}</code></td>'
         + "".join(f'<td class="n">{counted.get(key, 0):,}</td>' for key in keys)
         + "</tr>"
-        for number, counted in lines.items()
+        for number, counted in sorted(lines.items(), key=lambda item: int(item[0]))
     )
     said = f"The lines that do most, with what the emulator counted for {found['n']:,} elements:"
     return f'<p>{said}</p><div class="scroll"><table><tr><th class="n">line</th><th></th>{heading}</tr>{rows}</table></div>'
