@@ -92,8 +92,7 @@ struct Buffer {
     cuda(cudaMalloc(reinterpret_cast<void**>(&data), std::max<std::size_t>(count, 1) * sizeof(T)));
     std::vector<T> host(count);
     for (std::size_t i = 0; i < count; ++i) host[i] = filled ? element<T>(party.rank, first + i) : T{};
-    cuda(cudaMemcpyAsync(data, host.data(), count * sizeof(T), cudaMemcpyHostToDevice, party.stream));
-    cuda(cudaStreamSynchronize(party.stream));
+    cuda(cudaMemcpy(data, host.data(), count * sizeof(T), cudaMemcpyHostToDevice)); // the stream waits for it
   }
   // cudaFree would wait for the device, and so for the other ranks.
   ~Buffer() { cuda(cudaFreeAsync(data, party.stream)); }
@@ -104,8 +103,7 @@ struct Buffer {
   void compare(const std::string& what, std::size_t from, std::size_t length, Wanted wanted) {
     cuda(cudaSetDevice(party.device));
     std::vector<T> host(length);
-    cuda(cudaMemcpyAsync(host.data(), data + from, length * sizeof(T), cudaMemcpyDeviceToHost, party.stream));
-    cuda(cudaStreamSynchronize(party.stream));
+    cuda(cudaMemcpy(host.data(), data + from, length * sizeof(T), cudaMemcpyDeviceToHost));
     for (std::size_t i = 0; i < length; ++i) {
       const T want = wanted(i);
       if (std::memcmp(&host[i], &want, sizeof(T)) != 0)
@@ -239,25 +237,37 @@ struct Cases {
   }
 };
 
+// Freed at the end: to free pinned memory is to wait for the devices, and so for the other ranks.
+std::vector<float*> all_pinned;
+float* pinned(std::size_t count) {
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  void* memory = nullptr;
+  cuda(cudaMallocHost(&memory, count * sizeof(float)));
+  all_pinned.push_back(static_cast<float*>(memory));
+  return all_pinned.back();
+}
+
 // The stream's earlier work comes before a collective, and its later work after it; and so across two
 // streams.
 void order(std::vector<Party>& parties) {
   constexpr std::size_t count = 100'000;
   std::vector<float*> data;
+  std::vector<float*> host;
   std::vector<cudaStream_t> other;
   for (const Party& party : parties) {
     cuda(cudaSetDevice(party.device));
+    host.push_back(pinned(count));
     data.emplace_back();
     other.emplace_back();
     cuda(cudaMalloc(reinterpret_cast<void**>(&data.back()), count * sizeof(float)));
     cuda(cudaStreamCreateWithFlags(&other.back(), cudaStreamNonBlocking));
   }
   for (int round = 0; round < 5; ++round) {
-    std::vector<std::vector<float>> host(parties.size(),
-                                         std::vector<float>(count, static_cast<float>(round)));
     for (std::size_t i = 0; i < parties.size(); ++i) {
+      std::fill_n(host[i], count, static_cast<float>(round));
       cuda(cudaSetDevice(parties[i].device));
-      cuda(cudaMemcpyAsync(data[i], host[i].data(), count * sizeof(float), cudaMemcpyHostToDevice,
+      cuda(cudaMemcpyAsync(data[i], host[i], count * sizeof(float), cudaMemcpyHostToDevice,
                            parties[i].stream));
     }
     nccl(ncclGroupStart());
@@ -271,14 +281,15 @@ void order(std::vector<Party>& parties) {
     nccl(ncclGroupEnd());
     for (std::size_t i = 0; i < parties.size(); ++i) {
       cuda(cudaSetDevice(parties[i].device));
-      cuda(cudaMemcpyAsync(host[i].data(), data[i], count * sizeof(float), cudaMemcpyDeviceToHost, other[i]));
+      cuda(cudaMemcpyAsync(host[i], data[i], count * sizeof(float), cudaMemcpyDeviceToHost, other[i]));
     }
     for (std::size_t i = 0; i < parties.size(); ++i) {
       cuda(cudaSetDevice(parties[i].device));
       cuda(cudaStreamSynchronize(other[i]));
       const int size = parties[i].size;
-      for (float got : host[i])
-        if (got != static_cast<float>(round * size * size)) wrong("the order of a stream's work");
+      if (std::any_of(host[i], host[i] + count,
+                      [&](float got) { return got != static_cast<float>(round * size * size); }))
+        wrong("the order of a stream's work");
       compared += count;
     }
   }
@@ -353,6 +364,7 @@ int main(int argc, char** argv) {
     order(parties);
     splits(parties);
   });
+  for (float* memory : all_pinned) cuda(cudaFreeHost(memory));
   std::printf("%ld results are right\n", compared.load());
   return 0;
 }

@@ -1,5 +1,5 @@
 // Mistakes that are told. Usage: mistakes NAME [group|threads|processes] [RANKS]. Each prints what it was
-// answered; what is said of it goes to stderr. The lines that must be named bear a comment "line: NAME".
+// answered; what is said of it goes to stderr. Above a call whose line must be named stands "line: NAME".
 #include "ranks.hpp"
 
 #include <cstring>
@@ -34,70 +34,76 @@ const std::map<std::string, Body> of_rank = {
     {"counts",
      [](Party& p) {
        float* data = memory(p);
-       settle(p,
-              ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream)); // line: counts
+       // line: counts
+       settle(p, ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream));
      }},
     {"types",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclBroadcast(data, data, 4, p.rank ? ncclInt32 : ncclFloat32, 0, p.comm,
-                               p.stream)); // line: types
+       // line: types
+       settle(p, ncclBroadcast(data, data, 4, p.rank ? ncclInt32 : ncclFloat32, 0, p.comm, p.stream));
      }},
     {"operators",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclAllReduce(data, data, 4, ncclInt32, p.rank ? ncclMax : ncclMin, p.comm,
-                               p.stream)); // line: operators
+       // line: operators
+       settle(p, ncclAllReduce(data, data, 4, ncclInt32, p.rank ? ncclMax : ncclMin, p.comm, p.stream));
      }},
     {"roots",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, ncclReduce(data, data, 4, ncclInt32, ncclSum, p.rank, p.comm, p.stream)); // line: roots
+       // line: roots
+       settle(p, ncclReduce(data, data, 4, ncclInt32, ncclSum, p.rank, p.comm, p.stream));
      }},
     {"collectives",
      [](Party& p) {
        float* data = memory(p);
-       settle(p, p.rank
-                     ? ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream) // line: collectives
-                     : ncclBroadcast(data, data, 4, ncclInt32, 0, p.comm, p.stream));
+       // line: collectives
+       settle(p, p.rank ? ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)
+                        : ncclBroadcast(data, data, 4, ncclInt32, 0, p.comm, p.stream));
      }},
     {"sends",
      [](Party& p) {
        float* data = memory(p);
+       // line: sends
        settle(p, p.rank ? ncclRecv(data, 4, ncclInt32, 0, p.comm, p.stream)
-                        : ncclSend(data, 5, ncclInt32, 1, p.comm, p.stream)); // line: sends
+                        : ncclSend(data, 5, ncclInt32, 1, p.comm, p.stream));
      }},
     {"never",
      [](Party& p) {
        float* data = memory(p);
+       // line: never
        if (p.rank == 0)
-         settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: never
+         settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream));
        else
          usleep(3'000'000);
      }},
     {"left",
      [](Party& p) {
        float* data = memory(p);
-       if (p.rank == 0)
-         settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: left
+       // line: left
+       if (p.rank == 0) settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream));
      }},
     {"ended",
      [](Party& p) {
        float* data = memory(p);
        if (p.rank) std::_Exit(0);
-       settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream)); // line: ended
+       // line: ended
+       settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream));
      }},
     {"facing",
      [](Party& p) {
        float* data = memory(p);
-       ncclResult_t result = ncclSend(data, 4, ncclInt32, 1 - p.rank, p.comm, p.stream); // line: facing
+       // line: facing
+       ncclResult_t result = ncclSend(data, 4, ncclInt32, 1 - p.rank, p.comm, p.stream);
        if (result == ncclSuccess) result = ncclRecv(data, 4, ncclInt32, 1 - p.rank, p.comm, p.stream);
        settle(p, result);
      }},
     {"open_group",
      [](Party& p) {
        float* data = memory(p);
-       if (p.rank) nccl(ncclGroupStart()); // line: open_group
+       // line: open_group
+       if (p.rank) nccl(ncclGroupStart());
        settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream));
        if (p.rank) usleep(3'000'000);
      }},
@@ -105,7 +111,8 @@ const std::map<std::string, Body> of_rank = {
      [](Party& p) {
        float* data = memory(p);
        if (p.rank) {
-         say("abort", ncclCommAbort(p.comm)); // line: abort
+         // line: abort
+         say("abort", ncclCommAbort(p.comm));
          p.comm = nullptr;
        } else {
          settle(p, ncclAllReduce(data, data, 4, ncclInt32, ncclSum, p.comm, p.stream));
@@ -126,7 +133,8 @@ void arguments() {
   };
   say("fine", all_reduce(data, data, ncclFloat32, ncclSum, p.comm));
   say("no communicator", all_reduce(data, data, ncclFloat32, ncclSum, nullptr));
-  say("no buffer", all_reduce(nullptr, data, ncclFloat32, ncclSum, p.comm)); // line: arguments
+  // line: arguments
+  say("no buffer", all_reduce(nullptr, data, ncclFloat32, ncclSum, p.comm));
   say("host memory", all_reduce(on_host, data, ncclFloat32, ncclSum, p.comm));
   say("type", all_reduce(data, data, 77, ncclSum, p.comm));
   say("operator", all_reduce(data, data, ncclFloat32, 7, p.comm));
@@ -162,7 +170,8 @@ void forgotten_group() {
   for (int rank = 0; rank < 2; ++rank) {
     Party p{rank, 2, rank, comms[rank], nullptr};
     float* data = memory(p);
-    say("call", ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, p.comm, nullptr)); // line: forgotten_group
+    // line: forgotten_group
+    say("call", ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, p.comm, nullptr));
   }
 }
 
@@ -171,7 +180,8 @@ void forgotten_group_of_sends() {
   nccl(ncclCommInitAll(comms, 2, nullptr));
   float* data[2];
   for (int rank = 0; rank < 2; ++rank) data[rank] = memory({rank, 2, rank, comms[rank], nullptr});
-  say("call", ncclSend(data[0], 4, ncclFloat32, 1, comms[0], nullptr)); // line: forgotten_group_of_sends
+  // line: forgotten_group_of_sends
+  say("call", ncclSend(data[0], 4, ncclFloat32, 1, comms[0], nullptr));
   say("call", ncclRecv(data[1], 4, ncclFloat32, 0, comms[1], nullptr));
 }
 
@@ -181,7 +191,8 @@ void forgotten_group_of_inits() {
   ncclComm_t comms[2];
   for (int rank = 0; rank < 2; ++rank) {
     cuda(cudaSetDevice(rank));
-    const ncclResult_t result = ncclCommInitRank(&comms[rank], 2, id, rank); // line: forgotten_group_of_inits
+    // line: forgotten_group_of_inits
+    const ncclResult_t result = ncclCommInitRank(&comms[rank], 2, id, rank);
     say("call", result);
     if (result != ncclSuccess) return;
   }
@@ -192,7 +203,8 @@ void one_device() {
   nccl(ncclGetUniqueId(&id));
   ncclComm_t comms[2];
   nccl(ncclGroupStart());
-  for (int rank = 0; rank < 2; ++rank) nccl(ncclCommInitRank(&comms[rank], 2, id, rank)); // line: one_device
+  // line: one_device
+  for (int rank = 0; rank < 2; ++rank) nccl(ncclCommInitRank(&comms[rank], 2, id, rank));
   say("call", ncclGroupEnd());
 }
 
@@ -201,7 +213,8 @@ void wrong_device() {
   nccl(ncclCommInitAll(comms, 2, nullptr));
   Party p{0, 2, 0, comms[0], nullptr};
   float* data = memory(p);
-  say("memory", ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, comms[1], nullptr)); // line: wrong_device
+  // line: wrong_device
+  say("memory", ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, comms[1], nullptr));
   cuda(cudaStreamCreate(&p.stream));
   p.device = 1;
   data = memory(p);
@@ -212,7 +225,8 @@ void no_end() {
   ncclComm_t comm;
   nccl(ncclCommInitAll(&comm, 1, nullptr));
   float* data = memory({0, 1, 0, comm, nullptr});
-  nccl(ncclGroupStart()); // line: no_end
+  // line: no_end
+  nccl(ncclGroupStart());
   say("call", ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, comm, nullptr));
   cudaDeviceSynchronize();
   say("destroy", ncclCommDestroy(comm));

@@ -83,8 +83,8 @@ ncclResult_t check_devices(Segment& segment) {
   return ncclSuccess;
 }
 
-// Pinned memory. It is never freed but used again: to free it would be to wait for the devices, and so
-// perhaps for ranks that wait for this one.
+// Pinned memory, which is used again, and freed with the process's last communicator: to free it is to wait
+// for the devices, and so perhaps for ranks that wait for this one.
 class Staging {
 public:
   static Staging& get() {
@@ -110,6 +110,15 @@ public:
     std::lock_guard lock(mutex_);
     if (memory) unused_.emplace(sizes_.at(memory), memory);
   }
+  void free_unused() {
+    std::multimap<std::size_t, std::byte*> unused;
+    {
+      std::lock_guard lock(mutex_);
+      std::swap(unused, unused_);
+      for (const auto& [bytes, memory] : unused) sizes_.erase(memory);
+    }
+    for (const auto& [bytes, memory] : unused) cudaFreeHost(memory);
+  }
 
 private:
   std::mutex mutex_;
@@ -131,6 +140,12 @@ void release(ncclComm& comm) {
   if (comm.last) cudaEventDestroy(comm.last);
   Staging::get().give_back(comm.outgoing);
   Staging::get().give_back(comm.incoming);
+  bool is_last = false;
+  {
+    std::lock_guard lock(registry_mutex());
+    is_last = registry().empty();
+  }
+  if (is_last) Staging::get().free_unused();
 }
 
 ncclResult_t join_or_throw(std::vector<Joining>& all, std::vector<std::unique_ptr<ncclComm>>& made,

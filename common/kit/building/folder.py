@@ -63,6 +63,10 @@ class Build:
         """The path of the emulator's library, which may not have been built yet."""
         return self.target("shared library", "cudart")
 
+    def nccl(self) -> Path:
+        """The path of NCCL's stand-in, likewise."""
+        return self.target("shared library", "nccl")
+
 
 def prepare() -> Build:
     """The kit's own build folder, with everything that a build needs set up."""

@@ -108,7 +108,7 @@ def libraries(program: Elf) -> list[Elf]:
         own = [Path(folder.replace("$ORIGIN", str(one.path.parent))) for folder in one.search]
         for name in one.needed:
             path = next((folder / name for folder in own + extra if (folder / name).is_file()), None)
-            if path is None or path in found or name.startswith("libcudart.so"):
+            if path is None or path in found or name.startswith(("libcudart.so", "libnccl.so")):  # those are replaced
                 continue
             try:
                 found[path] = read(path)

@@ -23,7 +23,7 @@ def library() -> Path:
 
         build = folder.prepare()
         found = build.emulator()
-        build.compile([found])
+        build.compile([found, build.nccl()])  # beside it: a program that calls NCCL gets that from the same folder
     else:
         require_processor()
     return found

@@ -36,10 +36,11 @@ LIBRARIES = [
     library("liblz4", "reads compressed PTX", "liblz4-dev", "lz4-devel", "lz4", "liblz4-devel"),
     library("libzstd", "reads compressed PTX", "libzstd-dev", "libzstd-devel", "zstd", "libzstd-devel"),
 ]
-# For lab 10. Without them the rest of the course is complete, so nothing waits for them but the tests.
-OPENCL = [
+# For labs 10 and 12. Without them the rest of the course is complete, so nothing waits for them but the tests.
+OF_ONE_LAB = [
     library("OpenCL", "lab 10: OpenCL", "ocl-icd-opencl-dev opencl-headers pocl-opencl-icd",
             "ocl-icd-devel opencl-headers pocl", "ocl-icd opencl-headers pocl", "ocl-icd-devel opencl-headers pocl"),
+    library("ompi-c", "lab 12: MPI", "libopenmpi-dev openmpi-bin", "openmpi-devel", "openmpi", "openmpi-devel"),
 ]  # fmt: skip
 # For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -13,7 +13,7 @@ from .packages import (
     BROWSERS,
     COMPILER,
     LIBRARIES,
-    OPENCL,
+    OF_ONE_LAB,
     PKG_CONFIG,
     SANDBOX,
     SLURM,
@@ -59,7 +59,7 @@ def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
     if not shutil.which(libraries.program()):
         needs.append(PKG_CONFIG)
-    return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OPENCL if tests else []) if not has_library(need)]
+    return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OF_ONE_LAB if tests else []) if not has_library(need)]
 
 
 def provide(needs: list[Need]) -> None:
@@ -73,10 +73,10 @@ def provide(needs: list[Need]) -> None:
         return
     if any(not need.pkg_config and need is not PKG_CONFIG for need in needs):
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
-    left_out = [need for need in needs if need in OPENCL]
-    if left_out:
-        say(f"not installed: {names(left_out)}; lab 10 is left out, and its tests are skipped")
-    needs = [need for need in needs if need not in OPENCL]
+    for need in needs:
+        if need in OF_ONE_LAB:
+            say(f"not installed: {names([need])}; what needs it is skipped ({need.purpose})")
+    needs = [need for need in needs if need not in OF_ONE_LAB]
     if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
         return
     say(f"not installed: {names(needs)}; Meson will download and build its own copies")
