@@ -36,7 +36,10 @@ class Case(unittest.TestCase):
                 self.assertEqual((name, rung["state"], rung["reason"], rung["hazards"]), (name, "pass", "", []))
 
     def has_mpi(self) -> bool:
-        return shutil.which("mpirun") is not None and "MPI was not found" not in lab(f"--rung={IN_PROCESSES}", PATH="/nowhere")[IN_PROCESSES]["reason"]
+        return (
+            shutil.which("mpirun") is not None
+            and "MPI was not found" not in lab(f"--rung={IN_PROCESSES}", PATH="/nowhere")[IN_PROCESSES]["reason"]
+        )
 
 
 class Devices(Case):
