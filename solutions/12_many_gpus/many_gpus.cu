@@ -277,12 +277,15 @@ __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, 
 void one_kernel(lab::Shards shards, float* result, unsigned block) {
   static unsigned run = 0;
   ++run;
-  // All memory first: an allocation may wait for kernels, and these wait for one another.
+  // All memory first, and each device's copy of the kernel, which CUDA loads when it is first needed: both
+  // may wait for kernels that run, and these wait for one another.
   Mailboxes mailboxes{};
   float* sums[most_devices];
   for (unsigned k = 0; k < shards.size(); ++k) {
     cudaSetDevice(shards[k].device);
     cudaGetSymbolAddress(reinterpret_cast<void**>(&mailboxes.of[k]), mailbox);
+    cudaFuncAttributes loaded;
+    cudaFuncGetAttributes(&loaded, exchange_kernel);
     sums[k] = lab::scratch<float>(blocks_for(shards[k].n, block));
   }
   for (unsigned k = 0; k < shards.size(); ++k) {

@@ -158,6 +158,10 @@ class Labs(unittest.TestCase):
                     str(source("labs", lab)),
                     "-I",
                     str(ROOT / "common/lab"),
+                    "-I",  # lab 12 includes NCCL's header and MPI's
+                    str(ROOT / "common/emulator/nccl/include"),
+                    "-I",
+                    str(ROOT / "common/lab/devices/no_mpi"),
                     "-o",
                     "/dev/null",
                 ]

@@ -183,6 +183,17 @@ void last_left_out(lab::Shards shards, float* result, unsigned block) {
   peer_copies({shards.begin(), shards.size() > 1 ? shards.size() - 1 : 1}, result, block);
 }
 
+// MUTANT host_waits: state=off-technique kind=none diagnosis=none
+// Right, but the host waits for each device before it gives the next one anything to do.
+void host_waits(lab::Shards shards, float* result, unsigned block) {
+  float* const sums = lab::scratch<float>(shards.size());
+  for (unsigned k = 0; k < shards.size(); ++k) {
+    bring_sum(shards, sums, k, block);
+    cudaStreamSynchronize(queue_of(shards[k].device).stream);
+  }
+  add_up(shards, sums, result);
+}
+
 // MUTANT shards_copied: state=off-technique kind=none diagnosis=none
 // Right, but all elements go over the links, and the first device adds them all up.
 void shards_copied(lab::Shards shards, float* result, unsigned block) {
@@ -309,12 +320,20 @@ void each_its_own_root(lab::Shards shards, float* result, unsigned block) {
   ncclGroupEnd();
 }
 
-// MUTANT reduced_in_another_stream: state=wrong|hazard kind=race-host diagnosis=any
-// The default streams of the devices do not wait for what is in the streams that were made.
 void reduced_in_another_stream(lab::Shards shards, float* result, unsigned block) {
   const ncclComm_t* const members = communicators(shards);
   float* sums[most_devices];
-  sums_of_all(shards, sums, block);
+  for (unsigned k = 0; k < shards.size(); ++k) {
+    const lab::Shard& shard = shards[k];
+    cudaSetDevice(shard.device);
+    sums[k] = lab::scratch<float>(1);
+    const unsigned blocks = blocks_for(shard.n, block);
+    float* const of_blocks = lab::scratch<float>(blocks);
+    const cudaStream_t stream = queue_of(shard.device).stream;
+    // MUTANT reduced_in_another_stream: state=wrong|hazard kind=race-host diagnosis=any
+    // NCCL works in the default streams, which do not wait for what is in the streams that were made.
+    sum_kernel<<<blocks, block, 0, stream>>>(shard.input, shard.n, of_blocks, sums[k]);
+  }
   ncclGroupStart();
   for (unsigned k = 0; k < shards.size(); ++k)
     ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, 0, members[k], nullptr);
@@ -486,6 +505,7 @@ int main(int argc, char** argv) {
        copies("added_up_elsewhere", added_up_elsewhere),
        copies("length_of_the_first", length_of_the_first),
        copies("last_left_out", last_left_out),
+       copies("host_waits", host_waits),
        copies("shards_copied", shards_copied),
        reads("no_access", read_by<read_without_access>, nullptr),
        reads("access_the_wrong_way_round", read_by<read_with_access_of_others>, let_others_reach_first),

@@ -53,7 +53,7 @@ ncclComm& usable(ncclComm_t comm) {
   ncclComm& found = checked(comm);
   if (found.segment->has_failed())
     throw Refusal{static_cast<ncclResult_t>(found.segment->shared().result),
-                  "the communicator has failed before; ncclGetLastError tells why"};
+                  fmt::format("the communicator has failed before: {}", found.segment->shared().text)};
   require(!found.is_finalized, ncclInvalidUsage, "the communicator has been finalized");
   return found;
 }

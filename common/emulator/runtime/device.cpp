@@ -225,6 +225,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 cudaError_t cudaDeviceSynchronize() {
   return entry("cudaDeviceSynchronize", [] {
     refuse_while_capturing("cudaDeviceSynchronize");
+    Runtime::get().recorder.add_host_wait();
     wait_for_device(current_device());
     ordering::host_waits_for_device(current_device());
     return sticky_error();

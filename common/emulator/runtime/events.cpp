@@ -3,6 +3,7 @@
 #include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
+#include "runtime.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -142,6 +143,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   Point point;
   if (const cudaError_t error = find_point("cudaEventSynchronize", event, point); error != cudaSuccess)
     return error;
+  Runtime::get().recorder.add_host_wait();
   wait_for(point);
   return has_waited("cudaEventSynchronize", event);
 }

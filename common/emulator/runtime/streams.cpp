@@ -1,6 +1,7 @@
 #include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
+#include "runtime.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -138,6 +139,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   Point last;
   if (const cudaError_t error = find_last("cudaStreamSynchronize", stream, last); error != cudaSuccess)
     return error;
+  Runtime::get().recorder.add_host_wait();
   wait_for(last);
   return has_waited(stream);
 }

@@ -88,7 +88,7 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0;
   std::map<std::pair<int, int>, Link> between;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each occurred
@@ -130,6 +130,11 @@ void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
   (to_host ? state().bytes_to_host : state().bytes_to_device) += bytes;
 }
 
+void Recorder::add_host_wait() {
+  std::lock_guard lock(state().mutex);
+  ++state().host_waits;
+}
+
 void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
   std::lock_guard lock(state().mutex);
   state().between[{from, to}].copy_bytes += bytes;
@@ -156,7 +161,7 @@ void Recorder::reset() {
   state().launch_count = 0;
   state().total = {};
   state().totals = {};
-  state().bytes_to_host = state().bytes_to_device = 0;
+  state().bytes_to_host = state().bytes_to_device = state().host_waits = 0;
   state().between.clear();
   state().hazards.clear();
   state().times.clear();
@@ -196,7 +201,10 @@ std::string Recorder::json() const {
   Json report{
       {"launches", state().launches},
       {"total", to_json(state().total, state().totals)},
-      {"copies", {{"bytes_to_host", state().bytes_to_host}, {"bytes_to_device", state().bytes_to_device}}},
+      {"copies",
+       {{"bytes_to_host", state().bytes_to_host},
+        {"bytes_to_device", state().bytes_to_device},
+        {"host_waits", state().host_waits}}},
       {"hazards", std::move(hazards)}};
   for (const auto& [devices, link] : state().between)
     report["links"].push_back({{"from", devices.first},

@@ -15,6 +15,7 @@ public:
   void add(Hazard hazard); // once for each kind and pair of places; repeats are counted
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
+  void add_host_wait(); // a call in which the host waits for a stream, an event or a device
   void reset();
   void keep_launches(std::size_t most); // beyond this number, only the totals are kept
   std::string json() const;

@@ -210,7 +210,7 @@ double value_of(Counter counter, const Profile& profile, Type type) {
 #include "promises/promised_counters.def"
 #undef WARPFOLD_COUNTER
   }
-  static_cast<void>(element);
+  static_cast<void>(element), static_cast<void>(launches_per_device);
   return launches;
 }
 

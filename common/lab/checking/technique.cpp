@@ -34,10 +34,17 @@ std::string number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
 
+// launch_and_wait() itself waits for each device, and once more to see whether it is lost.
+void leave_out_own_waits(Profile& profile) {
+  for (auto& [key, value] : profile.totals)
+    if (key == "host_waits") value -= 2.0 * profile.devices;
+}
+
 Recorded profile_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
   const Case given{Kind::exact, input.n, 1, block, 0, devices_for(variant)};
   Recorded recorded = run_counted(variant, given, input);
   recorded.profile.n = input.n, recorded.profile.block = block, recorded.profile.devices = given.devices;
+  leave_out_own_waits(recorded.profile);
   return recorded;
 }
 
@@ -60,6 +67,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   recorded.profile.n = rows > 0 ? n / rows * rows : 0;
   recorded.profile.rows = rows;
   recorded.profile.block = block;
+  leave_out_own_waits(recorded.profile);
   return recorded;
 }
 

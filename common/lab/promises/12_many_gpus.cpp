@@ -78,7 +78,6 @@ std::vector<Rung> many_gpus() {
           .on_the_host_at_most(one_per_device)
           .promise(equal(Counter::launches_per_device, one,
                          "one launch per device for its shard; NCCL does the rest"))
-          .promise(no_waiting_host())
           .promise(each_element_read_once()),
       Rung("one_kernel")
           .depth(depth_of_all)
