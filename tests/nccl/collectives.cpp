@@ -225,6 +225,17 @@ struct Cases {
     }
   }
 
+  // The root of a broadcast waits for nobody, until what it sent would be overwritten.
+  void ahead() {
+    constexpr std::size_t count = 8'000'000 / sizeof(T);
+    Buffers<T> data = buffers(count);
+    together([&](std::size_t i, const Party& party) {
+      return ncclBcast(data[i]->data, count, type, 0, party.comm, party.stream);
+    });
+    for (auto& buffer : data)
+      buffer->compare("a long Bcast of " + name, 0, count, [&](std::size_t at) { return element<T>(0, at); });
+  }
+
   void run(bool long_ones) {
     for (std::size_t count : {0, 1, 37}) {
       for (int op = 0; op < ncclNumOps; ++op) reductions(static_cast<ncclRedOp_t>(op), count);
@@ -361,6 +372,7 @@ int main(int argc, char** argv) {
     Cases<__nv_bfloat16>{parties, ncclBfloat16, "bfloat16"}.run(false);
     Cases<float>{parties, ncclFloat32, "float32"}.run(true);
     Cases<double>{parties, ncclFloat64, "float64"}.run(false);
+    Cases<double>{parties, ncclFloat64, "float64"}.ahead();
     order(parties);
     splits(parties);
   });

@@ -9,7 +9,6 @@
 #include <set>
 #include <stdexcept>
 #include <sys/stat.h>
-#include <thread>
 #include <tuple>
 #include <unistd.h>
 
@@ -229,7 +228,14 @@ ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
   if (at_once) // whoever waits, or comes later, in this process or elsewhere
     fail(segment, ncclRemoteError,
          fmt::format("rank {} aborts the communicator\n  {}: here", comm->rank(), text(site)));
-  const ncclResult_t result = finalize(comm);
+  ncclResult_t result = ncclSuccess;
+  bool is_done = true;
+  try {
+    result = finalize(comm);
+  } catch (const CudaFailure& failure) { // the device may have failed; the other ranks must know all the same
+    result = refuse(ncclUnhandledCudaError, failure.text);
+    is_done = false;
+  }
   segment.note(segment.own().leave, call);
   segment.own().presence.store(static_cast<std::uint32_t>(Presence::left));
   segment.ring();
@@ -237,28 +243,32 @@ ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
     std::lock_guard lock(registry_mutex());
     registry().erase(comm);
   }
-  UseDevice use(comm->device);
-  release(*comm);
-  delete comm;
+  if (is_done) { // else a host function may still have it
+    release(*comm);
+    delete comm;
+  }
   return at_once ? ncclSuccess : result;
 }
 
 ncclResult_t note_thread(Segment& segment, std::string what, std::uint64_t group, const Call& call) {
   struct Noted {
-    std::thread::id thread;
+    std::uint64_t thread;
     std::uint64_t group;
     int rank;
     Call call;
   };
   static std::mutex& mutex = *new std::mutex;
   static auto& all = *new std::map<std::pair<std::string, std::string>, Noted>;
+  // The system's own numbers are used again when a thread has ended.
+  static std::atomic<std::uint64_t> threads = 0;
+  thread_local const std::uint64_t this_thread = ++threads;
   Noted earlier{};
   {
     std::lock_guard lock(mutex);
     if (all.size() > 4096) all.clear(); // old ones: what waits for each other is called close together
-    const auto [found, is_new] = all.try_emplace(
-        {segment.name(), std::move(what)}, Noted{std::this_thread::get_id(), group, segment.rank(), call});
-    if (is_new || found->second.thread != std::this_thread::get_id() || found->second.group == group ||
+    const auto [found, is_new] =
+        all.try_emplace({segment.name(), std::move(what)}, Noted{this_thread, group, segment.rank(), call});
+    if (is_new || found->second.thread != this_thread || found->second.group == group ||
         found->second.rank == segment.rank())
       return ncclSuccess;
     earlier = found->second;

@@ -3,6 +3,7 @@
 #include "telling.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -33,7 +34,7 @@ std::optional<ProcessTime> time_of(const Rank& rank) {
   struct stat own {};
   if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino != rank.pid_namespace) return {};
   std::ifstream file(fmt::format("/proc/{}/stat", rank.pid));
-  if (!file) return ProcessTime{.has_ended = kill(rank.pid, 0) != 0};
+  if (!file) return ProcessTime{.has_ended = kill(rank.pid, 0) != 0 && errno == ESRCH};
   std::string line;
   std::getline(file, line);
   std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size()))); // past the name
@@ -131,8 +132,8 @@ private:
     window_began_ = now;
     // A process may compute long before it joins, of which nothing is known.
     const Seconds idle = now - idle_since_, waited = now - began_, limit = time_limit();
-    if (idle > limit * (unknown ? 3 : 1)) return tell_missing(missing, idle, waited);
-    if (waited > limit * (all_called ? 30 : 3)) return tell_missing(missing, idle, waited);
+    if (idle > limit * (unknown ? 3 : 1)) return tell_missing(missing, waited);
+    if (waited > limit * (all_called ? 30 : 3)) return tell_missing(missing, waited);
     return true;
   }
 
@@ -160,15 +161,14 @@ private:
     return false;
   }
 
-  bool tell_missing(const std::vector<int>& missing, Seconds idle, Seconds waited) {
+  bool tell_missing(const std::vector<int>& missing, Seconds waited) {
     std::vector<int> came;
     for (int rank = 0; rank < segment_.size(); ++rank)
       if (rank == segment_.rank() ||
           (std::ranges::count(wanted_.ranks, rank) && !std::ranges::count(missing, rank)))
         came.push_back(rank);
-    std::string text =
-        fmt::format("{} did not come to {} within {}; {} did", ranks_text(missing), what(),
-                    seconds_text(std::max(idle, std::min(waited, time_limit()))), ranks_text(came));
+    std::string text = fmt::format("{} did not come to {} within {}; {} did", ranks_text(missing), what(),
+                                   seconds_text(waited), ranks_text(came));
     text += own_line();
     for (int rank : missing) text += whereabouts(segment_, rank, wanted_.has_called(rank), false);
     const bool open_group =
