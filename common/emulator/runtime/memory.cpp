@@ -77,6 +77,20 @@ void release(const void* pointer, bool (*allowed)(MemoryKind), const char* allow
                   fmt::format("{}: only the first byte of an allocation can be freed", describe(pointer)));
 }
 
+// Of a device's memory, that device and those that have access to it; of memory that belongs to none, the
+// current one. Not all devices: another thread may be about to issue what one of them waits for.
+void wait_for_users_of(const void* pointer) {
+  const Runtime& runtime = Runtime::get();
+  const int owner = runtime.memory.owner(reinterpret_cast<std::uint64_t>(pointer));
+  for (int device = 0; device < runtime.memory.devices(); ++device) {
+    const bool uses =
+        owner == machine::no_device ? device == current_device() : runtime.peers.allows(device, owner);
+    if (!uses) continue;
+    wait_for_device(device);
+    ordering::host_waits_for_device(device);
+  }
+}
+
 bool is_device(MemoryKind kind) {
   return kind == MemoryKind::device || kind == MemoryKind::managed;
 }
@@ -179,8 +193,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) {
 cudaError_t cudaFree(void* pointer) {
   return entry("cudaFree", [&] {
     if (pointer) refuse_while_capturing("cudaFree");
-    if (pointer) wait_for_all_devices();
-    if (pointer) ordering::host_waits_for_all();
+    if (pointer) wait_for_users_of(pointer);
     release(pointer, is_device, "cudaMalloc");
     return cudaSuccess;
   });
@@ -192,8 +205,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   return entry("cudaFreeHost", [&] {
-    wait_for_all_devices();
-    ordering::host_waits_for_all();
+    wait_for_users_of(pointer);
     release(pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
     return cudaSuccess;
   });
@@ -209,8 +221,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   return entry("cudaHostUnregister", [&] {
-    wait_for_all_devices();
-    ordering::host_waits_for_all();
+    wait_for_users_of(pointer);
     auto allocation = pointer ? allocation_of(pointer) : std::nullopt;
     if (!allocation || !is_registered(allocation->kind)) return cudaErrorHostMemoryNotRegistered;
     return Runtime::get().memory.release(pointer) ? cudaSuccess : cudaErrorInvalidValue;

@@ -198,14 +198,13 @@ std::string Recorder::json() const {
                        {"fails_check", fails_check},
                        {"times", state().times[i]}});
   }
-  Json report{
-      {"launches", state().launches},
-      {"total", to_json(state().total, state().totals)},
-      {"copies",
-       {{"bytes_to_host", state().bytes_to_host},
-        {"bytes_to_device", state().bytes_to_device},
-        {"host_waits", state().host_waits}}},
-      {"hazards", std::move(hazards)}};
+  Json report{{"launches", state().launches},
+              {"total", to_json(state().total, state().totals)},
+              {"copies",
+               {{"bytes_to_host", state().bytes_to_host},
+                {"bytes_to_device", state().bytes_to_device},
+                {"host_waits", state().host_waits}}},
+              {"hazards", std::move(hazards)}};
   for (const auto& [devices, link] : state().between)
     report["links"].push_back({{"from", devices.first},
                                {"to", devices.second},
