@@ -70,7 +70,8 @@ T expected(ncclRedOp_t op, int size, std::size_t i) {
       const auto a = static_cast<float>(value(total)), b = static_cast<float>(value(next));
       total = rounded<T>(op == ncclProd ? a * b : a + b);
     } else if constexpr (std::is_integral_v<T>) {
-      const auto a = static_cast<std::uint64_t>(total), b = static_cast<std::uint64_t>(next);
+      using Bits = std::make_unsigned_t<T>; // in which an overflow is defined
+      const std::uint64_t a = static_cast<Bits>(total), b = static_cast<Bits>(next);
       total = static_cast<T>(op == ncclProd ? a * b : a + b);
     } else {
       total = op == ncclProd ? total * next : total + next;
@@ -81,6 +82,14 @@ T expected(ncclRedOp_t op, int size, std::size_t i) {
     return rounded<T>(static_cast<float>(value(total)) / static_cast<float>(size));
   else
     return static_cast<T>(total / static_cast<T>(size));
+}
+
+// To compare values bit by bit.
+template <typename T>
+std::uint64_t bits_of(T value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
 }
 
 // Device memory of one rank, filled with that rank's elements from `first` on.
@@ -106,7 +115,7 @@ struct Buffer {
     cuda(cudaMemcpy(host.data(), data + from, length * sizeof(T), cudaMemcpyDeviceToHost));
     for (std::size_t i = 0; i < length; ++i) {
       const T want = wanted(i);
-      if (std::memcmp(&host[i], &want, sizeof(T)) != 0)
+      if (bits_of(host[i]) != bits_of(want))
         wrong(what + " on rank " + std::to_string(party.rank) + " at " + std::to_string(from + i) + ": " +
               std::to_string(value(host[i])) + " instead of " + std::to_string(value(want)));
       ++compared;

@@ -172,9 +172,11 @@ bool AddressSpace::release(void* begin) {
   }
   allocation.live = false;
   allocation.died = changes_;
-  if (allocation.kind == MemoryKind::imported)
-    mmap(begin, round_up(allocation.size, page_bytes()), PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (allocation.kind == MemoryKind::imported) {
+    void* const private_again = mmap(begin, round_up(allocation.size, page_bytes()), PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (private_again == MAP_FAILED) allocation.is_reusable = false;
+  }
   if (allocation.kind == MemoryKind::device || allocation.kind == MemoryKind::managed)
     parts_[allocation.device].used -= allocation.size;
   if (!allocation.is_reusable) return true;

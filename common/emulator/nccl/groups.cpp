@@ -55,7 +55,7 @@ bool is_between(const Request& request) {
 
 // The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
 // far; and the communicators in the same order on all ranks, since a rank may wait in the call.
-ncclResult_t issue(std::vector<Request> requests) {
+ncclResult_t issue(const std::vector<Request>& requests) {
   const std::uint64_t number = new_group();
   struct Place {
     Request request;

@@ -103,13 +103,14 @@ cudaError_t carry_out_later(ordering::Issued* issued, cudaGraphNodeType type, co
 }
 
 // Puts the work in the stream's queue.
-Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraphNodeType type, Work work) {
+Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraphNodeType type,
+              const Work& work) {
   const std::shared_ptr<ordering::Issued> issued = ordering::issue(handle, type);
-  const Point done = stream.queue.push(table.before_work_in(stream),
-                                       [device = stream.device, issued, type, work = std::move(work)] {
-                                         set_current_device(device);
-                                         carry_out_later(issued.get(), type, work);
-                                       });
+  const Point done =
+      stream.queue.push(table.before_work_in(stream), [device = stream.device, issued, type, work] {
+        set_current_device(device);
+        carry_out_later(issued.get(), type, work);
+      });
   stream.awaited.clear();
   return done;
 }
@@ -132,9 +133,9 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work, Retur
       return cudaSuccess;
     }
     if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
-    if (several_devices()) done = enqueue(table, stream, handle, type, std::move(work));
+    if (several_devices()) done = enqueue(table, stream, handle, type, work);
   }
-  if (!several_devices()) return ordering::carry_out(ordering::issue(handle, type).get(), type, work);
+  if (!done) return ordering::carry_out(ordering::issue(handle, type).get(), type, work);
   if (returns == Returns::early) return cudaSuccess;
   wait_for(done);
   return sticky_error();

@@ -2,6 +2,7 @@
 // some, reports it here. Does nothing unless races are looked for.
 #pragma once
 
+#include "machine/machine.hpp"
 #include "streams.hpp"
 #include "watch/host_order.hpp"
 

@@ -49,7 +49,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     const Case given{Kind::exact, n, 1, block, 0, devices};
     Check check = check_for(given, "");
     if (n > rung.most_elements(block)) return;
-    if (static_cast<double>(n / devices) * static_cast<double>(size_of(variant.type)) >
+    if (static_cast<double>(n) / devices * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
       check.skipped = true, check.message = "does not fit into this device's memory";
     } else if (seconds_an_element * static_cast<double>(n) > 2) {
