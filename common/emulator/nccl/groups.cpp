@@ -124,7 +124,7 @@ ncclResult_t end_group() {
     if (const ncclResult_t result = join(joining, one_thread); result != ncclSuccess) return result;
   if (!splitting.empty())
     if (const ncclResult_t result = split(splitting, new_group()); result != ncclSuccess) return result;
-  return issue(std::move(requests));
+  return issue(requests);
 }
 
 ncclResult_t add(const Request& request) {
