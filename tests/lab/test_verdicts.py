@@ -150,6 +150,26 @@ class Verdicts(unittest.TestCase):
         tap = run(made, "--tap", *words)
         self.assertIn("not ok 2 - many_pass", tap.stdout)
 
+    def test_a_wrong_result_is_printed_before_larger_inputs_run(self):
+        body = "if (i < n) atomicAdd(result, input[i]);"
+        made = program(
+            "01_naive_atomic",
+            "headline",
+            (body, "if (i < n) atomicAdd(result, n == 1 ? 1e6f : input[i]);\n  while (n > 1000) atomicAdd(result, 0.0f);"),
+        )
+        with subprocess.Popen([str(made), "--device=emulator"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            headline = process.stdout.readline()
+            self.assertIsNone(process.poll(), "the check went on")
+            rest = process.communicate(timeout=120)[0]
+        self.assertRegex(headline, "^wrong +naive_atomic: n = 1, exact: expected ")
+        self.assertNotIn("n = 1, exact: expected", rest)
+
+    def test_the_headline_is_the_same_from_run_to_run(self):
+        made = program("01_naive_atomic", "lost", ("if (i < n) atomicAdd(result, input[i]);", "if (i < n) *result += input[i];"))
+        headlines = {run(made).stdout.splitlines()[0] for _ in range(4)}
+        self.assertEqual(len(headlines), 1, headlines)
+        self.assertRegex(headlines.pop(), "^hazard +naive_atomic: ")
+
     def test_a_signal_ends_the_program_after_what_it_has_found(self):
         made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
         for words, expected in (([], r"(?m)^wrong|^hazard|^skip"), (["--json"], '"name": "many_pass"')):
