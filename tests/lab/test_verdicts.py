@@ -168,7 +168,7 @@ class Verdicts(unittest.TestCase):
         made = program("01_naive_atomic", "lost", ("if (i < n) atomicAdd(result, input[i]);", "if (i < n) *result += input[i];"))
         headlines = {run(made).stdout.splitlines()[0] for _ in range(4)}
         self.assertEqual(len(headlines), 1, headlines)
-        self.assertRegex(headlines.pop(), "^hazard +naive_atomic: ")
+        self.assertRegex(headlines.pop(), "^wrong +naive_atomic: n = 31, exact: expected ")
 
     def test_a_signal_ends_the_program_after_what_it_has_found(self):
         made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
