@@ -44,9 +44,10 @@ __device__ float block_sum(float value, float* partial) {
 // has one of its own.
 __device__ unsigned blocks_done;
 
-// This thread's part of a shard: by turns, blocks take tiles of 4 x blockDim.x vectors of 16 bytes, and all four
-// loads of a thread are under way before the first value is used (labs 05 and 09). Vectors begin at a multiple
-// of 16 bytes; up to three elements lie before the first and behind the last.
+// This thread's part of a shard. Blocks take tiles of 4 x blockDim.x vectors of 16 bytes by turns, and all
+// four loads of a thread are under way before the first value is used (labs 05 and 09). In the last, ragged
+// tile a thread has what is left for it. Up to three elements lie before the first multiple of 16 bytes, and
+// behind the last vector.
 __device__ float sum_of_thread(const float* input, std::size_t n) {
   const std::size_t to_boundary = (0 - reinterpret_cast<std::size_t>(input)) / sizeof(float) % 4;
   const std::size_t before = to_boundary < n ? to_boundary : n;
@@ -57,16 +58,17 @@ __device__ float sum_of_thread(const float* input, std::size_t n) {
   if (blockIdx.x == 0 && threadIdx.x < n - behind) sum += input[behind + threadIdx.x];
   constexpr unsigned loads = 4;
   const std::size_t tile = loads * blockDim.x;
-  for (std::size_t i = blockIdx.x * tile + threadIdx.x; i < vectors; i += gridDim.x * tile) {
+  std::size_t i = blockIdx.x * tile + threadIdx.x;
+  for (; i + (loads - 1) * blockDim.x < vectors; i += gridDim.x * tile) {
     float4 loaded[loads];
 #pragma unroll
-    for (unsigned k = 0; k < loads; ++k) {
-      const bool within = i + k * blockDim.x < vectors;
-      loaded[k] = within ? __ldcs(first + i + k * blockDim.x) : float4{};
-    }
+    for (unsigned k = 0; k < loads; ++k) loaded[k] = __ldcs(first + i + k * blockDim.x);
 #pragma unroll
-    for (unsigned k = 0; k < loads; ++k)
-      sum += (loaded[k].x + loaded[k].y) + (loaded[k].z + loaded[k].w);
+    for (unsigned k = 0; k < loads; ++k) sum += (loaded[k].x + loaded[k].y) + (loaded[k].z + loaded[k].w);
+  }
+  for (; i < vectors; i += blockDim.x) {
+    const float4 loaded = __ldcs(first + i);
+    sum += (loaded.x + loaded.y) + (loaded.z + loaded.w);
   }
   return sum;
 }
@@ -78,6 +80,7 @@ __device__ bool sum_of_shard(const float* input, std::size_t n, float* sums, flo
   __shared__ float partial[32], partial_of_sums[32];
   __shared__ bool is_last;
   float value = block_sum(sum_of_thread(input, n), partial);
+  if (gridDim.x == 1) return total = value, true;
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = value;
     __threadfence();
@@ -97,9 +100,12 @@ __global__ void sum_kernel(const float* input, std::size_t n, float* sums, float
   if (sum_of_shard(input, n, sums, total) && threadIdx.x == 0) *sum = total;
 }
 
-// A block per tile, but no more than the device holds at once: more would leave more sums to add up at the end.
+// A block per tile, but no more than the device holds at once: more would leave more sums to add up at the
+// end. With very many tiles, one block per 16 tiles: a multiprocessor that is done sooner than the others
+// takes another block.
 unsigned blocks_for(std::size_t n, unsigned block) {
-  const std::size_t tiles = lab::ceil_div(n + 1, 16 * block), most = lab::resident_blocks(block);
+  const std::size_t tiles = n == 0 ? 1 : lab::ceil_div(n, 16 * block), resident = lab::resident_blocks(block);
+  const std::size_t most = tiles / 16 > resident ? tiles / 16 : resident;
   return unsigned(tiles < most ? tiles : most);
 }
 
@@ -285,8 +291,11 @@ __device__ volatile Letter* letter(const Mailboxes& mailboxes, unsigned to, unsi
   return &mailboxes.of[to]->letters[run % 2][from];
 }
 
+// Of a parameter that is marked __grid_constant__ no thread makes a copy of its own, also if its address is
+// taken.
 __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, float* result,
-                                Mailboxes mailboxes, unsigned me, unsigned devices, unsigned run) {
+                                const __grid_constant__ Mailboxes mailboxes, unsigned me, unsigned devices,
+                                unsigned run) {
   float total;
   if (!sum_of_shard(input, n, sums, total) || threadIdx.x >= 32) return;
   // From here on, one warp of each device; all its lanes have the sum of the device's shard in total.

@@ -1,17 +1,19 @@
 // Times the rungs of lab 12 beside CUB and NCCL, all in one run on the GPUs of one machine, and prints JSON:
 //
 //   many_gpus [--gpus K] [--smallest EXPONENT] [--largest EXPONENT] [--weak]    sums
-//   many_gpus --collectives NAME                                                NCCL's all-reduce, 4 B to 1 GiB
+//   many_gpus --collectives NAME                                                NCCL's all-reduce, 4 B to 1
+//   GiB
 //
 // K GPUs (all of them), and each power of two below; 2^EXPONENT floats over all GPUs together, exponents in
-// steps of 3 and the largest (14 to 33); --weak: 2^32 floats per GPU as well. NAME goes into the output; which
-// algorithm NCCL takes is what NCCL_ALGO says.
+// steps of 3 and the largest (14 to 33); --weak: 2^32 floats per GPU as well. NAME goes into the output;
+// which algorithm NCCL takes is what NCCL_ALGO says.
 //
 // Each figure is the median of the wall clock's microseconds from before the first launch until all GPUs are
-// idle, with the quartiles. Method "rungs": one host thread drives all GPUs, by the lab's host function. Method
-// "threads": each GPU has a host thread, which launches and waits for its own stream; the clock runs from when
-// all threads are ready until all are done. No input is found in L2: consecutive calls read different places of
-// 1 GiB or more per GPU. In rounds over all contenders, so that a machine that changes meanwhile changes for all.
+// idle, with the quartiles. Method "rungs": one host thread drives all GPUs, by the lab's host function.
+// Method "threads": each GPU has a host thread, which launches and waits for its own stream; the clock runs
+// from when all threads are ready until all are done. No input is found in L2: consecutive calls read
+// different places of 1 GiB or more per GPU. In rounds over all contenders, so that a machine that changes
+// meanwhile changes for all.
 //
 // Every result is read back and compared: the inputs are whole numbers, whose sums are exact in every order.
 // That one_kernel gives the same bits in each run is tried with inputs that round.
@@ -117,7 +119,8 @@ std::vector<Gpu> make_gpus(unsigned count, std::size_t largest_part) {
     REQUIRE(cudaMalloc(&gpu.storage, gpu.storage_bytes));
     fill<<<4096, 256>>>(gpu.input, gpu.room, 1234567 * k);
     REQUIRE(cudaDeviceSynchronize());
-    cudaFuncAttributes loaded; // CUDA loads a kernel when it is first needed, which may wait for those that run
+    cudaFuncAttributes
+        loaded; // CUDA loads a kernel when it is first needed, which may wait for those that run
     REQUIRE(cudaFuncGetAttributes(&loaded, exchange_kernel));
   }
   return gpus;
@@ -142,7 +145,8 @@ void cub_sum(Gpu& gpu, const lab::Shard& shard, float* sum) {
   const std::size_t bytes = gpu.storage_bytes;
   std::size_t given = bytes;
   if (shard.n < std::size_t{1} << 31)
-    REQUIRE(cub::DeviceReduce::Sum(gpu.storage, given, shard.input, sum, static_cast<int>(shard.n), gpu.stream));
+    REQUIRE(
+        cub::DeviceReduce::Sum(gpu.storage, given, shard.input, sum, static_cast<int>(shard.n), gpu.stream));
   else
     REQUIRE(cub::DeviceReduce::Sum(gpu.storage, given, shard.input, sum, static_cast<long long>(shard.n),
                                    gpu.stream));
@@ -153,7 +157,8 @@ unsigned block_for(std::size_t part) {
   return part <= std::size_t{1} << 22 ? 256 : 1024;
 }
 
-std::vector<Contender> contenders(std::vector<Gpu>& gpus, Team& team, const std::vector<ncclComm_t>& members) {
+std::vector<Contender> contenders(std::vector<Gpu>& gpus, Team& team,
+                                  const std::vector<ncclComm_t>& members) {
   std::vector<Contender> all;
   const auto rung = [&](const char* name, void (*function)(lab::Shards, float*, unsigned)) {
     all.push_back({name, "rungs", [=](const Call& call) {
@@ -229,10 +234,13 @@ Measured summary(std::vector<double>& microseconds) {
 
 class Meter {
 public:
-  Meter(std::vector<Gpu>& gpus, unsigned count) : gpus_(gpus), count_(count), team_(count), members_(count) {
-    std::vector<int> devices;
-    for (unsigned k = 0; k < count; ++k) devices.push_back(gpus[k].device);
-    REQUIRE_NCCL(ncclCommInitAll(members_.data(), int(count), devices.data()));
+  Meter(std::vector<Gpu>& gpus, unsigned count) : gpus_(gpus), count_(count), team_(count) {
+    // One set for the rung and for the host threads, and none of another count beside it: with several,
+    // NCCL's calls took two to five times as long.
+    std::vector<lab::Shard> everyone;
+    for (unsigned k = 0; k < count; ++k) everyone.push_back({gpus[k].device, gpus[k].input, 0});
+    const ncclComm_t* const members = communicators({everyone.data(), count});
+    members_.assign(members, members + count);
     field_ = contenders(gpus, team_, members_);
   }
   ~Meter() {
@@ -240,14 +248,14 @@ public:
   }
 
   std::vector<std::pair<const Contender*, Measured>> times(std::size_t n) {
-    // Two to twelve rounds of ten, by how long they take.
+    // Two to eight rounds of 20, by how long they take, each after calls that are not timed.
     const double expected = 20.0 + 4.0 * double(n) / double(count_) / 4e6;
-    const auto rounds = static_cast<std::size_t>(std::clamp(2e5 / (10 * expected), 2.0, 12.0));
+    const auto rounds = static_cast<std::size_t>(std::clamp(1e5 / (20 * expected), 2.0, 8.0));
     std::vector<std::vector<double>> taken(field_.size());
     for (std::size_t turn = 0; turn < rounds * field_.size(); ++turn) {
       const std::size_t which = turn % field_.size();
-      timed(field_[which], n);
-      for (unsigned i = 0; i < 10; ++i) taken[which].push_back(timed(field_[which], n));
+      for (unsigned i = 0; i < 5; ++i) timed(field_[which], n);
+      for (unsigned i = 0; i < 20; ++i) taken[which].push_back(timed(field_[which], n));
     }
     std::vector<std::pair<const Contender*, Measured>> all;
     for (std::size_t i = 0; i < field_.size(); ++i) all.emplace_back(&field_[i], summary(taken[i]));
@@ -307,7 +315,8 @@ private:
     if (contender.whole) {
       start = Clock::now();
       contender.whole(call);
-      require(lab::wait_for({call.shards.data(), count_}) == 0, contender.name.c_str(), "the GPUs report an error");
+      require(lab::wait_for({call.shards.data(), count_}) == 0, contender.name.c_str(),
+              "the GPUs report an error");
       stop = Clock::now();
     } else {
       team_.all([&](unsigned k) {
@@ -362,10 +371,12 @@ private:
   std::vector<Contender> field_;
 };
 
-void print(bool& first, const char* name, const char* method, unsigned gpus, std::size_t n, const Measured& at) {
-  std::printf("%s\n  {\"name\": \"%s\", \"method\": \"%s\", \"gpus\": %u, \"n\": %zu, \"us\": %.2f, \"low\": %.2f, "
-              "\"high\": %.2f, \"runs\": %zu}",
-              first ? "" : ",", name, method, gpus, n, at.median, at.low, at.high, at.runs);
+void print(bool& first, const char* name, const char* method, unsigned gpus, std::size_t n,
+           const Measured& at) {
+  std::printf(
+      "%s\n  {\"name\": \"%s\", \"method\": \"%s\", \"gpus\": %u, \"n\": %zu, \"us\": %.2f, \"low\": %.2f, "
+      "\"high\": %.2f, \"runs\": %zu}",
+      first ? "" : ",", name, method, gpus, n, at.median, at.low, at.high, at.runs);
   std::fflush(stdout);
   first = false;
 }
@@ -389,7 +400,8 @@ void measure_sums(unsigned most, unsigned smallest, unsigned largest, bool weak)
   for (const unsigned count : counts_up_to(most)) {
     Meter meter(gpus, count);
     std::vector<std::size_t> sizes;
-    for (unsigned exponent = smallest; exponent < largest; exponent += 3) sizes.push_back(std::size_t{1} << exponent);
+    for (unsigned exponent = smallest; exponent < largest; exponent += 3)
+      sizes.push_back(std::size_t{1} << exponent);
     sizes.push_back(all);
     if (weak && std::find(sizes.begin(), sizes.end(), count * per_gpu) == sizes.end())
       sizes.push_back(count * per_gpu);
@@ -398,8 +410,9 @@ void measure_sums(unsigned most, unsigned smallest, unsigned largest, bool weak)
         print(first, contender->name.c_str(), contender->method.c_str(), count, n, measured);
     for (const unsigned exponent : {14u, 20u, 26u})
       if (exponent >= smallest && exponent <= largest)
-        bits += std::string(bits.empty() ? "" : ",") + "\n  {\"name\": \"one_kernel\", \"gpus\": " +
-                std::to_string(count) + ", \"n\": " + std::to_string(std::size_t{1} << exponent) +
+        bits += std::string(bits.empty() ? "" : ",") +
+                "\n  {\"name\": \"one_kernel\", \"gpus\": " + std::to_string(count) +
+                ", \"n\": " + std::to_string(std::size_t{1} << exponent) +
                 ", \"runs\": 200, \"different_results\": " +
                 std::to_string(meter.different_bits(std::size_t{1} << exponent)) + "}";
   }
@@ -435,7 +448,8 @@ void measure_collectives(unsigned most, const char* algorithm) {
           REQUIRE(cudaSetDevice(int(k)));
           team.meet();
           if (k == 0) start = Clock::now();
-          REQUIRE_NCCL(ncclAllReduce(data[k], data[k], bytes / 4, ncclFloat, ncclSum, members[k], streams[k]));
+          REQUIRE_NCCL(
+              ncclAllReduce(data[k], data[k], bytes / 4, ncclFloat, ncclSum, members[k], streams[k]));
           REQUIRE(cudaStreamSynchronize(streams[k]));
           team.meet();
           if (k == 0) stop = Clock::now();
@@ -443,7 +457,8 @@ void measure_collectives(unsigned most, const char* algorithm) {
         if (run >= 5) taken.push_back(std::chrono::duration<double, std::micro>(stop - start).count());
       }
       const Measured measured = summary(taken);
-      std::printf("%s\n  {\"name\": \"all_reduce\", \"algorithm\": \"%s\", \"gpus\": %u, \"bytes\": %zu, \"us\": %.2f, "
+      std::printf("%s\n  {\"name\": \"all_reduce\", \"algorithm\": \"%s\", \"gpus\": %u, \"bytes\": %zu, "
+                  "\"us\": %.2f, "
                   "\"low\": %.2f, \"high\": %.2f, \"runs\": %zu}",
                   first ? "" : ",", algorithm, count, bytes, measured.median, measured.low, measured.high,
                   measured.runs);
@@ -481,11 +496,16 @@ int main(int argc, char** argv) {
     if (i + 1 == argc) return usage((word + ": not known, or without its value").c_str());
     const char* const value = argv[++i];
     const unsigned number = unsigned(std::strtoul(value, nullptr, 10));
-    if (word == "--gpus") gpus = number;
-    else if (word == "--smallest") smallest = number;
-    else if (word == "--largest") largest = number;
-    else if (word == "--collectives") collectives = value;
-    else return usage((word + " is not known").c_str());
+    if (word == "--gpus")
+      gpus = number;
+    else if (word == "--smallest")
+      smallest = number;
+    else if (word == "--largest")
+      largest = number;
+    else if (word == "--collectives")
+      collectives = value;
+    else
+      return usage((word + " is not known").c_str());
   }
   unsigned present = 0;
   try {
@@ -502,9 +522,12 @@ int main(int argc, char** argv) {
   REQUIRE(cudaGetDeviceProperties(&properties, 0));
   REQUIRE(cudaDriverGetVersion(&driver));
   REQUIRE_NCCL(ncclGetVersion(&nccl));
-  std::printf("{\"device\": \"%s\", \"gpus\": %u, \"driver\": \"CUDA %d.%d\", \"nccl\": \"%d.%d.%d\",\n", properties.name,
-              gpus, driver / 1000, driver % 1000 / 10, nccl / 10000, nccl % 10000 / 100, nccl % 100);
-  if (collectives) measure_collectives(gpus, collectives);
-  else measure_sums(gpus, smallest, largest, weak);
+  std::printf("{\"device\": \"%s\", \"gpus\": %u, \"driver\": \"CUDA %d.%d\", \"nccl\": \"%d.%d.%d\",\n",
+              properties.name, gpus, driver / 1000, driver % 1000 / 10, nccl / 10000, nccl % 10000 / 100,
+              nccl % 100);
+  if (collectives)
+    measure_collectives(gpus, collectives);
+  else
+    measure_sums(gpus, smallest, largest, weak);
   std::printf("}\n");
 }

@@ -75,14 +75,24 @@ void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, u
       lanes);
 }
 
+// Variables do not become accessible with the rest: on an H200, a kernel's access to another device's
+// variable ended with cudaErrorIllegalAddress while access was enabled.
+bool is_out_of_reach(const Grid& grid, const Allocation& allocation, int owner) {
+  const bool is_variable = allocation.kind == MemoryKind::variable || allocation.kind == MemoryKind::constant;
+  return !grid.may_reach(owner) || (is_variable && owner != no_device && owner != grid.device);
+}
+
 void refuse_peer(Warp& warp, const Operation* op, const Allocation& allocation, int owner, AccessKind kind,
                  std::uint32_t lanes) {
   if (!is_told(warp, op)) return;
-  refuse_access(
-      warp, op, Fault::Kind::peer_access,
-      fmt::format("{} memory of device {} ({}) from device {}, which has not been given access to it",
-                  verb(kind), owner, allocation.label, warp.worker->grid.device),
-      lanes);
+  const Grid& grid = warp.worker->grid;
+  const bool is_variable = grid.may_reach(owner);
+  refuse_access(warp, op, is_variable ? Fault::Kind::peer_variable : Fault::Kind::peer_access,
+                fmt::format("{} memory of device {} ({}) from device {}, {}", verb(kind), owner,
+                            allocation.label, grid.device,
+                            is_variable ? "which reaches no variable of another device"
+                                        : "which has not been given access to it"),
+                lanes);
 }
 
 std::size_t slot_of(const Pattern& p) {
@@ -190,7 +200,7 @@ bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uin
     if (!found || first + bytes > found->end()) return refuse();
     const Grid& grid = warp.worker->grid;
     const int owner = grid.memory.owner(first);
-    if (!grid.may_reach(owner)) return refuse_peer(warp, op, *found, owner, kind, lanes), false;
+    if (is_out_of_reach(grid, *found, owner)) return refuse_peer(warp, op, *found, owner, kind, lanes), false;
     warp.worker->ranges[op->index] = {found->begin, found->end(), first,
                                       owner != no_device && owner != grid.device};
   }

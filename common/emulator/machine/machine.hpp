@@ -51,6 +51,7 @@ struct Fault {
     out_of_bounds,
     use_after_free,
     peer_access,
+    peer_variable,
     misaligned,
     trap,
     assertion,

@@ -101,6 +101,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::out_of_bounds:
   case Kind::use_after_free:
   case Kind::peer_access:
+  case Kind::peer_variable:
     return cudaErrorIllegalAddress;
   case Kind::misaligned:
     return cudaErrorMisalignedAddress;

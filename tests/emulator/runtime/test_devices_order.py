@@ -75,6 +75,12 @@ class DevicesOrder(unittest.TestCase):
     def test_atomics_of_device_scope_are_not_atomic_between_devices(self):
         self.assert_told("atomics", "race-global", "count", words="atomic only among the threads of its own device")
 
+    def test_a_variable_of_another_device_is_out_of_reach(self):
+        told = self.told("variable")
+        self.assertEqual([(each["kind"], each["line"]) for each in told], [("peer-access", self.line_of("variable"))], told)
+        self.assertIn("from device 1, which reaches no variable of another device", told[0]["message"])
+        self.assertIn("cudaErrorIllegalAddress", self.said)
+
     def test_kernels_that_wait_for_ever_are_told_where_both_are(self):
         self.told("forever", WARPFOLD_TIME_LIMIT="1500", WARPFOLD_CHECKS="none")
         self.assertIn("cudaErrorLaunchTimeout", self.said)

@@ -53,6 +53,10 @@ __global__ void receive_after_fence(const int* data, int* flag, int* out) {
   __syncthreads();
   out[threadIdx.x] = data[threadIdx.x]; // MARK receive-volatile
 }
+__device__ int variable[64];
+__global__ void read_variable(const int* variable_of_peer, int* out) {
+  out[threadIdx.x] = variable_of_peer[threadIdx.x]; // MARK variable
+}
 __global__ void read(const int* data, int* out) {
   out[threadIdx.x] = data[threadIdx.x]; // MARK read
 }
@@ -127,6 +131,12 @@ void carry_out(std::string_view what, Scene& scene) {
     cudaMemcpyPeerAsync(scene.out, 1, scene.data, 0, bytes, scene.stream[1]);
   if (what == "atomics") count_on_both(scene, count);
   if (what == "atomics_for_all") count_on_both(scene, count_for_all);
+  if (what == "variable") { // of device 0, to which device 1 has access
+    void* of_device_0 = nullptr;
+    cudaGetSymbolAddress(&of_device_0, variable);
+    cudaSetDevice(1);
+    read_variable<<<1, threads, 0, scene.stream[1]>>>(static_cast<int*>(of_device_0), scene.out);
+  }
   if (what == "forever") {
     cudaSetDevice(1);
     receive<<<1, threads, 0, scene.stream[1]>>>(scene.data, scene.flag, scene.out);
