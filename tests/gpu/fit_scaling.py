@@ -102,7 +102,7 @@ def collective_constants(values: Values) -> dict:
 
 
 def as_constants(known: dict) -> scaling.Constants:
-    return scaling.constants_in({"device": "", "ways": {}, "queued_us": 0.0} | known)
+    return scaling.constants_in({"device": "", "ways": {}, "queued_us": 0.0, "most_gpus_measured": 1} | known)
 
 
 def collective_pairs(known: dict, k: scaling.Constants) -> list[tuple[float, float]]:

@@ -75,6 +75,7 @@ class Constants:
     levels: dict[str, Level]  # link, node, network
     protocols: dict[str, Protocol]  # LL, LL128, Simple
     queued_us: float  # of a call's base, what calls that queue up behind each other do not wait for
+    most_gpus_measured: int
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def constants_in(known: dict) -> Constants:
         {name: made(Level, values) for name, values in known["levels"].items()},
         {name: made(Protocol, values) for name, values in known["protocols"].items()},
         known["queued_us"],
+        known["most_gpus_measured"],
     )
 
 
