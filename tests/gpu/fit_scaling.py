@@ -116,7 +116,13 @@ def collective_pairs(known: dict, k: scaling.Constants) -> list[tuple[float, flo
 def fit_collectives(known: dict) -> tuple[dict, dict]:
     start = {"link GB/s": 370.0, "node GB/s": 370.0}
     for name, (base, step, share) in PROTOCOLS.items():
-        start |= {f"{name} base": base, f"{name} step": step, f"{name} tree step": step, f"{name} share": share, f"{name} tree share": share}
+        start |= {
+            f"{name} base": base,
+            f"{name} step": step,
+            f"{name} tree step": step,
+            f"{name} share": share,
+            f"{name} tree share": share,
+        }
 
     def loss(values: Values) -> float:
         # No protocol moves more than the level does; the one that moves most defines it.
@@ -177,7 +183,9 @@ def report(known: dict, made: dict) -> None:
     for way, line in MEASURED_AS.items():
         for each in lines_of(known, *line) if way in k.ways else []:
             us = scaling.parts(way, each["n"], each["gpus"], k).us
-            print(f"{way:14} {each['gpus']} GPUs  n = {each['n']:>12,}  {us:10,.1f} us, measured {each['us']:10,.1f}  {us / each['us'] - 1:+.1%}")
+            print(
+                f"{way:14} {each['gpus']} GPUs  n = {each['n']:>12,}  {us:10,.1f} us, measured {each['us']:10,.1f}  {us / each['us'] - 1:+.1%}"
+            )
     for each in known["collectives"]:
         if each["gpus"] > 1:
             us = scaling.all_reduce_us(each["bytes"], each["gpus"], each["algorithm"], k)

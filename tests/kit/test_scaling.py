@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import math
 import sys
 import unittest
 from unittest import mock

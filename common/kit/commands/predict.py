@@ -18,7 +18,10 @@ ORDER = 44
 
 def arguments(parser) -> None:
     parser.add_argument(
-        "rung", metavar="RUNG", nargs="?", help="the rung, such as sequential or 02_tree/sequential; for a lab, such as 02_tree, show all predictions"
+        "rung",
+        metavar="RUNG",
+        nargs="?",
+        help="the rung, such as sequential or 02_tree/sequential; for a lab, such as 02_tree, show all predictions",
     )
     parser.add_argument(
         "values",
@@ -69,7 +72,10 @@ def run(options) -> int:
 def over_gpus(options) -> int:
     for name in ("values", "over", "rows", "block", "solutions"):
         if getattr(options, name):
-            raise KitError(f"--gpus predicts a time, so it does not go with {' '.join(options.values) if name == 'values' else '--' + name}", code=USAGE)
+            raise KitError(
+                f"--gpus predicts a time, so it does not go with {' '.join(options.values) if name == 'values' else '--' + name}",
+                code=USAGE,
+            )
     gpus, n = (whole(text, option) for text, option in ((options.gpus, "--gpus"), (options.n or "2^33", "--n")))
     way = options.rung.strip("/").rpartition("/")[2] if options.rung else None
     found = scaling_listing.entries(n, gpus, way)
