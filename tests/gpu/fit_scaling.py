@@ -5,8 +5,8 @@
     fit_scaling.py docs/results/many_gpus_h200.json --check   writes nothing: says how well the constants there do
 
 Least squares of the logarithm of predicted over measured, by coordinate descent, for each way of its own. The network cannot be
-measured on one node: its constants are PUBLISHED, by those named there. Afterwards docs/results/plot_scaling.py draws and fills
-the page.
+measured on one node: its constants are PUBLISHED, by those named there. Afterwards docs/results/fill_many_gpus.py draws the
+picture and fills the page.
 """
 
 import argparse
@@ -43,6 +43,11 @@ PUBLISHED = {
 
 # Where the search starts: NCCL's own constants for NVLink, in the file named above.
 PROTOCOLS = {"LL": (6.6, 0.6, 0.25), "LL128": (14.0, 1.9, 0.9), "Simple": (8.4, 3.4, 1.0)}  # base, step, share
+
+TRUST = 0.02  # in the constants the search starts from: squared logarithms count so much, which matters where the data say nothing
+
+PEERS = Path(__file__).resolve().parents[2] / "docs" / "results" / "peers_h200.json"
+SMALL = 2**14  # floats, of which a sum takes as long as of one
 
 Values = dict[str, float]
 
@@ -128,8 +133,12 @@ def fit_collectives(known: dict) -> tuple[dict, dict]:
         # No protocol moves more than the level does; the one that moves most defines it.
         if max(values[f"{name} {which}"] for name in PROTOCOLS for which in ("share", "tree share")) > 1:
             return math.inf
-        return squares(collective_pairs(known, as_constants(collective_constants(values))))
+        kept = sum(math.log(value / start[name]) ** 2 for name, value in values.items())
+        return squares(collective_pairs(known, as_constants(collective_constants(values)))) + TRUST * kept
 
+    host = queued_us(known)
+    for name in PROTOCOLS:
+        start[f"{name} base"] += host
     fixed = "Simple share"
     found = descend({name: value for name, value in start.items() if name != fixed}, lambda values: loss(values | {fixed: 1.0}))
     constants = collective_constants(found | {fixed: 1.0})
@@ -165,11 +174,19 @@ def fit(known: dict) -> dict:
     for way, line in MEASURED_AS.items():
         if measured := lines_of(known, *line):
             found, errors[way] = fit_way(way, measured, made)
-            ways[way] = found | {"from": f"{line[0]}, {line[1]}"}
-    # An all-reduce alone waits for the host like any other launch; in a queue of them that is hidden.
-    alone = [each["us"] for each in lines_of(known, "empty launch", "threads")]
-    made["queued_us"] = statistics.median(alone) if alone else 0.0
+            ways[way] = found | {"measured_as": list(line)}
+    made["queued_us"] = queued_us(known)
     return made | {"ways": ways, "residuals": errors}
+
+
+def queued_us(known: dict) -> float:
+    """What a call waits for the host if no other is queued behind it: the champion of lab 09 by wall clock on one GPU, less what it
+    takes in a queue (tests/gpu/peers)."""
+    alone = [each["us"] for each in lines_of(known, "champion, parts alone", "threads") if each["gpus"] == 1 and each["n"] == SMALL]
+    in_queue = [
+        each["us"] for each in json.loads(PEERS.read_text()) if (each["name"], each["method"], each["n"]) == ("champion", "queued", SMALL)
+    ]
+    return max(0.0, alone[0] - in_queue[0]) if alone else 0.0
 
 
 def rounded(value):
