@@ -44,17 +44,40 @@ __device__ float block_sum(float value, float* partial) {
 // has one of its own.
 __device__ unsigned blocks_done;
 
+// This thread's part of a shard: by turns, blocks take tiles of 4 x blockDim.x vectors of 16 bytes, and all four
+// loads of a thread are under way before the first value is used (labs 05 and 09). Vectors begin at a multiple
+// of 16 bytes; up to three elements lie before the first and behind the last.
+__device__ float sum_of_thread(const float* input, std::size_t n) {
+  const std::size_t to_boundary = (0 - reinterpret_cast<std::size_t>(input)) / sizeof(float) % 4;
+  const std::size_t before = to_boundary < n ? to_boundary : n;
+  const std::size_t vectors = (n - before) / 4, behind = before + 4 * vectors;
+  const float4* const first = reinterpret_cast<const float4*>(input + before);
+  float sum = 0.0f;
+  if (blockIdx.x == 0 && threadIdx.x < before) sum += input[threadIdx.x];
+  if (blockIdx.x == 0 && threadIdx.x < n - behind) sum += input[behind + threadIdx.x];
+  constexpr unsigned loads = 4;
+  const std::size_t tile = loads * blockDim.x;
+  for (std::size_t i = blockIdx.x * tile + threadIdx.x; i < vectors; i += gridDim.x * tile) {
+    float4 loaded[loads];
+#pragma unroll
+    for (unsigned k = 0; k < loads; ++k) {
+      const bool within = i + k * blockDim.x < vectors;
+      loaded[k] = within ? __ldcs(first + i + k * blockDim.x) : float4{};
+    }
+#pragma unroll
+    for (unsigned k = 0; k < loads; ++k)
+      sum += (loaded[k].x + loaded[k].y) + (loaded[k].z + loaded[k].w);
+  }
+  return sum;
+}
+
 // Adds up a shard as last_block of lab 09 does: every block leaves its sum in `sums`, and the block that
 // finishes last adds these up, always in the same order. It returns true to all threads of that block, and
 // `total` to its warp 0.
 __device__ bool sum_of_shard(const float* input, std::size_t n, float* sums, float& total) {
   __shared__ float partial[32], partial_of_sums[32];
   __shared__ bool is_last;
-  float value = 0.0f;
-  const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads)
-    value += input[i];
-  value = block_sum(value, partial);
+  float value = block_sum(sum_of_thread(input, n), partial);
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = value;
     __threadfence();
@@ -74,10 +97,10 @@ __global__ void sum_kernel(const float* input, std::size_t n, float* sums, float
   if (sum_of_shard(input, n, sums, total) && threadIdx.x == 0) *sum = total;
 }
 
-// As many blocks as the device holds at once, or fewer if there is not enough work for them.
+// A block per tile, but no more than the device holds at once: more would leave more sums to add up at the end.
 unsigned blocks_for(std::size_t n, unsigned block) {
-  const std::size_t enough = lab::ceil_div(n + 1, block), most = lab::resident_blocks(block);
-  return unsigned(enough < most ? enough : most);
+  const std::size_t tiles = lab::ceil_div(n + 1, 16 * block), most = lab::resident_blocks(block);
+  return unsigned(tiles < most ? tiles : most);
 }
 
 // Launches the kernel that leaves the sum of this shard at `sum`, on the device in use, in this stream. It
@@ -203,13 +226,6 @@ void nccl_reduce(lab::Shards shards, float* result, unsigned block) {
 
 // ---- one_kernel ------------------------------------------------------------------------------------------
 
-// Called once, before the first of any number of sums.
-void let_all_reach_all(lab::Shards shards) {
-  // BEGIN one_kernel
-  // TODO: Allow the kernels of each device to access the memory of each other device. (5 lines)
-  // END one_kernel
-}
-
 // A sum, and a mark that says for which run of the program it is.
 struct Letter {
   float sum;
@@ -221,11 +237,29 @@ struct Letter {
 struct Mailbox {
   Letter letters[2][most_devices];
 };
-__device__ Mailbox mailbox; // the marks are 0, and runs count from 1
-
 struct Mailboxes {
-  Mailbox* of[most_devices];
+  Mailbox* of[most_devices]; // in order of the shards
 };
+
+// Every mark is 0 at first, and runs count from 1.
+Mailbox* mailbox_on(int device) {
+  static Mailbox* mailboxes[most_devices];
+  if (!mailboxes[device]) {
+    cudaSetDevice(device);
+    cudaMalloc(&mailboxes[device], sizeof(Mailbox));
+    cudaMemset(mailboxes[device], 0, sizeof(Mailbox));
+    cudaDeviceSynchronize();
+  }
+  return mailboxes[device];
+}
+
+// Called once, before the first of any number of sums.
+void let_all_reach_all(lab::Shards shards) {
+  // BEGIN one_kernel
+  // TODO: Allow the kernels of each device to access the memory of each other device. (5 lines)
+  // END one_kernel
+  for (const lab::Shard& shard : shards) mailbox_on(shard.device);
+}
 
 // The letter of this run from device `from` to device `to`. A volatile access is not left out, and not moved
 // before or after another volatile one, by the compiler; the hardware may still reorder two of them.
@@ -247,24 +281,32 @@ __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, 
   if (me == 0 && threadIdx.x == 0) *result = total;
 }
 
+// Launches the kernel of device k, which must be in use. `sums` has room for its blocks' sums.
+void launch_exchange(lab::Shards shards, unsigned k, float* sums, float* result, unsigned run,
+                     unsigned block) {
+  Mailboxes mailboxes{};
+  for (unsigned other = 0; other < shards.size(); ++other)
+    mailboxes.of[other] = mailbox_on(shards[other].device);
+  const lab::Shard& mine = shards[k];
+  exchange_kernel<<<blocks_for(mine.n, block), block, 0, queue_of(mine.device).stream>>>(
+      mine.input, mine.n, sums, result, mailboxes, k, shards.size(), run);
+}
+
 void one_kernel(lab::Shards shards, float* result, unsigned block) {
   static unsigned run = 0;
   ++run;
   // All memory first, and each device's copy of the kernel, which CUDA loads when it is first needed: both
   // may wait for kernels that run, and these wait for one another.
-  Mailboxes mailboxes{};
   float* sums[most_devices];
   for (unsigned k = 0; k < shards.size(); ++k) {
     cudaSetDevice(shards[k].device);
-    cudaGetSymbolAddress(reinterpret_cast<void**>(&mailboxes.of[k]), mailbox);
     cudaFuncAttributes loaded;
     cudaFuncGetAttributes(&loaded, exchange_kernel);
     sums[k] = lab::scratch<float>(blocks_for(shards[k].n, block));
   }
   for (unsigned k = 0; k < shards.size(); ++k) {
     cudaSetDevice(shards[k].device);
-    exchange_kernel<<<blocks_for(shards[k].n, block), block, 0, queue_of(shards[k].device).stream>>>(
-        shards[k].input, shards[k].n, sums[k], result, mailboxes, k, shards.size(), run);
+    launch_exchange(shards, k, sums[k], result, run, block);
   }
 }
 

@@ -353,7 +353,7 @@ void exchange_by(lab::Shards shards, float* result, unsigned block) {
   float* sums[most_devices];
   for (unsigned k = 0; k < shards.size(); ++k) {
     cudaSetDevice(shards[k].device);
-    cudaGetSymbolAddress(reinterpret_cast<void**>(&mailboxes.of[k]), mailbox);
+    mailboxes.of[k] = mailbox_on(shards[k].device);
     sums[k] = lab::scratch<float>(blocks_for(shards[k].n, block));
   }
   for (unsigned k = 0; k < shards.size(); ++k) {

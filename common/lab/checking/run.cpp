@@ -84,12 +84,32 @@ SharedOut share_out(const Variant& variant, const Case& given, const Sequence& i
   return SharedOut(input, given.devices, static_cast<unsigned>(rank()), device_of_rank(), given.offset);
 }
 
-Arguments arguments_for(const SharedOut& shared, void* result, const Case& given) {
-  Arguments all;
-  all.shards = shared.shards().begin(), all.devices = given.devices, all.rank = rank();
-  all.result = result, all.n = given.n, all.block = given.block;
-  return all;
-}
+// The shards of this process, and a poisoned result on the first one's device, which is in use meanwhile.
+struct OverDevices {
+  SharedOut shared;
+  OnDevice first;
+  DeviceBuffer result{"result", sizeof(float)};
+
+  OverDevices(const Variant& variant, const Case& given, const Sequence& input)
+      : shared(share_out(variant, given, input)), first(shared.shards()[0].device) {
+    fill_poison(variant.type, given.kind, 1, result.data());
+    // A copy to the device may return while its last bytes are on their way, and a rung's own streams do not
+    // wait for it.
+    wait_for(shards());
+  }
+  Shards shards() const { return shared.shards(); }
+  // As a program does once, before it reduces any number of times.
+  void set_up(const Variant& variant) const {
+    if (variant.set_up) variant.set_up(shards());
+    cudaSetDevice(shards()[0].device);
+  }
+  Arguments arguments(const Case& given) const {
+    Arguments all;
+    all.shards = shards().begin(), all.devices = given.devices, all.rank = rank();
+    all.result = result.data(), all.n = given.n, all.block = given.block;
+    return all;
+  }
+};
 
 // What NCCL has said last of a mistake; "" if there is no NCCL, or none.
 std::string said_by_nccl() {
@@ -102,18 +122,14 @@ std::string said_by_nccl() {
 Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
   Outcome outcome;
   run_on_other_ranks(given, input, false);
-  const SharedOut shared = share_out(variant, given, input);
-  const Shards here = shared.shards();
-  const OnDevice first(here[0].device);
-  DeviceBuffer result("result", sizeof(float));
-  fill_poison(variant.type, given.kind, 1, result.data());
+  const OverDevices on(variant, given, input);
+  const Shards here = on.shards();
   ScratchRun scratch_run;
   const std::string said_before = said_by_nccl();
   {
     const WatchedRun watched;
-    if (variant.set_up) variant.set_up(here);
-    cudaSetDevice(here[0].device);
-    variant.invoke(variant.function, arguments_for(shared, result.data(), given));
+    on.set_up(variant);
+    variant.invoke(variant.function, on.arguments(given));
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them.
     if (const std::string said = said_by_nccl(); said != said_before && !said.empty())
@@ -126,9 +142,9 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   end_peer_access(here);
-  read_results(variant, result.data(), 1, outcome);
-  outcome.input_change = shared.change();
-  for (const std::string& where : {shared.damage(), result.damage(), scratch_run.damage()})
+  read_results(variant, on.result.data(), 1, outcome);
+  outcome.input_change = on.shared.change();
+  for (const std::string& where : {on.shared.damage(), on.result.damage(), scratch_run.damage()})
     if (!where.empty()) outcome.damage = fmt::format("memory was written {}", where);
   return outcome;
 }
@@ -189,16 +205,12 @@ void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards 
 
 Recorded run_counted(const Variant& variant, const Case& given, const Sequence& input) {
   run_on_other_ranks(given, input, true);
-  const SharedOut shared = share_out(variant, given, input);
-  const Shards here = shared.shards();
-  const OnDevice first(here[0].device);
-  DeviceBuffer result("result", sizeof(float));
-  fill_poison(variant.type, given.kind, 1, result.data());
-  if (variant.set_up) variant.set_up(here);
-  cudaSetDevice(here[0].device);
+  const OverDevices on(variant, given, input);
+  const Shards here = on.shards();
+  on.set_up(variant);
   Recorded recorded = record([&] {
     ScratchRun scratch_run;
-    launch_and_wait(variant, arguments_for(shared, result.data(), given), here);
+    launch_and_wait(variant, on.arguments(given), here);
     if (const std::string error = error_of_other_ranks(); !error.empty()) throw CudaError(error);
   });
   end_peer_access(here);
