@@ -34,9 +34,8 @@ def lines_of(measured: Measured) -> list[tuple[str, str]]:
     return [line for line in LINES if any(key[:2] == line for key in measured.times)]
 
 
-def named(name: str, method: str) -> str:
-    how = {"rungs": "one host thread", "threads": "a host thread per GPU"}[method]
-    return f"`{name}`, {how}" if "_" in name else f"{name}, {how}"
+def named(name: str, method: str) -> list[str]:
+    return [f"`{name}`" if "_" in name else name, {"rungs": "one", "threads": "one per GPU"}[method]]
 
 
 # ---- what was measured -----------------------------------------------------------------------------------------------------
@@ -54,8 +53,8 @@ def strong(measured: Measured) -> str:
         for name, method in lines_of(measured):
             cells = [figure(measured.us(name, method, gpus, n)) for n in SIZES]
             if set(cells) != {"-"}:
-                rows.append([str(gpus), named(name, method), *cells])
-    return table(["GPUs", "us", *(power(n) for n in SIZES)], rows)
+                rows.append([str(gpus), *named(name, method), *cells])
+    return table(["GPUs", "way", "host threads", *(power(n) for n in SIZES)], rows)
 
 
 def weak(measured: Measured) -> str:
@@ -66,8 +65,8 @@ def weak(measured: Measured) -> str:
             us = measured.us(name, method, gpus, WEAK * gpus)
             if us:
                 efficiency = f"{alone / us:.1%}" if alone else "-"
-                rows.append([named(name, method), str(gpus), figure(us), f"{4e-3 * WEAK * gpus / us:,.0f}", efficiency])
-    return table(["way", "GPUs", "us", "GB/s in all", "efficiency"], rows)
+                rows.append([*named(name, method), str(gpus), figure(us), f"{4e-3 * WEAK * gpus / us:,.0f}", efficiency])
+    return table(["way", "host threads", "GPUs", "us", "GB/s in all", "efficiency"], rows)
 
 
 def collectives(measured: Measured) -> str:
@@ -87,13 +86,13 @@ def constants(made: dict) -> str:
     rows = [
         [
             f"`{way}`",
-            ", ".join(each["measured_as"]),
+            *named(*each["measured_as"]),
             *(f"{each[key]:.3g}" for key in ("start_us", "next_us", "issue_us", "tail_us")),
             f"{each['gb_per_s']:,.0f}",
         ]
         for way, each in made["ways"].items()
     ]
-    ways = table(["way", "fitted to", "start, us", "next, us", "issue, us", "tail, us", "reading, GB/s"], rows)
+    ways = table(["way", "fitted to", "host threads", "start, us", "next, us", "issue, us", "tail, us", "reading, GB/s"], rows)
     protocols = made["protocols"]
     rows = [
         [name, *(f"{each[kind][p]:.3g}" for kind in ("ring_step_us", "tree_step_us") for p in protocols), f"{each['gb_per_s']:,.0f}",
