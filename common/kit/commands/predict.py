@@ -1,4 +1,5 @@
-"""`kit predict RUNG COUNTER=NUMBER...`: a prediction, compared with the counts once the rung is filled in."""
+"""`kit predict RUNG COUNTER=NUMBER...`: a prediction, compared with the counts once the rung is filled in; and with `--gpus P`
+the time that a model predicts for a sum over P GPUs."""
 
 import json
 import sys
@@ -9,15 +10,18 @@ from ..building import folder, labs
 from ..console import say, width
 from ..errors import USAGE, KitError
 from ..following import course
-from ..ladder import guesses
+from ..ladder import guesses, scaling_listing
 
-PURPOSE = "record your prediction of a rung's counts and show it beside the counts"
+PURPOSE = "record your prediction of a rung's counts and show it beside the counts; with --gpus, predict the time on many GPUs"
 ORDER = 44
 
 
 def arguments(parser) -> None:
     parser.add_argument(
-        "rung", metavar="RUNG", help="the rung, such as sequential or 02_tree/sequential; for a lab, such as 02_tree, show all predictions"
+        "rung",
+        metavar="RUNG",
+        nargs="?",
+        help="the rung, such as sequential or 02_tree/sequential; for a lab, such as 02_tree, show all predictions",
     )
     parser.add_argument(
         "values",
@@ -26,14 +30,23 @@ def arguments(parser) -> None:
         help="what you predict, such as atomics=2^20 or sectors=131072; if you give none, you are asked",
     )
     parser.add_argument("--over", metavar="R", help="the numbers are ratios: multiples of the counts of rung R of the same lab")
-    parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
+    parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20; with --gpus over all GPUs (default: 2^33)")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
     parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
+    parser.add_argument(
+        "--gpus",
+        metavar="P",
+        help="instead: the time that a model predicts for the sum of N floats on P GPUs (H200, 1 to 16384), for each way of lab 12",
+    )
     shared.json(parser)
 
 
 def run(options) -> int:
+    if options.gpus is not None:
+        return over_gpus(options)
+    if options.rung is None:
+        raise KitError("name a rung, or give --gpus", "./kit predict 02_tree/sequential barriers=36864, or ./kit predict --gpus 64", USAGE)
     build = folder.prepare()
     known = labs.find(build, solved=options.solutions)
     if lab := next((lab for lab in known if options.rung.strip("/") in (lab.name, f"labs/{lab.name}")), None):
@@ -54,6 +67,27 @@ def run(options) -> int:
         chosen = [entered(lab, rung.name, options)]
     labs.compile(build, [lab])
     return show(lab, chosen, options.json)
+
+
+def over_gpus(options) -> int:
+    for name in ("values", "over", "rows", "block", "solutions"):
+        if getattr(options, name):
+            raise KitError(
+                f"--gpus predicts a time, so it does not go with {' '.join(options.values) if name == 'values' else '--' + name}",
+                code=USAGE,
+            )
+    gpus, n = (whole(text, option) for text, option in ((options.gpus, "--gpus"), (options.n or "2^33", "--n")))
+    way = options.rung.strip("/").rpartition("/")[2] if options.rung else None
+    found = scaling_listing.entries(n, gpus, way)
+    print(json.dumps(found, indent=1) if options.json else scaling_listing.text(found))
+    return 0
+
+
+def whole(text: str, option: str) -> int:
+    value = guesses.number(text)
+    if value != int(value):
+        raise KitError(f"{option} {text}: give a whole number", code=USAGE)
+    return int(value)
 
 
 def entered(lab: labs.Lab, rung: str, options) -> guesses.Guess:
