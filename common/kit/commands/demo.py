@@ -126,12 +126,17 @@ def over_emulated(options, predicted_for: predict.Gpu) -> int:
     if not tree:
         say("nothing of lab 12 is filled in yet: docs/handouts/12_many_gpus.md explains how to start")
         return 0
-    say(f"running {lab.name} on {options.gpus} emulated devices")
+    say(f"running {lab.name} on {'one emulated device' if options.gpus == 1 else f'{options.gpus} emulated devices'}")
     rungs = many_gpus.count(lab, tree, options.gpus, options.n)
     if options.picture:
         write(options.picture, many_gpus_picture.draw(predicted))
     if options.json:
-        print(json.dumps({"gpus": options.gpus, "counted": many_gpus.as_json(rungs, predicted_for), "predicted": efficiency.as_json(predicted)}, indent=2))
+        print(
+            json.dumps(
+                {"gpus": options.gpus, "counted": many_gpus.as_json(rungs, predicted_for), "predicted": efficiency.as_json(predicted)},
+                indent=2,
+            )
+        )
     else:
         many_gpus_listing.show_counted(rungs, options.gpus, predicted_for)
         if predicted.lines:

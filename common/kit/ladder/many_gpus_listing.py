@@ -18,8 +18,7 @@ LEGEND_OF_TIMES = (
 )
 
 LEGEND_OF_PREDICTIONS = (
-    "Predicted by a model that was fitted to the H200, not measured\n"
-    "(docs/results/many_gpus.md explains how, and how accurate this is)."
+    "Predicted by a model that was fitted to the H200, not measured\n(docs/results/many_gpus.md explains how, and how accurate this is)."
 )
 
 LEGEND_OF_COUNTS = (
@@ -27,7 +26,7 @@ LEGEND_OF_COUNTS = (
     "devices' memory that kernels accessed over the links; copied: bytes, from device\n"
     "to device; pairs: ordered pairs of devices that anything went between; through\n"
     "the host: bytes copied to the host and from it, as NCCL's stand-in does; waits:\n"
-    "of the host for a device, before the last launch. No times: these are no GPUs."
+    "of the host for a device while it issues the work. No times: these are no GPUs."
 )
 
 
@@ -137,7 +136,10 @@ def verdict(rung: Counted) -> str:
 
 def cells(rung: Counted) -> list[str]:
     counts = [rung.over_links(key) for key in ("peer_load_sectors", "peer_store_sectors", "peer_copy_bytes")]
-    return [power(rung.n), *(f"{each:,}" for each in [rung.launches_per_device, *counts, len(rung.links), rung.through_host, rung.host_waits])]
+    return [
+        power(rung.n),
+        *(f"{each:,}" for each in [rung.launches_per_device, *counts, len(rung.links), rung.through_host, rung.host_waits]),
+    ]
 
 
 # What a pair's count says, and who did it to whom.
@@ -166,8 +168,8 @@ def by_pair(rung: Counted, devices: int) -> list[str]:
 def pairs(members: list[tuple[int, int]], devices: int) -> list[tuple[str, str]]:
     """In words: all pairs together, if they are all that these devices form, or each by itself."""
     firsts, seconds = sorted({a for a, _ in members}), sorted({b for _, b in members})
-    if len(members) == devices * (devices - 1) and devices > 2:
-        return [("each device", "each other")]
+    if len(members) == devices * (devices - 1) and devices > 1:
+        return [("each device", "each other one" if devices > 2 else "the other")]
     if len(firsts) * len(seconds) == len(members):
         return [(each_of(firsts), each_of(seconds))]
     return [(f"device {a}", f"device {b}") for a, b in members]

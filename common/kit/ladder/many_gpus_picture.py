@@ -14,6 +14,8 @@ STRONG_LEFT, STRONG_WIDTH = 58, 372
 WEAK_LEFT, WEAK_WIDTH = 508, 190
 LABELS = 62  # beside the weak panel
 WIDTH = WEAK_LEFT + WEAK_WIDTH + LABELS
+KEYS_TOP = TOP + HEIGHT + 44
+NOTE = "Efficiency on p GPUs: GB/s in all, over p times the GB/s of the same line on one GPU."
 KEYS_PER_ROW, KEY_WIDTH, KEY_HEIGHT = 3, WIDTH / 3, 18
 
 STYLE = (
@@ -39,15 +41,18 @@ class Look:
     mark: str
 
 
-LOOKS = [
-    Look("#b3541e", "6 3", "square"),
-    Look("#8a6d00", "2 2", "triangle"),
-    Look("#7a5195", "8 3 2 3", "cross"),
-    Look("#3d7a3d", "4 2", "circle"),
-    Look("#2f6f9f", "", "disc"),
-    Look("#c0392b", "12 3", "diamond"),
-    Look("#57606a", "3 5", "plus"),
-]
+# By name, so that a line looks the same in every picture.
+LOOKS = {
+    "peer_copies": Look("#b3541e", "6 3", "square"),
+    "peer_reads": Look("#8a6d00", "2 2", "triangle"),
+    "nccl_reduce": Look("#7a5195", "8 3 2 3", "cross"),
+    "one_kernel": Look("#3d7a3d", "4 2", "circle"),
+    "one_kernel, a thread per GPU": Look("#2f6f9f", "", "disc"),
+    "CUB + ncclReduce": Look("#c0392b", "12 3", "diamond"),
+    "CUB + peer copies": Look("#57606a", "3 5", "plus"),
+    "rank_per_gpu": Look("#4361a8", "10 2 2 2", "diamond"),
+}
+OTHER = Look("#57606a", "1 2", "circle")
 
 
 @dataclass(frozen=True)
@@ -81,10 +86,10 @@ class Axes:
 
 def draw(scaling: Scaling) -> str:
     lines = drawn(scaling)
-    looks = {line.name: LOOKS[index % len(LOOKS)] for index, line in enumerate(lines)}
+    looks = {line.name: LOOKS.get(line.name, OTHER) for line in lines}
     what = f"{scaling.gpus} x {scaling.device}, {'predicted by a model, not measured' if scaling.predicted else 'measured in one run'}"
     rows = math.ceil((len(lines) + bool(scaling.champion())) / KEYS_PER_ROW)
-    height = TOP + HEIGHT + 44 + rows * KEY_HEIGHT
+    height = KEYS_TOP + rows * KEY_HEIGHT + 12
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title text">',
         f'<title id="title">Sums over several GPUs: {escape(what)}</title>',
@@ -95,6 +100,7 @@ def draw(scaling: Scaling) -> str:
         *strong_panel(scaling, lines, looks),
         *weak_panel(scaling, lines, looks),
         *keys(scaling, lines, looks),
+        f'<text class="n small" x="0" y="{height - 6}">{NOTE}</text>',
         "</svg>",
         "",
     ])  # fmt: skip
@@ -112,20 +118,27 @@ def strong_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) ->
     values = [value for points in [*curves.values(), ideal] for _, value in points]
     if not values:
         return []
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    axes = Axes(STRONG_LEFT, STRONG_WIDTH, (math.log2(sizes[0]), math.log2(sizes[-1])), (low, high))
+    rates = rounded(min(values), max(values))
+    axes = Axes(STRONG_LEFT, STRONG_WIDTH, (math.log2(sizes[0]), math.log2(sizes[-1])), (math.log10(rates[0]), math.log10(rates[-1])))
     parts = heading(STRONG_LEFT, "Strong scaling: GB/s in all (log)", "by elements in all (log)")
-    for exponent in range(low, high + 1):
-        parts += axes.across(exponent, f"{10.0**exponent:,g}")
-        if exponent < high:
-            parts += axes.across(exponent + math.log10(3), f"{3 * 10.0**exponent:,g}")
+    for rate in rates:
+        parts += axes.across(math.log10(rate), f"{rate:,g}")
     for n in sizes:
-        parts += axes.below(math.log2(n), power(n))
+        crowded = n < sizes[-1] <= 2 * n and len(sizes) > 3
+        parts += axes.below(math.log2(n), "" if crowded else power(n))
     parts.append(axes.base())
     parts.append(polyline("ideal", "", [axes.at(math.log2(n), math.log10(value)) for n, value in ideal]))
     for line in lines:
         parts += curve([axes.at(math.log2(n), math.log10(value)) for n, value in curves[line.name]], looks[line.name])
     return parts
+
+
+def rounded(least: float, most: float) -> list[float]:
+    """1, 3, 10, 30 ...: the last below all figures, to the first above them."""
+    steps = [digit * 10.0**exponent for exponent in range(-6, 9) for digit in (1, 3)]
+    return [step for step, after in zip(steps, steps[1:], strict=False) if after > least and step < most] + [
+        next(step for step in steps if step >= most)
+    ]
 
 
 def at_best(scaling: Scaling, n: int) -> float | None:
@@ -145,7 +158,7 @@ def weak_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> l
     high = max(1.0, math.ceil(100 * max(values)) / 100)
     axes = Axes(WEAK_LEFT, WEAK_WIDTH, (math.log2(counts[0]), math.log2(counts[-1])), (low, high))
     note = "" if low == 0 else f"; the scale begins at {100 * low:g}%"
-    parts = heading(WEAK_LEFT, "Weak scaling: efficiency, 2^32 per GPU", f"GB/s / (GPUs x its own on one){note}")
+    parts = heading(WEAK_LEFT, "Weak scaling: efficiency", f"2^32 elements per GPU{note}")
     steps = 4
     for step in range(steps + 1):
         value = low + (high - low) * step / steps
@@ -202,7 +215,7 @@ def mark(x: float, y: float, look: Look) -> str:
 
 def keys(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> list[str]:
     parts = []
-    places = [(index % KEYS_PER_ROW * KEY_WIDTH, TOP + HEIGHT + 44 + index // KEYS_PER_ROW * KEY_HEIGHT) for index in range(len(lines) + 1)]
+    places = [(index % KEYS_PER_ROW * KEY_WIDTH, KEYS_TOP + index // KEYS_PER_ROW * KEY_HEIGHT) for index in range(len(lines) + 1)]
     for line, (x, y) in zip(lines, places, strict=False):
         parts += curve([(x + 2, y), (x + 34, y)], looks[line.name])[:1]
         parts.append(mark(x + 18, y, looks[line.name]))
