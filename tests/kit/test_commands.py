@@ -8,8 +8,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import support
 from kit import gpu
-from support import ROOT
+
+ROOT = support.ROOT
 
 try:
     gpu.find()

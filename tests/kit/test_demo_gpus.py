@@ -76,6 +76,10 @@ class Efficiency(unittest.TestCase):
         self.assertEqual(self.scaling.counts(), [1, 2, 4])
         self.assertEqual([efficiency.powers_up_to(gpus) for gpus in (1, 2, 3, 8)], [[1], [1, 2], [1, 2, 3], [1, 2, 4, 8]])
 
+    def test_of_a_record_with_more_gpus_only_those_asked_for(self):
+        two = many_gpus.read(PRINTED | {"times": [*PRINTED["times"], entry("one_kernel", "rungs", 2, 20, 18)]}, 2)
+        self.assertEqual((two.sizes(), two.counts()), ([2**20, 2**33], [1, 2]))
+
     def test_what_is_predicted_has_no_champion_and_leaves_out_what_the_model_does_not_know(self):
         predicted = efficiency.predict("NVIDIA H200", 4, ["known", "unknown"], lambda name, n, gpus: n / gpus if name == "known" else None)
         self.assertEqual([line.name for line in predicted.lines], ["known"])
@@ -137,6 +141,12 @@ class Measured(unittest.TestCase):
         looks = many_gpus_picture.LOOKS
         quick, slow = (ends[looks[name].colour] for name in ("one_kernel, a thread per GPU", "CUB + ncclReduce"))
         self.assertLess(quick[0], slow[0])
+
+    def test_scales_have_round_figures_round_what_is_drawn(self):
+        self.assertEqual([round(100 * value, 2) for value in many_gpus_picture.percents(0.98, 1.003)], [98, 98.5, 99, 99.5, 100, 100.5])
+        self.assertEqual([round(100 * value) for value in many_gpus_picture.percents(0.05, 1)], [0, 20, 40, 60, 80, 100])
+        self.assertEqual(many_gpus_picture.rounded(97, 18358), [30, 100, 300, 1000, 3000, 10000, 30000])
+        self.assertEqual(many_gpus_picture.labelled([2**e for e in (20, 23, 26, 29, 32, 33)]), [2**e for e in (33, 20, 23, 26, 29)])
 
     def test_times_of_fewer_gpus_do_not_pass_for_more(self):
         with self.assertRaises(ValueError):

@@ -99,6 +99,7 @@ def over_several(options, predicted_for: predict.Gpu) -> int:
     if options.n:
         raise KitError("--n is for counts, which are taken without a GPU", code=USAGE)
     many_gpus.require_gpus(options.gpus, gpu.count())
+    many_gpus.require_program()
     gpu.warn_if_busy()
     build = folder.configured(toolchain.prepare(tests=True), tests=True)
     measured = many_gpus.measure(build, options.gpus, gpu.find())
@@ -131,12 +132,8 @@ def over_emulated(options, predicted_for: predict.Gpu) -> int:
     if options.picture:
         write(options.picture, many_gpus_picture.draw(predicted))
     if options.json:
-        print(
-            json.dumps(
-                {"gpus": options.gpus, "counted": many_gpus.as_json(rungs, predicted_for), "predicted": efficiency.as_json(predicted)},
-                indent=2,
-            )
-        )
+        counted = many_gpus.as_json(rungs, predicted_for)
+        print(json.dumps({"gpus": options.gpus, "counted": counted, "predicted": efficiency.as_json(predicted)}, indent=2))
     else:
         many_gpus_listing.show_counted(rungs, options.gpus, predicted_for)
         if predicted.lines:

@@ -41,7 +41,7 @@ class Scaling:
 
     def counts(self) -> list[int]:
         """The numbers of GPUs of weak scaling: 1, 2, 4 ... and all."""
-        weak = {gpus for line in self.lines for gpus, n in line.times if n == gpus * PER_GPU}
+        weak = {gpus for line in self.lines for gpus, n in line.times if n == gpus * PER_GPU and gpus <= self.gpus}
         return sorted(weak)
 
     def sizes(self) -> list[int]:

@@ -11,6 +11,7 @@ from ..building import labs
 from ..building.folder import Build
 from ..console import say
 from ..errors import PROGRAM, SETUP, USAGE, KitError
+from ..paths import ROOT
 from . import efficiency
 from .efficiency import Line, Scaling, Time
 from .predict import Gpu
@@ -54,12 +55,14 @@ def require_gpus(count: int, there: int) -> None:
                        "CUDA_VISIBLE_DEVICES may hide some. Nothing was run.", USAGE)  # fmt: skip
 
 
+def require_program() -> None:
+    if not (ROOT / "tests" / "gpu" / "many_gpus.cu").exists():
+        raise KitError("--gpus is timed by a program of tests/gpu, which this edition does not have",
+                       "It is part of a whole clone of Warpfold.", SETUP)  # fmt: skip
+
+
 def measure(build: Build, count: int, first: gpu.Gpu) -> Scaling:
-    try:
-        program = build.target("executable", "many_gpus")
-    except KitError:
-        raise KitError("--gpus is timed by a program of tests/gpu, which this build does not have",
-                       "It is part of a whole clone of Warpfold, and built where Meson has found a GPU.", SETUP) from None  # fmt: skip
+    program = build.target("executable", "many_gpus")
     say("building the sums over several GPUs (the first time, CUB takes nvcc half a minute)")
     build.compile([program])
     say(f"timing them on {count} GPUs, which takes a minute or two" if count > 1 else "timing them on one GPU")

@@ -124,13 +124,22 @@ def strong_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) ->
     for rate in rates:
         parts += axes.across(math.log10(rate), f"{rate:,g}")
     for n in sizes:
-        crowded = n < sizes[-1] <= 2 * n and len(sizes) > 3
-        parts += axes.below(math.log2(n), "" if crowded else power(n))
+        parts += axes.below(math.log2(n), power(n) if n in labelled(sizes) else "")
     parts.append(axes.base())
     parts.append(polyline("ideal", "", [axes.at(math.log2(n), math.log10(value)) for n, value in ideal]))
     for line in lines:
         parts += curve([axes.at(math.log2(n), math.log10(value)) for n, value in curves[line.name]], looks[line.name])
     return parts
+
+
+def labelled(sizes: list[int]) -> list[int]:
+    """As many as have room for their names, and the last."""
+    room = math.log2(sizes[-1] / sizes[0]) * 34 / STRONG_WIDTH
+    kept = [sizes[-1]]
+    for n in sizes:
+        if math.log2(sizes[-1] / n) >= room and (len(kept) == 1 or math.log2(n / kept[-1]) >= room):
+            kept.append(n)
+    return kept
 
 
 def rounded(least: float, most: float) -> list[float]:
@@ -154,14 +163,12 @@ def weak_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> l
     values = [value for points in curves.values() for _, value in points]
     if not values:
         return []
-    low = next((floor for floor in (0.98, 0.9, 0.8, 0.5) if min(values) >= floor), 0.0)
-    high = max(1.0, math.ceil(100 * max(values)) / 100)
+    steps = percents(min(values), max(values))
+    low, high = steps[0], steps[-1]
     axes = Axes(WEAK_LEFT, WEAK_WIDTH, (math.log2(counts[0]), math.log2(counts[-1])), (low, high))
     note = "" if low == 0 else f"; the scale begins at {100 * low:g}%"
     parts = heading(WEAK_LEFT, "Weak scaling: efficiency", f"2^32 elements per GPU{note}")
-    steps = 4
-    for step in range(steps + 1):
-        value = low + (high - low) * step / steps
+    for value in steps:
         parts += axes.across(value, f"{100 * value:.4g}%")
     for count in counts:
         parts += axes.below(math.log2(count), gpus(count))
@@ -173,6 +180,16 @@ def weak_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> l
         if points and curves[line.name][-1][0] == counts[-1]:
             ends[line.name] = (points[-1][1], curves[line.name][-1][1])
     return [*parts, *end_labels(ends, looks)]
+
+
+def percents(least: float, most: float) -> list[float]:
+    """Round figures from below the least to above the most, 100 % among them, at most seven."""
+    least, most = min(least, 1.0), max(most, 1.0)
+    for step in (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2):
+        below, above = math.ceil((1 - least) / step - 1e-9), math.ceil((most - 1) / step - 1e-9)
+        if below + above <= 6:
+            break
+    return [1 + step * k for k in range(-max(below, 1), above + 1)]
 
 
 def end_labels(ends: dict[str, tuple[float, float]], looks: dict[str, Look]) -> Iterator[str]:

@@ -40,12 +40,17 @@ constexpr int large_copies = 8;  // of one measurement
 constexpr int small_copies = 64; // of one measurement; a stream's queue holds far more
 constexpr int loads = 4096;      // of one measurement: the launch is less than a percent of them
 
+__device__ unsigned long long nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
 // Keeps a stream from beginning until the host has queued all that is to be timed.
-__global__ void spin(unsigned long long nanoseconds) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  while (now - start < nanoseconds);
+__global__ void spin(unsigned long long duration) {
+  const unsigned long long start = nanoseconds();
+  while (nanoseconds() - start < duration) {
+  }
 }
 constexpr unsigned long long until_queued = 1'000'000;
 
