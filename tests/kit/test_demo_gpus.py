@@ -225,14 +225,23 @@ class Errors(unittest.TestCase):
             self.assertIn(says, str(refused.exception))
             self.assertEqual(refused.exception.code, 2)
 
-    def test_what_the_program_says_when_it_fails_is_shown(self):
-        build = mock.Mock()
-        build.target.return_value = "/bin/false"
+    def measure(self, **ended: str) -> efficiency.Scaling:
         known = gpu.Gpu("NVIDIA H200", 140 << 30, "CUDA 13.0", {})
-        ended = mock.Mock(stdout="", stderr="ncclCommInitAll: unhandled system error\n")
-        with mock.patch.object(many_gpus.subprocess, "run", return_value=ended), self.assertRaises(KitError) as failed:
-            many_gpus.measure(build, 4, known)
+        with (
+            mock.patch.object(many_gpus.subprocess, "run", return_value=mock.Mock(**ended)) as run,
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            found = many_gpus.measure(mock.Mock(), 4, known)
+        self.assertEqual(run.call_args.args[0][1:], many_gpus.words(4, 140 << 30))
+        return found
+
+    def test_what_the_program_says_when_it_fails_is_shown(self):
+        with self.assertRaises(KitError) as failed:
+            self.measure(stdout='{"device": "NVIDIA H200", "times": [', stderr="ncclCommInitAll: unhandled system error\n")
         self.assertIn("unhandled system error", str(failed.exception))
+
+    def test_what_the_program_prints_is_read(self):
+        self.assertEqual(self.measure(stdout=json.dumps(PRINTED), stderr=""), many_gpus.read(PRINTED, 4))
 
 
 if __name__ == "__main__":
