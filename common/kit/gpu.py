@@ -43,17 +43,28 @@ class NoGpu(Exception):
     """Says why there is no GPU."""
 
 
-def find() -> Gpu:
-    """The first GPU. Asks only the driver, so neither a toolkit nor a build is needed."""
+def started() -> tuple[ctypes.CDLL, int]:
+    """The driver, and how many GPUs it sees: one at least."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
         raise NoGpu("NVIDIA's driver is not installed here (no libcuda.so.1)") from None
     require(driver, driver.cuInit(0), "the driver does not start")
-    count, device, version = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-    require(driver, driver.cuDeviceGetCount(ctypes.byref(count)), "the driver cannot count its devices")
-    if count.value == 0:
+    seen = ctypes.c_int()
+    require(driver, driver.cuDeviceGetCount(ctypes.byref(seen)), "the driver cannot count its devices")
+    if seen.value == 0:
         raise NoGpu("the driver sees no GPU; CUDA_VISIBLE_DEVICES may hide it")
+    return driver, seen.value
+
+
+def count() -> int:
+    return started()[1]
+
+
+def find() -> Gpu:
+    """The first GPU. Asks only the driver, so neither a toolkit nor a build is needed."""
+    driver, _ = started()
+    device, version = ctypes.c_int(), ctypes.c_int()
     require(driver, driver.cuDeviceGet(ctypes.byref(device), 0), "the first GPU cannot be opened")
     name, memory = ctypes.create_string_buffer(256), ctypes.c_size_t()
     driver.cuDeviceGetName(name, len(name), device)

@@ -8,7 +8,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import ROOT
+import support
+from kit import gpu
+
+ROOT = support.ROOT
+
+try:
+    gpu.find()
+    EMULATED = False
+except gpu.NoGpu:
+    EMULATED = True
 
 
 def kit(*words: str, **environment: str) -> subprocess.CompletedProcess:
@@ -59,6 +68,29 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         rung = json.loads(result.stdout)[0]["rungs"][0]
         self.assertEqual((rung["name"], rung["state"]), ("naive_atomic", "pass"))
+
+    @unittest.skipUnless(EMULATED, "there is a GPU: nothing is emulated")
+    def test_demo_over_emulated_devices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = Path(folder) / "gpus.svg"
+            result = kit("demo", "--gpus", "2", "--json", "--picture", str(picture))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("predicted by a model, not measured", picture.read_text())
+        answer = json.loads(result.stdout)
+        rungs = {rung["rung"]: rung for rung in answer["counted"]}
+        self.assertEqual(list(rungs), ["peer_copies", "peer_reads", "nccl_reduce", "one_kernel", "rank_per_gpu"])
+        self.assertEqual(
+            rungs["peer_copies"]["links"], [{"from": 1, "to": 0, "peer_load_sectors": 0, "peer_store_sectors": 0, "peer_copy_bytes": 4}]
+        )
+        self.assertEqual([(link["from"], link["peer_store_sectors"]) for link in rungs["one_kernel"]["links"]], [(0, 2), (1, 2)])
+        self.assertEqual(rungs["one_kernel"]["launches_per_device"], 1)
+        self.assertIs(answer["predicted"]["predicted"], True)
+
+    def test_demo_over_no_number_of_gpus(self):
+        for words in (["--gpus", "0"], ["--gpus", "many"], ["--gpus", "2", "--lab", "02"], ["--gpus", "2", "--peers"]):
+            result = kit("demo", *words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn("--gpus", result.stderr)
 
     def test_demo_keeps_to_the_terminal_and_has_no_colour_in_a_pipe(self):
         result = kit("demo", "--lab", "02_tree", COLUMNS="80")

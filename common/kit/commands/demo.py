@@ -10,7 +10,7 @@ from .. import options as shared
 from ..building import folder, labs
 from ..console import say
 from ..errors import USAGE, KitError
-from ..ladder import listing, peers, picture, predict
+from ..ladder import efficiency, listing, many_gpus, many_gpus_listing, many_gpus_picture, peers, picture, predict
 from ..paths import ROOT
 from ..setup import toolchain
 
@@ -29,10 +29,18 @@ def arguments(parser) -> None:
     )
     parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (default: H200)")
     parser.add_argument("--peers", action="store_true", help="with a GPU: also time CUB, Thrust, cuBLAS and a copy")
+    parser.add_argument(
+        "--gpus",
+        metavar="K",
+        type=many_gpus.number,
+        help="show lab 12 over K GPUs instead, beside CUB with NCCL; without a GPU, over K emulated devices",
+    )
 
 
 def run(options) -> int:
     predicted_for = predict.named(options.gpu)
+    if options.gpus:
+        return over_several(options, predicted_for)
     if options.peers:
         peers.require_gpu()
     emulated = is_emulated()
@@ -81,6 +89,57 @@ def ask(lab: labs.Lab, solved: bool, n: str | None) -> dict:
         }
         answer["rungs"] = [counted.get(rung["name"], rung) for rung in answer["rungs"]]
     return answer
+
+
+def over_several(options, predicted_for: predict.Gpu) -> int:
+    if options.lab or options.peers:
+        raise KitError("--gpus shows lab 12 alone, beside CUB and NCCL", "Leave out --lab and --peers.", USAGE)
+    if is_emulated():
+        return over_emulated(options, predicted_for)
+    if options.n:
+        raise KitError("--n is for counts, which are taken without a GPU", code=USAGE)
+    many_gpus.require_gpus(options.gpus, gpu.count())
+    many_gpus.require_program()
+    gpu.warn_if_busy()
+    build = folder.configured(toolchain.prepare(tests=True), tests=True)
+    measured = many_gpus.measure(build, options.gpus, gpu.find())
+    if options.picture:
+        write(options.picture, many_gpus_picture.draw(measured))
+    if options.json:
+        print(json.dumps(efficiency.as_json(measured), indent=2))
+    else:
+        many_gpus_listing.show(measured, f"Lab 12 on {options.gpus} x {measured.device}")
+    return 0
+
+
+def over_emulated(options, predicted_for: predict.Gpu) -> int:
+    """What is counted on emulated devices, and what is predicted for GPUs."""
+    os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
+    predicted = many_gpus.predict(predicted_for, options.gpus)
+    if options.picture and not predicted.lines:
+        raise KitError(f"--picture: there is nothing to draw without GPUs: no times are predicted for {options.gpus} {predicted_for.name}",
+                       code=USAGE)  # fmt: skip
+    build = folder.prepare()
+    solved = (ROOT / "solutions").is_dir()
+    lab = labs.named(labs.find(build, solved=solved), many_gpus.LAB)
+    labs.compile(build, [lab])
+    tree = ["--solutions"] if solved else [f"--rung={name}" for name in filled(lab)]
+    if not tree:
+        say("nothing of lab 12 is filled in yet: docs/handouts/12_many_gpus.md explains how to start")
+        return 0
+    say(f"running {lab.name} on {'one emulated device' if options.gpus == 1 else f'{options.gpus} emulated devices'}")
+    rungs = many_gpus.count(lab, tree, options.gpus, options.n)
+    if options.picture:
+        write(options.picture, many_gpus_picture.draw(predicted))
+    if options.json:
+        counted = many_gpus.as_json(rungs, predicted_for)
+        print(json.dumps({"gpus": options.gpus, "counted": counted, "predicted": efficiency.as_json(predicted)}, indent=2))
+    else:
+        many_gpus_listing.show_counted(rungs, options.gpus, predicted_for)
+        if predicted.lines:
+            print()
+            many_gpus_listing.show(predicted, f"Predicted, not measured: {options.gpus} x {predicted.device}")
+    return 0 if all(rung.state in ("pass", "skip") for rung in rungs) else 1
 
 
 def filled(lab: labs.Lab) -> list[str]:
