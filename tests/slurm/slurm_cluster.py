@@ -121,7 +121,9 @@ class Cluster:
                 raise RuntimeError(f"{what} did not come up{f'; {ended} ended' if ended else ''}\n{self.logs()}")
             time.sleep(0.1)
 
-    def batch(self, script: Path, *options: str, arguments: tuple[str, ...] = (), patience: float = 120, **variables: str) -> tuple[int, str, str]:
+    def batch(
+        self, script: Path, *options: str, arguments: tuple[str, ...] = (), patience: float = 120, **variables: str
+    ) -> tuple[int, str, str]:
         """Submits a script and waits for its end: the exit code, and what it wrote to stdout and stderr."""
         out, err = (Path(tempfile.mkstemp(prefix="job.", dir=self.folder)[1]) for _ in range(2))
         command = ["sbatch", "--wait", "--quiet", f"--output={out}", f"--error={err}", *options, str(script), *arguments]
