@@ -8,9 +8,11 @@ import time
 import unittest
 from pathlib import Path
 
-import slurm_cluster
 import support
 from kit.setup import environment
+
+sys.path.insert(0, str(support.ROOT / "tests" / "slurm"))
+import slurm_cluster
 
 STUDENTS = 6
 SETTINGS = 'kind = "slurm"\npartition = "main"\nnodes = 2\nworkers = 1\nwalltime = "00:20:00"\naddress = "127.0.0.1"'

@@ -51,7 +51,7 @@ def run(options) -> int:
     if any("classroom" in test.suites for test in chosen):
         system.offer(system.SANDBOX, bool(shutil.which("bwrap")))
         environment.install("class", "it spreads the grading of a class")
-    if any(test.name == "class slurm" for test in chosen):
+    if any("slurm" in test.suites for test in chosen):
         system.offer(system.SLURM, bool(shutil.which("slurmctld", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")))
     everything = not options.names and not options.suite
     say(

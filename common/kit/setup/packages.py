@@ -47,8 +47,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 BROWSER = Need("looks at the site", {"apt-get": "chromium", "dnf": "chromium", "pacman": "chromium", "zypper": "chromium"})
 # Isolates a student's program when a class is graded.
 SANDBOX = Need("keeps what is graded apart", {"apt-get": "bubblewrap", "dnf": "bubblewrap", "pacman": "bubblewrap", "zypper": "bubblewrap"})
-# A cluster of one machine, for the test that grades a class on it.
-SLURM = Need("a cluster to grade on, in the tests", {"apt-get": "munge slurmctld slurmd slurm-client", "dnf": "munge slurm-slurmctld slurm-slurmd slurm",
+# A cluster of one machine, for the tests that grade a class on it and run lab 12's ranks.
+SLURM = Need("a cluster of this machine, for the tests", {"apt-get": "munge slurmctld slurmd slurm-client", "dnf": "munge slurm-slurmctld slurm-slurmd slurm",
              "pacman": "munge slurm-llnl", "zypper": "munge slurm slurm-node"})  # fmt: skip
 TEST_LIBRARIES = [library("gtest", "the kit's own tests", "libgtest-dev", "gtest-devel", "gtest", "gtest")]
 

@@ -1,4 +1,7 @@
-"""A Slurm cluster of one machine: munged, slurmctld, and a slurmd for each of a few nodes, all in a folder and all ended with it."""
+"""A Slurm cluster of one machine: munged, slurmctld, and a slurmd for each of a few nodes, all in a folder and all ended with it.
+
+A node may have GPUs as far as Slurm knows: it hands them out through CUDA_VISIBLE_DEVICES, which emulated devices heed as well.
+"""
 
 import os
 import pwd
@@ -6,10 +9,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo")
 PACKAGES = "munge slurmctld slurmd slurm-client"
 SEARCH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
@@ -31,8 +35,10 @@ def free_ports(count: int) -> list[int]:
 
 
 class Cluster:
-    def __init__(self, folder: Path, nodes: int = 2):
+    def __init__(self, folder: Path, nodes: int = 2, cpus: int = 1, gpus: int = 0):
+        """So many CPUs and GPUs a node, whatever the machine has."""
         self.folder = folder
+        self.cpus, self.gpus = cpus, gpus
         self.nodes = [f"node{number}" for number in range(1, nodes + 1)]
         self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": SEARCH}
         self.running: dict[str, subprocess.Popen] = {}
@@ -51,15 +57,26 @@ class Cluster:
             "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "AccountingStorageType=accounting_storage/none",
             "JobAcctGatherType=jobacct_gather/none", "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "MpiDefault=none",
             "ReturnToService=2", "SlurmdTimeout=10", "InactiveLimit=0", "KillWait=2", "SlurmdParameters=config_overrides", "SwitchType=switch/none",
-            f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/%n", f"SlurmctldPidFile={self.folder}/slurmctld.pid",
+            # PMIx keeps a folder here that bears the job's number alone: of each node its own.
+            f"TmpFS={self.folder}/%n", "GresTypes=gpu", f"StateSaveLocation={self.folder}/state", f"SlurmdSpoolDir={self.folder}/%n", f"SlurmctldPidFile={self.folder}/slurmctld.pid",
             f"SlurmdPidFile={self.folder}/%n.pid", f"SlurmctldLogFile={self.folder}/slurmctld.log", f"SlurmdLogFile={self.folder}/%n.log",
-            *(f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 State=UNKNOWN" for name, port in zip(self.nodes, ports, strict=True)),
+            *(f"NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={self.cpus} Gres=gpu:{self.gpus} State=UNKNOWN"
+              for name, port in zip(self.nodes, ports, strict=True)),
             f"PartitionName=main Nodes={','.join(self.nodes)} Default=YES MaxTime=60 State=UP",
         ]  # fmt: skip
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
         for name in self.nodes:
             (self.folder / name).mkdir()
+        self.make_gpus()
+
+    def make_gpus(self) -> None:
+        """Slurm counts files, and takes a GPU's number from its file's name."""
+        files = [self.folder / f"gpu{number}" for number in range(self.gpus)]
+        for file in files:
+            file.symlink_to(os.devnull)
+        lines = [f"NodeName={name} Name=gpu File={self.folder}/gpu[0-{self.gpus - 1}]\n" for name in self.nodes if files]
+        (self.folder / "gres.conf").write_text("".join(lines))
 
     def __enter__(self) -> "Cluster":
         try:
@@ -103,6 +120,15 @@ class Cluster:
             if ended or time.monotonic() > until:
                 raise RuntimeError(f"{what} did not come up{f'; {ended} ended' if ended else ''}\n{self.logs()}")
             time.sleep(0.1)
+
+    def batch(
+        self, script: Path, *options: str, arguments: tuple[str, ...] = (), patience: float = 120, **variables: str
+    ) -> tuple[int, str, str]:
+        """Submits a script and waits for its end: the exit code, and what it wrote to stdout and stderr."""
+        out, err = (Path(tempfile.mkstemp(prefix="job.", dir=self.folder)[1]) for _ in range(2))
+        command = ["sbatch", "--wait", "--quiet", f"--output={out}", f"--error={err}", *options, str(script), *arguments]
+        job = subprocess.run(command, env=self.environment | variables, text=True, capture_output=True, timeout=patience)
+        return job.returncode, out.read_text(errors="replace"), err.read_text(errors="replace") + job.stderr
 
     def said(self, *command: str) -> str:
         return subprocess.run(command, env=self.environment, text=True, capture_output=True).stdout
