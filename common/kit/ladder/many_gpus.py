@@ -12,7 +12,7 @@ from ..building.folder import Build
 from ..console import say
 from ..errors import PROGRAM, SETUP, USAGE, KitError
 from ..paths import ROOT
-from . import efficiency
+from . import efficiency, scaling
 from .efficiency import Line, Scaling, Time
 from .predict import Gpu
 
@@ -153,10 +153,6 @@ def predict(predicted_for: Gpu, devices: int) -> Scaling:
 
 def predicted_us(rung: str, n: int, gpus: int, predicted_for: Gpu) -> float | None:
     """None if the model does not say: it knows the H200 alone, and some rungs only as far as GPUs have been measured."""
-    try:
-        from . import scaling
-    except ImportError:
-        return None
     if predicted_for.name not in scaling.fitted().device or n == 0:
         return None
     return scaling.predicted(rung, n, gpus)
