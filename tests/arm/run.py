@@ -25,12 +25,12 @@ SOURCE = HERE.parents[1]
 SKIPPED = 77
 PROGRAMS = ["aarch64-linux-gnu-g++", "qemu-aarch64-static", "apt-get", "dpkg-deb", "unshare", "meson", "ninja"]
 PACKAGES = ["libc6-dev", "libstdc++-12-dev", "libfmt-dev", "libgtest-dev", "liblz4-dev", "libzstd-dev", "nlohmann-json3-dev"]
-LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride"]
+LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "12_many_gpus"]
 # Without "emulator memory": the peak that it measures would be qemu's own.
 TESTS = [
     "emulator machine", "emulator ptx", "emulator fatbin", "emulator watch", "program *", "library *",
     *("cooperative default_stream_per_thread device graphs launches libraries memory report sticky streams symbols"
-      " separate_compilation").split(),
+      " separate_compilation devices devices_threads devices_order processes nccl").split(),
     *(f"solutions/{lab}" for lab in LABS), *(f"solutions/{lab}/*/emulator" for lab in LABS),
 ]  # fmt: skip
 
