@@ -137,7 +137,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     if (const std::string said = said_by_nccl(); said != said_before && !said.empty())
       outcome.error = "NCCL: " + said, outcome.device_lost = true;
     const std::string error = error_of_other_ranks();
-    if (outcome.error.empty()) outcome.error = error;
+    outcome.error = joined_errors(outcome.error, error);
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
     outcome.stopped = watched.was_stopped();
   }
