@@ -6,6 +6,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN = ROOT / ".kit"
 VENV = OWN / "venv"
 TOOLKIT = OWN / "toolkit"  # a link to NVIDIA's wheels inside VENV, laid out like a toolkit
+NCCL = OWN / "nccl"  # a link to NVIDIA's NCCL inside VENV, if the kit has installed it
 BUILD = OWN / "build"
 LOGS = OWN / "logs"
 REQUIREMENTS = ROOT / "requirements.txt"

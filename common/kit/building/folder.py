@@ -15,7 +15,7 @@ from ..errors import BUILD, SETUP, KitError
 from ..paths import BUILD as FOLDER
 from ..paths import LOGS, OWN, ROOT
 from ..process import output, relative, tail
-from ..setup import system, toolchain
+from ..setup import nccl, system, toolchain
 from ..setup.lock import exclusive
 from ..setup.toolchain import Tools
 from . import compile_commands, ninja
@@ -78,9 +78,9 @@ def configured(tools: Tools, tests: bool = False) -> Build:
     it needs, so the other commands stay quick."""
     with exclusive():
         record = FOLDER / "kit-configuration.json"
-        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native()}
+        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native(), "nccl": nccl.found()}
         try:
-            known = {"native": "true"} | json.loads(record.read_text())
+            known = {"native": "true", "nccl": ""} | json.loads(record.read_text())
         except (OSError, ValueError):
             known = {}
         same_tools = all(known.get(key) == value for key, value in wanted.items())

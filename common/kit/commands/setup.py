@@ -11,10 +11,11 @@ ORDER = 120
 
 def arguments(parser) -> None:
     parser.add_argument("--tests", action="store_true", help="also install what `kit test` needs")
+    parser.add_argument("--nccl", action="store_true", help="also install NVIDIA's NCCL, for GPUs that this machine does not have itself")
 
 
 def run(options) -> int:
-    tools = toolchain.prepare(tests=options.tests)
+    tools = toolchain.prepare(tests=options.tests, nccl_wanted=options.nccl)
     say("building the emulator and the solved labs")
     build = folder.configured(tools, tests=options.tests)
     labs.compile(build, labs.find(build, solved=True))

@@ -12,7 +12,7 @@ from ..console import say
 from ..errors import SETUP, KitError
 from ..paths import TOOLKIT, VENV
 from ..process import output, relative
-from . import environment, libraries, system, toolkit_paths
+from . import environment, libraries, nccl, system, toolkit_paths
 from .lock import exclusive
 from .toolkit_paths import Toolkit, ToolkitError
 
@@ -33,8 +33,9 @@ class Tools:
         return os.environ | libraries.variables() | {"PATH": path, "NINJA": self.ninja}
 
 
-def prepare(tests: bool = False) -> Tools:
-    """Sets up whatever is missing for a build (with the kit's own tests, if requested) and returns the tools."""
+def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
+    """Sets up whatever is missing for a build (with the kit's own tests, if requested; with NCCL, if there are GPUs for it or if
+    requested) and returns the tools."""
     if platform.system() != "Linux":
         raise KitError(
             f"Warpfold runs on Linux; this is {platform.system()}",
@@ -44,12 +45,10 @@ def prepare(tests: bool = False) -> Tools:
     with exclusive():
         system.provide(system.missing(tests))
         system.check_host_compiler()
-        tools = Tools(
-            program("meson", OLDEST_MESON, "describes the build"),
-            program("ninja", OLDEST_NINJA, "runs the build"),
-            nvcc().nvcc,
-        )
-        return tools
+        meson, ninja = program("meson", OLDEST_MESON, "describes the build"), program("ninja", OLDEST_NINJA, "runs the build")
+        toolkit = nvcc()
+        nccl.provide(toolkit, nccl_wanted)
+        return Tools(meson, ninja, toolkit.nvcc)
 
 
 def program(name: str, oldest: tuple[int, int], purpose: str) -> str:

@@ -133,9 +133,12 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     on.set_up(variant);
     variant.invoke(variant.function, on.arguments(given));
     collect_errors(outcome, here);
-    // Its communicators may be of no use from here on, and whoever uses them.
-    if (const std::string said = said_by_nccl(); said != said_before && !said.empty())
-      outcome.error = "NCCL: " + said, outcome.device_lost = true;
+    // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
+    // says no more than that it did.
+    if (const std::string said = said_by_nccl(); said != said_before && !said.empty()) {
+      if (!outcome.device_lost) outcome.error = "NCCL: " + said;
+      outcome.device_lost = true;
+    }
     const std::string error = error_of_other_ranks();
     outcome.error = joined_errors(outcome.error, error);
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
