@@ -239,7 +239,7 @@ def findings(k: scaling.Constants) -> str:
         best_gpus, best = min(found, key=lambda each: each[1].us)
         lines.append(
             f"- Strong scaling, {power(STRONG)} floats, {name}: from {dearer:,} GPUs on, bringing the sums together is predicted to cost more than "
-            f"reading them. The least time is {figure(best.us)} us, on {best_gpus:,} GPUs."
+            f"reading them. Of all powers of two, {best_gpus:,} GPUs take the least time, {figure(best.us)} us."
         )
     launch = first(tree, lambda parts: parts.launch > parts.reading)
     lines.append(

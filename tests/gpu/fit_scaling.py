@@ -48,6 +48,7 @@ PROTOCOLS = {"LL": (6.6, 0.6, 0.25), "LL128": (14.0, 1.9, 0.9), "Simple": (8.4, 
 TRUST = 0.02  # in the constants the search starts from: squared logarithms count so much, which matters where the data say nothing
 
 NOTHING = 1e-5  # a part of the loss: what lowers it by less is not worth following, such as a constant on its way to 0
+LEAST = 0.01  # us: less than this, of times of 10 us and more, is none
 
 PEERS = Path(__file__).resolve().parents[2] / "docs" / "results" / "peers_h200.json"
 SMALL = 2**14  # floats, of which a sum takes as long as of one
@@ -163,6 +164,7 @@ def fit_way(way: str, measured: list[dict], rest: dict) -> tuple[dict, dict]:
         fixed["issue_us"] = 0.0  # the host issues nothing but the launch
         del start["issue_us"]
     found = descend(start, lambda values: squares(way_pairs(way, measured, values | fixed, rest))) | fixed
+    found = {name: value if value >= LEAST else 0.0 for name, value in found.items()}
     return found, residuals(way_pairs(way, measured, found, rest))
 
 
@@ -192,9 +194,7 @@ def queued_us(known: dict) -> float:
 def rounded(value):
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
-    if not isinstance(value, float):
-        return value
-    return float(f"{value:.4g}") if value >= 1e-3 else 0.0  # less than a nanosecond says: none
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def report(known: dict, made: dict) -> None:
