@@ -1,10 +1,13 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "checking/check.hpp"
+#include "checking/host_place.hpp"
 #include "checking/once.hpp"
 #include "checking/run.hpp"
 #include "checking/technique.hpp"
 #include "checking/verdict.hpp"
+#include "checking/watchdog.hpp"
 #include "command_line.hpp"
+#include "devices/last_words.hpp"
 #include "devices/ranks.hpp"
 #include "grading/host_process.hpp"
 #include "memory.hpp"
@@ -77,7 +80,7 @@ public:
       const Rung* const shared = rung_of_processes();
       if (!shared)
         throw UsageError("none of these rungs runs in several processes: start this program without mpirun");
-      join_ranks(shared->variants[0].processes);
+      join_ranks(shared->variants[0].processes, time_limit_for(how));
       if (rank() > 0) return serve_rank_0(*shared), 0;
     }
     // What a kernel prints must not appear among the lines that another program reads.
@@ -106,13 +109,29 @@ public:
 private:
   // Rank 0 says what a run that does not end is, so this waits longer.
   void serve_rank_0(const Rung& shared) const {
-    start_watchdog(2 * time_limit_for(options_), [](const Ending& ending) {
-      if (ending.why == Ending::Why::crashed)
-        fmt::print(stderr, "rank {}: {}\n", rank(), crash_text(ending.signal));
-      if (ending.why == Ending::Why::endless) fmt::print(stderr, "rank {}: {}\n", rank(), no_end());
+    const auto end = [](const Ending& ending) {
+      const std::string words = ending.why == Ending::Why::crashed   ? crash_text(ending.signal)
+                                : ending.why == Ending::Why::endless ? no_return_text()
+                                                                     : "";
+      if (!words.empty()) {
+        fmt::print(stderr, "rank {}: {}\n", rank(), words);
+        leave_last_words(words);
+      }
       std::fflush(nullptr);
       _exit(exit_failed);
-    });
+    };
+    const auto answer_rank_0 = [] {
+      if (!is_asked_for_words()) return false;
+      std::string words;
+      if (is_watching_a_run()) {
+        ask_for_host_place();
+        const std::string place = host_place();
+        if (!place.empty()) words = "has not finished its run, and is at " + place;
+      }
+      answer_with_words(words);
+      return false;
+    };
+    start_watchdog(2 * time_limit_for(options_), end, answer_rank_0);
     serve(shared.variants[0]);
   }
   // The rung that runs in several processes, when this is not yet one of them.

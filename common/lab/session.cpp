@@ -1,32 +1,82 @@
 #include "session.hpp"
 
+#include "checking/host_place.hpp"
 #include "checking/profile.hpp"
 #include "checking/run.hpp"
 #include "checking/verdict.hpp"
 #include "device.hpp"
+#include "devices/last_words.hpp"
 #include "devices/ranks.hpp"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace lab {
 
+namespace {
+
+// A file that processes under mpirun remove when they have a verdict: mpirun's exit code is that of whichever
+// process ended first.
+class VerdictDue {
+public:
+  explicit VerdictDue(bool wanted) {
+    if (!wanted) return;
+    std::error_code unknown;
+    path_ = (std::filesystem::temp_directory_path(unknown) / "warpfold-verdict-XXXXXX").string();
+    const int file = mkstemp(path_.data());
+    if (file < 0) {
+      path_.clear();
+      return;
+    }
+    close(file);
+    setenv(variable, path_.c_str(), 1);
+  }
+  ~VerdictDue() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  VerdictDue(const VerdictDue&) = delete;
+  VerdictDue& operator=(const VerdictDue&) = delete;
+
+  bool was_given() const { return path_.empty() || access(path_.c_str(), F_OK) != 0; }
+  // In the process that has it.
+  static void is_given() {
+    if (const char* path = std::getenv(variable); path && ranks() > 1) unlink(path);
+  }
+
+private:
+  static constexpr const char* variable = "WARPFOLD_VERDICT_DUE";
+  std::string path_;
+};
+
+} // namespace
+
 std::string crash_text(int signal) {
   const bool by_address = signal == SIGSEGV || signal == SIGBUS;
-  return fmt::format("the rung ended the program ({}){}", strsignal(signal),
-                     by_address
-                         ? ": code on the host reads or writes memory that it must not. `input` and `result` "
+  const std::string place = host_place();
+  return fmt::format(
+      "the rung ended the program ({}){}{}", strsignal(signal), place.empty() ? "" : " at " + place,
+      by_address         ? ": code on the host reads or writes memory that it must not. `input` and `result` "
                            "point to device memory, which only kernels and cudaMemcpy can access"
-                     : signal == SIGFPE ? ": code on the host divides an integer by zero"
-                                        : "");
+      : signal == SIGFPE ? ": code on the host divides an integer by zero"
+                         : "");
+}
+
+std::string no_return_text() {
+  ask_for_host_place();
+  const std::string place = host_place();
+  return place.empty() ? no_end() : fmt::format("{}; it is at {}", no_end(), place);
 }
 
 void Session::watch() {
-  start_watchdog(time_limit_for(options_), [this](const Ending& ending) { end_early(ending); });
+  start_watchdog(
+      time_limit_for(options_), [this](const Ending& ending) { end_early(ending); },
+      [] { return is_watching_a_run() && has_lost_a_rank(); });
 }
 
 Progress& Session::begin() {
@@ -58,9 +108,10 @@ int Session::finish() {
   const std::vector<std::string> left(rungs_.begin() + static_cast<std::ptrdiff_t>(results_.size()),
                                       rungs_.end());
   ChildOutput rest;
+  VerdictDue verdict(!under_.empty());
   // A grader asks for the remaining rungs itself, with a new process of the student's.
   if (!left.empty() && !options_.grading()) rest = run_again_for(argv_, left, !prints_text(), under_);
-  if (!under_.empty() && says_nothing(rest)) {
+  if (!under_.empty() && !verdict.was_given()) {
     const Check silent{.name = "the processes run to their end",
                        .ok = false,
                        .message = fmt::format("{} ended with exit code {} before rank 0 had a verdict; what "
@@ -77,12 +128,6 @@ int Session::finish() {
   report(rest.output);
   end_if_asked();
   return std::max(rest.exit_code, exit_code());
-}
-
-// Of another process: no verdict, in the form that was asked for.
-bool Session::says_nothing(const ChildOutput& output) const {
-  if (!prints_text()) return output.output.find("\"rungs\"") == std::string::npos;
-  return output.exit_code != 0 && output.exit_code != exit_failed && output.exit_code != exit_skipped;
 }
 
 // Called on the watchdog's thread; the main thread gets no further than the lock.
@@ -108,25 +153,35 @@ Result Session::result_so_far(const Ending& ending) const {
   Findings findings;
   findings.checks = progress_->so_far();
   const std::optional<Check> under_way = progress_->under_way();
-  if (ending.why != Ending::Why::asked && ending.matters) {
+  if ((ending.why == Ending::Why::endless || ending.why == Ending::Why::crashed) && ending.matters) {
     Check check = under_way.value_or(Check{.name = "the rung runs", .message = "", .diagnosis = {}});
     check.ok = false;
     check.message = ending.why != Ending::Why::endless ? crash_text(ending.signal)
                     : of_endless_.empty()
-                        ? no_end()
+                        ? no_return_text()
                         : fmt::format("no end after {:.2g} s: {}", seconds_of_stopped_run(), of_endless_);
+    if (ending.why == Ending::Why::endless && ranks() > 1)
+      if (const std::string others = answers_of_all(); !others.empty()) check.message += "; " + others;
     findings.checks.push_back(check);
   } else if (under_way && !under_way->ok) {
     findings.checks.push_back(*under_way); // already wrong; its reason was still being looked for
   }
-  if (ending.why == Ending::Why::asked && ranks() > 1) {
+  if ((ending.why == Ending::Why::asked || ending.why == Ending::Why::lost) && ranks() > 1) {
     Check check =
         under_way.value_or(Check{.name = "all ranks run to their end", .message = "", .diagnosis = {}});
     check.ok = false;
-    check.message =
-        fmt::format("ended by a signal ({}), which mpirun sends when another rank has ended: what that "
-                    "one said is above",
-                    strsignal(ending.signal));
+    check.message = words_of_the_lost();
+    if (is_only_failure()) {
+      ask_for_host_place();
+      if (const std::string place = host_place(); !place.empty())
+        check.message += "\n  rank 0 has not finished its run, and is at " + place;
+      if (const std::string others = answers_of_all(); !others.empty()) check.message += "\n  " + others;
+    }
+    if (check.message.empty())
+      check.message =
+          fmt::format("ended by a signal ({}), which mpirun sends when another rank has ended: what that "
+                      "one said is above",
+                      strsignal(ending.signal));
     findings.checks.push_back(check);
   }
   if (on_emulator()) {
@@ -146,6 +201,7 @@ Result Session::result_so_far(const Ending& ending) const {
 }
 
 void Session::report(const std::string& rest) {
+  VerdictDue::is_given();
   aside_.end();
   print_results(rest);
 }

@@ -17,8 +17,10 @@ namespace lab {
 constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake treat as "skipped"
 
-// What is said of a host function that a signal ended.
+// What is said of a host function that a signal ended, and of one that does not return; with the line where
+// it is, if that is known.
 std::string crash_text(int signal);
+std::string no_return_text();
 
 class Session {
 public:
@@ -51,7 +53,6 @@ public:
 private:
   bool prints_text() const { return !options_.json && !options_.tap; }
   void print_headline(const Check& wrong);
-  bool says_nothing(const ChildOutput& output) const;
   [[noreturn]] void end_early(const Ending& ending);
   Result result_so_far(const Ending& ending) const;
   void report(const std::string& rest);

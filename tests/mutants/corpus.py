@@ -6,13 +6,18 @@ from pathlib import Path
 
 MARK = re.compile(r"\s*// MUTANT (\w+): state=(\S+) kind=(\S+) diagnosis=(\S+)(?: alone=(\S+))?\s*$")
 
+# As a kind: it is the reason that names the line, and no hazard. So it is where NCCL tells a mistake.
+REASON = "reason"
+# Families whose rungs run in processes that mpirun starts, once for each rung.
+ONE_BY_ONE = {"ranks"}
+
 
 @dataclass(frozen=True)
 class Mutant:
     family: str  # the program, without its prefix
     name: str  # the rung
     state: str
-    kind: str  # of the hazard; "none"
+    kind: str  # of the hazard; "none", or REASON
     diagnosis: str  # of the wrong number; "none", or "any" if the number depends on which thread was first
     alone: str  # the option that it needs to show when it runs alone; None: any
     line: int  # that a hazard must name

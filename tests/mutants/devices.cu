@@ -208,6 +208,30 @@ void shards_copied(lab::Shards shards, float* result, unsigned block) {
   add_up_kernel<<<1, 32, 0, last>>>(sums, shards.size(), result);
 }
 
+__global__ void sum_in_input_kernel(float* input, std::size_t n, float* sums) {
+  float total;
+  // MUTANT sum_in_input: state=wrong|hazard kind=input-written diagnosis=any
+  // Each device leaves its sum in its shard, which is not this rung's to change.
+  if (sum_of_shard(input, n, sums, total) && threadIdx.x == 0) *input = total;
+}
+void sum_in_input(lab::Shards shards, float* result, unsigned block) {
+  float* const sums = lab::scratch<float>(shards.size());
+  for (unsigned k = 0; k < shards.size(); ++k) {
+    if (shards[k].n == 0) {
+      bring_sum(shards, sums, k, block);
+      continue;
+    }
+    cudaSetDevice(shards[k].device);
+    const Queue queue = queue_of(shards[k].device);
+    float* const input = const_cast<float*>(shards[k].input);
+    const unsigned blocks = blocks_for(shards[k].n, block);
+    sum_in_input_kernel<<<blocks, block, 0, queue.stream>>>(input, shards[k].n, lab::scratch<float>(blocks));
+    cudaMemcpyPeerAsync(sums + k, shards[0].device, input, shards[k].device, sizeof(float), queue.stream);
+    cudaEventRecord(queue.done, queue.stream);
+  }
+  add_up(shards, sums, result);
+}
+
 // ---- peer_reads ------------------------------------------------------------------------------------------
 
 // The sums on each device, the kernel that reads them launched behind all of them unless it does not wait.
@@ -346,14 +370,14 @@ using Exchange = void (*)(const float*, std::size_t, float*, float*, Mailboxes, 
 
 unsigned runs_of_all = 0; // the mailboxes are the same for all mutants
 
-template <Exchange kernel>
+template <Exchange kernel, Mailbox* (*mailbox_of)(int) = mailbox_on>
 void exchange_by(lab::Shards shards, float* result, unsigned block) {
   const unsigned run = ++runs_of_all;
   Mailboxes mailboxes{};
   float* sums[most_devices];
   for (unsigned k = 0; k < shards.size(); ++k) {
     cudaSetDevice(shards[k].device);
-    mailboxes.of[k] = mailbox_on(shards[k].device);
+    mailboxes.of[k] = mailbox_of(shards[k].device);
     sums[k] = lab::scratch<float>(blocks_for(shards[k].n, block));
   }
   for (unsigned k = 0; k < shards.size(); ++k) {
@@ -474,6 +498,28 @@ __global__ void to_the_first(const float* input, std::size_t n, float* sums, flo
   if (me == 0) finish(threadIdx.x < devices ? receive(mailboxes, 0, run) : 0.0f, me, result);
 }
 
+__device__ Mailbox mailbox_variable;
+Mailbox* mailbox_variable_on(int) {
+  void* place = nullptr;
+  cudaGetSymbolAddress(&place, mailbox_variable);
+  return static_cast<Mailbox*>(place);
+}
+__global__ void through_variables(const float* input, std::size_t n, float* sums, float* result,
+                                  Mailboxes mailboxes, unsigned me, unsigned devices, unsigned run) {
+  float total, value = 0.0f;
+  if (!sum_of_shard(input, n, sums, total) || threadIdx.x >= 32) return;
+  if (threadIdx.x < devices) {
+    volatile Letter* const sent = letter(mailboxes, threadIdx.x, me, run);
+    // MUTANT mailbox_is_variable: state=wrong|hazard kind=peer-access diagnosis=any
+    // Right, were each device's mailbox not a variable: those are reached on their own device only.
+    sent->sum = total;
+    __threadfence_system();
+    sent->mark = run;
+    value = receive(mailboxes, me, run);
+  }
+  finish(value, me, result);
+}
+
 int main(int argc, char** argv) {
   using lab::Rung;
   using lab::Variant;
@@ -507,6 +553,7 @@ int main(int argc, char** argv) {
        copies("last_left_out", last_left_out),
        copies("host_waits", host_waits),
        copies("shards_copied", shards_copied),
+       copies("sum_in_input", sum_in_input),
        reads("no_access", read_by<read_without_access>, nullptr),
        reads("access_the_wrong_way_round", read_by<read_with_access_of_others>, let_others_reach_first),
        reads("read_too_soon", read_by<read_too_soon, false>),
@@ -521,5 +568,6 @@ int main(int argc, char** argv) {
        exchanges("mark_before_sum", exchange_by<late_fence_exchange>),
        exchanges("only_first_has_access", exchange_by<unaccessible_exchange>, let_first_reach_others),
        exchanges("waits_over_the_link", exchange_by<waits_elsewhere>),
-       exchanges("sums_to_the_first", exchange_by<to_the_first>)});
+       exchanges("sums_to_the_first", exchange_by<to_the_first>),
+       exchanges("mailbox_is_variable", exchange_by<through_variables, mailbox_variable_on>)});
 }

@@ -9,6 +9,7 @@
 // diagnosis=any: the number depends on who was first; diagnosis=X?: X would be right, and nothing is said
 // today. The line counts only where a hazard is expected: a number that is wrong has no place. run.py reads
 // the marks.
+// kind=reason: there is no hazard, and the reason names the line.
 // kind=X|Y, state=X|Y: either one. Of inlined code a report names the innermost line in the kernel's own
 // file. A mark may end in alone=OPTION: with what it shows where only one size is run (sanitizer.py).
 #pragma once

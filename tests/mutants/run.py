@@ -10,6 +10,7 @@ Meson names the programs of the build folder (tests/mutants/meson.build). Exit c
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,8 +60,8 @@ def output_of(command: list, environment: dict) -> subprocess.CompletedProcess:
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def rungs_of(program: Path) -> dict:
-    done = output_of([program, "--device=emulator", "--json"], emulated())
+def rungs_of(program: Path, *options: str) -> dict:
+    done = output_of([program, "--device=emulator", "--json", *options], emulated())
     if not done.stdout.startswith("{"):
         raise RuntimeError(f"{program} printed no JSON (exit code {done.returncode}): {done.stderr.strip()[-500:]}")
     return {rung["name"]: rung for rung in json.loads(done.stdout)["rungs"]}
@@ -89,6 +90,13 @@ def judge(mutant: corpus.Mutant, rung: dict | None) -> Finding:
 
 
 def judge_hazard(mutant: corpus.Mutant, hazards: list, found: Finding) -> None:
+    if mutant.kind == corpus.REASON:
+        if re.search(rf"\b{re.escape(mutant.source.name)}:{mutant.line}\b", found.reason):
+            found.line = mutant.line
+        else:
+            found.right_line = found.explained = False
+            found.problems.append(f"the reason does not name line {mutant.line}")
+        return
     if mutant.kind == "none":
         if found.kinds:
             found.problems.append(f"hazard {found.kinds[0]} at line {hazards[0]['line']}, none expected")
@@ -120,11 +128,23 @@ def judge_diagnosis(mutant: corpus.Mutant, found: Finding) -> None:
     found.problems.append(f"diagnosis {told}, {expected} expected")
 
 
+def rungs_of_family(family: str, program: Path, mutants: list) -> dict:
+    if family not in corpus.ONE_BY_ONE:
+        return rungs_of(program)
+    rungs = {}
+    for mutant in mutants:
+        rungs |= rungs_of(program, f"--rung={mutant.name}")
+    return rungs
+
+
 def run_family(family: str, program: Path, mutants: list) -> list[Finding]:
     try:
-        rungs = rungs_of(program)
+        rungs = rungs_of_family(family, program, mutants)
     except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as error:
         return [Finding(mutant, caught=False, right_line=False, explained=False, problems=[str(error)]) for mutant in mutants]
+    if rungs and all(rung["state"] == "skip" for rung in rungs.values()):
+        print(f"SKIP   {family}: {next(iter(rungs.values()))['reason']}")
+        return []
     findings = [judge(mutant, rungs.pop(mutant.name, None)) for mutant in mutants]
     for name in rungs:
         findings.append(Finding(corpus.Mutant(family, name, "?", "?", "?", None, 0, "", program), problems=["has no mark"]))

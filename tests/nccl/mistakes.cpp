@@ -206,6 +206,11 @@ void one_device() {
   // line: one_device
   for (int rank = 0; rank < 2; ++rank) nccl(ncclCommInitRank(&comms[rank], 2, id, rank));
   say("call", ncclGroupEnd());
+  // A program that does not look at results goes on; what it should know is still what failed first.
+  say("without one", ncclAllReduce(nullptr, nullptr, 1, ncclFloat32, ncclSum, nullptr, nullptr));
+  const char* const last = ncclGetLastError(nullptr);
+  std::printf("last: %s\n",
+              std::strstr(last, "both use device 0") && std::strstr(last, "is NULL") ? "yes" : last);
 }
 
 void wrong_device() {

@@ -2,6 +2,7 @@
 
 Arguments: the programs collectives, mistakes, values with the stand-in's header and (or "") with NVIDIA's, and mistakes.cpp."""
 
+import fcntl
 import json
 import os
 import re
@@ -82,6 +83,19 @@ class Results(unittest.TestCase):
                 self.assertEqual(self.in_one_process("threads", ranks), compared)
                 self.assertEqual(self.count(run_processes([COLLECTIVES, "processes"], ranks)[0]), compared)
                 self.assertLessEqual(left_in_shared_memory(), before)
+
+    @unittest.skipUnless(Path("/dev/shm").is_dir(), "there is no /dev/shm")
+    def test_what_ended_processes_have_left_is_removed(self):
+        names = {kind: Path("/dev/shm") / f"warpfold-nccl-{kind}-{os.getpid()}" for kind in ("old", "held", "new")}
+        for path in names.values():
+            path.write_bytes(bytes(10))
+            self.addCleanup(path.unlink, missing_ok=True)
+        for kind in ("old", "held"):
+            os.utime(names[kind], (time.time() - 120,) * 2)
+        with open(names["held"]) as held:
+            fcntl.flock(held, fcntl.LOCK_SH)
+            self.in_one_process("group", 2)
+        self.assertEqual({kind for kind, path in names.items() if path.exists()}, {"held", "new"})
 
     def test_checks_find_nothing(self):
         for how in ("group", "threads"):
@@ -215,7 +229,7 @@ class Mistakes(unittest.TestCase):
 
     def test_two_ranks_on_one_device(self):
         out, err = self.alone("one_device", 2)
-        self.assertEqual(out, ["call: 5"])
+        self.assertEqual(out, ["call: 5", "without one: 4", "last: yes"])
         self.told("one_device", err, r"rank 0 and rank 1 both use device 0")
 
     def test_memory_and_streams_of_another_device(self):

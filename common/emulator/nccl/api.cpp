@@ -20,6 +20,7 @@ constexpr std::string_view id_mark = "warpfold-nccl 1 ";
 struct Refusal {
   ncclResult_t result;
   std::string text;
+  std::string cause = {}; // told before, and the last error still
 };
 
 // Runs the body of a function of the interface; what it throws becomes the function's result.
@@ -28,8 +29,11 @@ ncclResult_t entry(const char* name, Body body) {
   try {
     return group_result(body());
   } catch (const Refusal& refusal) {
-    return group_result(
-        refuse(refusal.result, fmt::format("{}: {}\n  {}: here", name, refusal.text, text(call_site()))));
+    const std::string place = text(call_site());
+    refuse(refusal.result, fmt::format("{}: {}\n  {}: here", name, refusal.text, place));
+    if (!refusal.cause.empty())
+      set_last_text(fmt::format("{}\n  {}: {}: {}", refusal.cause, place, name, refusal.text));
+    return group_result(refusal.result);
   } catch (const CudaFailure& failure) {
     return group_result(refuse(ncclUnhandledCudaError,
                                fmt::format("{}: {}\n  {}: here", name, failure.text, text(call_site()))));
@@ -43,7 +47,13 @@ void require(bool holds, ncclResult_t result, const std::string& text) {
 }
 
 ncclComm& checked(ncclComm_t comm) {
-  require(comm != nullptr, ncclInvalidArgument, "the communicator is NULL");
+  if (comm == nullptr) {
+    const std::string cause = why_joining_failed();
+    throw Refusal{ncclInvalidArgument,
+                  cause.empty() ? "the communicator is NULL"
+                                : "the communicator is NULL, since this process failed to join",
+                  cause};
+  }
   ncclComm* const found = live(comm);
   require(found != nullptr, ncclInvalidArgument, "the communicator was never made, or has been destroyed");
   return *found;
@@ -139,7 +149,7 @@ std::string segment_of(const ncclUniqueId& id) {
 }
 
 ncclResult_t init_rank(ncclComm_t* comm, int size, const ncclUniqueId& id, int rank) {
-  return entry("ncclCommInitRank", [&] {
+  const ncclResult_t result = entry("ncclCommInitRank", [&] {
     require(comm != nullptr, ncclInvalidArgument, "the pointer to the communicator is NULL");
     require(size >= 1 && rank >= 0 && rank < size, ncclInvalidArgument,
             fmt::format("rank {} of {} ranks: a rank is at least 0 and below their number", rank, size));
@@ -150,6 +160,8 @@ ncclResult_t init_rank(ncclComm_t* comm, int size, const ncclUniqueId& id, int r
     *comm = nullptr;
     return add(joining);
   });
+  if (result != ncclSuccess) note_failed_join();
+  return result;
 }
 
 template <typename Value>

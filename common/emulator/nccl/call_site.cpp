@@ -71,13 +71,11 @@ std::string first_of_program(std::string_view answer) {
     int line = 0; // "?" stays 0
     std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
     if (line == 0) continue;
-    const std::filesystem::path file(place.substr(0, colon));
+    const std::filesystem::path file = std::filesystem::path(place.substr(0, colon)).lexically_normal();
     std::error_code unknown;
     const std::filesystem::path here = std::filesystem::current_path(unknown);
     const std::string shorter = file.lexically_relative(here).string();
-    return fmt::format(
-        "{}:{}", shorter.empty() || shorter.starts_with("..") ? file.lexically_normal().string() : shorter,
-        line);
+    return fmt::format("{}:{}", shorter.empty() || shorter.starts_with("..") ? file.string() : shorter, line);
   }
   return "";
 }

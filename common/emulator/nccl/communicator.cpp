@@ -198,12 +198,14 @@ ncclResult_t join(std::vector<Joining>& all, const std::string& advice) {
     result = refuse(ncclSystemError, error.what());
   }
   if (result != ncclSuccess) {
+    note_failed_join();
     for (auto& comm : made) {
       comm->segment->unlink();
       release(*comm);
     }
     return result;
   }
+  note_join();
   std::lock_guard lock(registry_mutex());
   for (std::size_t i = 0; i < all.size(); ++i) {
     registry().insert(made[i].get());

@@ -4,12 +4,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +32,23 @@ constexpr std::size_t rounded_up(std::size_t bytes) {
   throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(error)));
 }
 
+// A process that is ended before all ranks have come leaves the name, and the memory with it. Whoever waits
+// for ranks holds a lock, so what nobody holds, and is not just being made, is of no use to anybody.
+void remove_abandoned() {
+  constexpr std::time_t just_made = 60;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", none)) {
+    if (!entry.path().filename().string().starts_with("warpfold-nccl-")) continue;
+    const int file = open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) continue;
+    struct stat about {};
+    if (fstat(file, &about) == 0 && about.st_mtime + just_made < std::time(nullptr) &&
+        flock(file, LOCK_EX | LOCK_NB) == 0)
+      ::unlink(entry.path().c_str());
+    close(file);
+  }
+}
+
 } // namespace
 
 Segment::Segment(const std::string& name, int size, int rank) : name_(name), size_(size), rank_(rank) {
@@ -41,7 +62,9 @@ Segment::Segment(const std::string& name, int size, int rank) : name_(name), siz
   channel_slots_at_ = slots_at_ + 2 * ranks * slot_bytes_;
   bytes_ = channel_slots_at_ + ranks * ranks * channel_bytes_;
 
+  remove_abandoned();
   const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) flock(file, LOCK_SH);
   if (file < 0) give_up(name, "cannot open shared memory");
   // Reserved, since a page that is missing later ends the process by a signal.
   if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes_))) {
@@ -50,12 +73,16 @@ Segment::Segment(const std::string& name, int size, int rank) : name_(name), siz
     give_up(name, "cannot reserve shared memory (is /dev/shm full?)");
   }
   void* const base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  if (base == MAP_FAILED) give_up(name, "cannot map shared memory");
+  if (base == MAP_FAILED) {
+    close(file);
+    give_up(name, "cannot map shared memory");
+  }
   base_ = static_cast<std::byte*>(base);
+  file_ = file; // and its lock
 }
 
 Segment::~Segment() {
+  close(file_);
   munmap(base_, bytes_);
 }
 

@@ -57,6 +57,7 @@ private:
   std::size_t bytes_ = 0, slot_bytes_ = 0, channel_bytes_ = 0, channels_at_ = 0, slots_at_ = 0,
               channel_slots_at_ = 0;
   std::byte* base_ = nullptr;
+  int file_ = -1;
 };
 
 // A name that nobody else has.

@@ -17,7 +17,7 @@ std::mutex& text_mutex() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
 }
-const char* said_last = "";
+const char *said_last = "", *said_of_joining = "";
 
 } // namespace
 
@@ -30,6 +30,21 @@ void set_last_text(const std::string& text) {
 const char* last_text() {
   std::lock_guard lock(text_mutex());
   return said_last;
+}
+
+void note_failed_join() {
+  std::lock_guard lock(text_mutex());
+  if (*said_of_joining == '\0') said_of_joining = said_last;
+}
+
+void note_join() {
+  std::lock_guard lock(text_mutex());
+  said_of_joining = "";
+}
+
+std::string why_joining_failed() {
+  std::lock_guard lock(text_mutex());
+  return said_of_joining;
 }
 
 ncclResult_t refuse(ncclResult_t result, const std::string& text) {
@@ -49,6 +64,7 @@ ncclResult_t fail(Segment& segment, ncclResult_t result, const std::string& text
     return refuse(result, text);
   }
   while (!segment.has_failed()) segment.wait_for_bell(shared.bell.load());
+  set_last_text(shared.text); // another rank has printed it
   return static_cast<ncclResult_t>(shared.result);
 }
 

@@ -19,6 +19,12 @@ ncclResult_t fail(Segment& segment, ncclResult_t result, const std::string& text
 const char* last_text();
 void set_last_text(const std::string& text);
 
+// To join a communicator failed, for the reason that was said last; a program that does not look at results
+// goes on without one. The first such reason since a process last joined, or "".
+void note_failed_join();
+void note_join();
+std::string why_joining_failed();
+
 // "ncclReduce(1 of ncclFloat32, ncclSum, root 0)", "ncclSend(4 of ncclInt32, to rank 1)".
 std::string text(const Call& call);
 const char* name_of(Kind kind);

@@ -119,7 +119,12 @@ void warpfold_emulator_interrupt(void) {
 }
 
 void warpfold_emulator_input(const void* begin, size_t size) {
-  if (warpfold::watch::Checker* checker = Runtime::get().checker()) checker->name_input(begin, size);
+  warpfold::watch::Checker* checker = Runtime::get().checker();
+  if (!checker) return;
+  if (begin)
+    checker->add_input(begin, size);
+  else
+    checker->forget_inputs();
 }
 
 void warpfold_emulator_name(const void* begin, const char* name) {

@@ -42,8 +42,8 @@ int warpfold_emulator_option(const char* name, const char* value);
 void warpfold_emulator_interrupt(void);
 
 /* The `size` bytes of device memory at `begin` are an input, which kernels may only read: with checks, a
- * kernel's store or atomic there is a hazard ("input-written"). It replaces the previous input; size 0 means
- * that there is none. */
+ * kernel's store or atomic there is a hazard ("input-written"). There may be several inputs; a null pointer
+ * says that from now on there is none. */
 void warpfold_emulator_input(const void* begin, size_t size);
 
 /* From now on, messages call the device memory whose allocation contains the byte at `begin` `name`, and

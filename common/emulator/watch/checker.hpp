@@ -7,11 +7,13 @@
 #include "races.hpp"
 #include "report.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <tuple>
+#include <vector>
 
 namespace warpfold::watch {
 
@@ -35,10 +37,11 @@ public:
   std::uint64_t unwritten(const void* begin, std::uint64_t size) const {
     return written_.unwritten(reinterpret_cast<std::uint64_t>(begin), size);
   }
-  // From the next launch on, no kernel may write to this range.
-  void name_input(const void* begin, std::uint64_t size) {
-    input_begin_ = reinterpret_cast<std::uint64_t>(begin), input_end_ = input_begin_ + size;
+  // From the next launch on, no kernel may write to this range either.
+  void add_input(const void* begin, std::uint64_t size) {
+    inputs_.push_back({reinterpret_cast<std::uint64_t>(begin), size});
   }
+  void forget_inputs() { inputs_.clear(); }
 
   // What the host knows about the launch that this thread begins next.
   void next_launch(const Operation& order);
@@ -79,7 +82,9 @@ private:
   void check_local(Notes& notes, const machine::Access& access);
   void check_copies(Notes& notes, const machine::Access& access); // shared memory
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
-    return begin < input_end_ && begin + size > input_begin_;
+    return std::any_of(inputs_.begin(), inputs_.end(), [&](const Range& input) {
+      return begin < input.begin + input.size && begin + size > input.begin;
+    });
   }
   void check_grid_barrier(const machine::Access& access); // an atomic
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
@@ -100,7 +105,10 @@ private:
   GlobalRecords records_;
   Launches launches_;
   ReleaseLogs logs_;
-  std::uint64_t input_begin_ = 0, input_end_ = 0;
+  struct Range {
+    std::uint64_t begin, size;
+  };
+  std::vector<Range> inputs_;
   std::mutex mutex_;                                   // of what follows
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
   // In this launch, or in those that are compared with it.

@@ -183,7 +183,11 @@ void interrupt_device() {
   if (on_emulator()) look_up<decltype(warpfold_emulator_interrupt)>("warpfold_emulator_interrupt")();
 }
 
-void protect_input(const void* begin, std::size_t bytes) {
+ProtectedInput::~ProtectedInput() {
+  add(nullptr, 0);
+}
+
+void ProtectedInput::add(const void* begin, std::size_t bytes) {
   if (on_emulator()) look_up<decltype(warpfold_emulator_input)>("warpfold_emulator_input")(begin, bytes);
 }
 

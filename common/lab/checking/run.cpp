@@ -127,6 +127,8 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   ScratchRun scratch_run;
   const std::string said_before = said_by_nccl();
   {
+    ProtectedInput input_here;
+    for (const Shard& shard : here) input_here.add(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
     variant.invoke(variant.function, on.arguments(given));
@@ -135,7 +137,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     if (const std::string said = said_by_nccl(); said != said_before && !said.empty())
       outcome.error = "NCCL: " + said, outcome.device_lost = true;
     const std::string error = error_of_other_ranks();
-    if (outcome.error.empty()) outcome.error = error;
+    outcome.error = joined_errors(outcome.error, error);
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
     outcome.stopped = watched.was_stopped();
   }
@@ -159,8 +161,9 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   upload(input, data.data());
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
-  if (!variant.in_place) protect_input(data.data(), given.n * width);
   {
+    ProtectedInput input_here;
+    if (!variant.in_place) input_here.add(data.data(), given.n * width);
     constexpr std::size_t small = 5000; // so few take no time
     run_in_order(given.n <= small);
     // Even a launch for each element, and one more for each step, ends with so many.
@@ -171,7 +174,6 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
     outcome.stopped = watched.was_stopped();
   }
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
-  protect_input(nullptr, 0);
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);
   if (!variant.in_place) {

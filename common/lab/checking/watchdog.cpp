@@ -1,5 +1,6 @@
 #include "checking/watchdog.hpp"
 
+#include "checking/host_place.hpp"
 #include "checking/profile.hpp"
 #include "device.hpp"
 #include "processes.hpp"
@@ -61,6 +62,7 @@ struct Watch {
   bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
   std::function<void(const Ending&)> end;
+  std::function<bool()> is_lost;
 };
 Watch& state() {
   static Watch* const only = new Watch; // never freed: the watchdog's thread lives as long as the process
@@ -104,6 +106,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     return; // the instruction crashes once more
   }
   if (is_dealt_with(signal, info, context)) return;
+  note_host_place(context);
   pass_on(signal);
   for (;;) pause();
 }
@@ -156,6 +159,16 @@ void look_at_the_clock() {
   }
 }
 
+void look_for_the_lost() {
+  if (!state().is_lost || !state().is_lost()) return;
+  std::unique_lock lock(state().mutex);
+  const auto end = state().end;
+  const Ending ending{Ending::Why::lost, 0, state().matters};
+  lock.unlock();
+  interrupt_device();
+  end(ending);
+}
+
 void watch() {
   is_watchdog = true;
   for (;;) {
@@ -164,13 +177,15 @@ void watch() {
     unsigned char signal = 0;
     if (poll(&readable, 1, milliseconds) > 0 && read(pipe_ends[0], &signal, 1) == 1) act_on(signal);
     look_at_the_clock();
+    look_for_the_lost();
   }
 }
 
 } // namespace
 
-void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
-  state().per_run = Seconds(seconds), state().end = std::move(end);
+void start_watchdog(double seconds, std::function<void(const Ending&)> end, std::function<bool()> is_lost) {
+  state().per_run = Seconds(seconds), state().end = std::move(end), state().is_lost = std::move(is_lost);
+  remember_main_thread();
   on_the_emulator = dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return;
   const auto handle = [](int signal, void (*handler)(int)) {
@@ -191,6 +206,11 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end) {
     sigaction(signal, &action, &before[signal]);
   }
   std::thread(watch).detach();
+}
+
+bool is_watching_a_run() {
+  std::lock_guard lock(state().mutex);
+  return state().run_ends.has_value();
 }
 
 WatchedRun::WatchedRun(std::size_t most_launches) {

@@ -9,7 +9,7 @@ namespace lab {
 
 // Why the program must end now.
 struct Ending {
-  enum class Why { endless, crashed, asked };
+  enum class Why { endless, crashed, asked, lost }; // lost: another process on which the run depends
   Why why{};
   int signal = 0;       // crashed, asked
   bool matters = false; // endless, crashed: the run decides whether the rung is right (WatchedRun)
@@ -17,8 +17,13 @@ struct Ending {
 
 // From now on, runs are watched. `end` is called on a thread of its own, wherever the main thread is, and
 // must not return. On the emulator, a run that takes too long is stopped on the device, and `end` is called
-// only if the host function does not return even then.
-void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end);
+// only if the host function does not return even then. `is_lost`, if there is one, is called on that thread
+// every few milliseconds.
+void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end,
+                    std::function<bool()> is_lost = {});
+
+// Whether a run is under way (WatchedRun).
+bool is_watching_a_run();
 
 // One run of a rung, from the call of its host function until the device has finished.
 class WatchedRun {

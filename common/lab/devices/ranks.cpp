@@ -1,6 +1,7 @@
 #include "devices/ranks.hpp"
 
 #include "device.hpp"
+#include "devices/last_words.hpp"
 #include "devices/shared_out.hpp"
 
 #include <cstdlib>
@@ -15,6 +16,7 @@ namespace {
 Processes joined; // the functions are null until then
 int own_rank = 0, rank_count = 1;
 bool answers_are_due = false; // on rank 0: the others have been told to run
+constexpr int exit_lost = 70; // no verdict: neither a failed rung nor one to do
 
 enum class What { run, run_counted, report, end };
 
@@ -99,9 +101,27 @@ void allow_launcher() {
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
 }
 
-void join_ranks(const Processes& processes) {
+// The rung's host function must not end the program; rank 0 would wait for what it was to do.
+void on_early_exit(int code, void*) {
+  if (!joined.end) return;
+  const std::string words = fmt::format("the rung's host function ended the program by exit({})", code);
+  fmt::print(stderr, "rank {}: {}\n", own_rank, words);
+  if (own_rank > 0) leave_last_words(words);
+  std::fflush(nullptr);
+  _exit(exit_lost);
+}
+
+void join_ranks(const Processes& processes, double seconds_per_run) {
+  // NCCL's stand-in must tell a rank that never comes before the run is ended, and it may wait three times as
+  // long as this; NVIDIA's ignores it.
+  setenv("WARPFOLD_NCCL_TIMEOUT", fmt::format("{:.3g}", seconds_per_run / 5).c_str(), 0);
   joined = processes;
   joined.begin(&own_rank, &rank_count);
+  const std::string place = text_of(0, own_rank == 0 ? make_place_for_words(rank_count) : "");
+  if (own_rank > 0) find_place_for_words(place, rank_count);
+  answer(""); // all have it
+  settle_in_place_for_words(own_rank);
+  on_exit(on_early_exit, nullptr);
 }
 
 int rank() {
@@ -116,11 +136,29 @@ unsigned devices_for(const Variant& variant) {
   return variant.processes.begin ? ranks() : variant.over_devices ? device().count : 1;
 }
 
+namespace {
+
+// The hazard says where in a kernel it was.
+std::string with_hazard(const std::string& error) {
+  if (!on_emulator()) return error;
+  const std::vector<Hazard> hazards = recorded_so_far().hazards;
+  if (hazards.empty()) return error;
+  const Hazard& first = hazards.front();
+  return fmt::format("{}\n  {}:{}: {}: {}", error, first.file, first.line, first.kind, first.message);
+}
+
+} // namespace
+
 void serve(const Variant& variant) {
+  if (on_emulator()) record([] {}); // from here on
   for (;;) {
     Order told;
     send(&told, sizeof told, 0);
-    if (told.what == What::end) return joined.end();
+    if (told.what == What::end) {
+      const auto end = joined.end;
+      leave_place_for_words(), joined = {};
+      return end();
+    }
     if (told.what == What::report) {
       answer(on_emulator() ? recorded_so_far().profile.report : "");
       continue;
@@ -140,6 +178,7 @@ void serve(const Variant& variant) {
     } catch (const CudaError& failed) {
       error = failed.what();
     }
+    if (!error.empty()) leave_word_of_failure(with_hazard(error));
     answer(error);
   }
 }
@@ -147,9 +186,11 @@ void serve(const Variant& variant) {
 void dismiss_ranks() {
   if (!joined.end || own_rank != 0) return;
   if (answers_are_due) return; // a run failed half-way; when this process ends, mpirun ends the others
+  leave_place_for_words();
   order({.what = What::end});
-  joined.end();
+  const auto end = joined.end;
   joined = {}, rank_count = 1;
+  end();
 }
 
 void run_on_other_ranks(const Case& given, const Sequence& input, bool counted) {
@@ -175,6 +216,12 @@ std::string error_of_other_ranks() {
       first = fmt::format("rank {}: {}", each, text);
   answers_are_due = false;
   return first;
+}
+
+std::string joined_errors(const std::string& own, const std::string& of_another) {
+  if (own.empty() || of_another.empty()) return own + of_another;
+  if (of_another.find(own) != std::string::npos) return own; // with "rank 1: " before it
+  return own + "\n  " + of_another;
 }
 
 std::vector<std::string> reports_of_other_ranks() {

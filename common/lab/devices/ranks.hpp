@@ -24,8 +24,8 @@ int local_rank();
 unsigned local_ranks();
 
 // Once, in each process that was started as a rank. Rank 0 returns, and the others as well, which then
-// serve().
-void join_ranks(const Processes& processes);
+// serve(). A run may take so many seconds, which is shared out among those who wait.
+void join_ranks(const Processes& processes, double seconds_per_run);
 // Of this process, and how many there are; 0 and 1 if they have not been joined.
 int rank();
 unsigned ranks();
@@ -43,6 +43,8 @@ void dismiss_ranks();
 void run_on_other_ranks(const Case& given, const Sequence& input, bool counted);
 // After it: the first error that one of the others had, and "" if none had any.
 std::string error_of_other_ranks();
+// This rank's error and one of another's as one, which may be the same one seen from both.
+std::string joined_errors(const std::string& own, const std::string& of_another);
 // What the other ranks have recorded; nothing if there are none.
 std::vector<std::string> reports_of_other_ranks();
 

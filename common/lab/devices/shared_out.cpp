@@ -62,8 +62,8 @@ std::string SharedOut::change() const {
     const OnDevice in_use(shards_[k].device);
     const std::size_t at = first_change(parts_[k], buffers_[k].data());
     if (at < parts_[k].n)
-      return fmt::format("the input was changed, first at element {}, the {}th on device {}", first + at, at,
-                         shards_[k].device);
+      return fmt::format("the input was changed, first at element {} (element {} of the shard on device {})",
+                         first + at, at, shards_[k].device);
   }
   return "";
 }

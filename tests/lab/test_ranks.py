@@ -1,0 +1,149 @@
+"""Lab 12's last rung when a rank is lost: it crashes, exits, hangs, never joins, or its kernel fails. Rank 0 must say which rank that was and what
+happened, at which line where that can be known; the lab must end within its limits and leave no process.
+
+Called by Meson with lost_ranks.cu, whose rungs lose a rank, and its program as the last word.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+SOURCE = Path()
+PROGRAM = ""
+SECONDS_PER_RUN = 3
+# Twice as long on a busy machine, and what comes before and after.
+SECONDS_IN_ALL = 2 * SECONDS_PER_RUN + 30
+MARK = f"WARPFOLD_TEST_OF_RANKS={os.getpid()}"
+
+
+def line_of(name: str) -> str:
+    """What a message says for the line that is marked so."""
+    (number,) = (at for at, text in enumerate(SOURCE.read_text().splitlines(), 1) if text.endswith(f"// LINE {name}"))
+    return f"{SOURCE.name}:{number}"
+
+
+def left_behind() -> list[str]:
+    """The processes that this test has started and that are still there; one that has ended has no environment any more."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if MARK.encode() in (path / "environ").read_bytes().split(b"\0"):
+                found.append(f"{path.name} {(path / 'comm').read_text().strip()}")
+        except OSError:
+            pass
+    return found
+
+
+def shared_memory() -> set[str]:
+    folder = Path("/dev/shm")
+    return {path.name for path in folder.glob("warpfold-ranks-*")} if folder.is_dir() else set()
+
+
+class Lost(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if shutil.which("mpirun") is None or "MPI was not found" in cls.run_lab("crash", PATH="/nowhere").stdout:
+            raise unittest.SkipTest("MPI was not found (Debian: libopenmpi-dev, openmpi-bin)")
+
+    @staticmethod
+    def run_lab(rung: str, *options: str, **variables: str) -> subprocess.CompletedProcess:
+        name, _, value = MARK.partition("=")
+        variables |= {name: value}
+        command = [PROGRAM, "--device=emulator", "--devices=3", f"--time-limit={SECONDS_PER_RUN}", f"--rung={rung}", *options]
+        return subprocess.run(command, text=True, capture_output=True, timeout=120, env=os.environ | variables)
+
+    def lose(self, rung: str) -> dict:
+        """The rung's report, after what holds for every rung that loses a rank."""
+        before = shared_memory()
+        began = time.monotonic()
+        done = self.run_lab(rung, "--json")
+        self.assertLess(time.monotonic() - began, SECONDS_IN_ALL)
+        until = time.monotonic() + 5  # mpirun ends the ranks, and the system has to
+        while (left := left_behind()) and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual(left, [])
+        self.assertEqual(shared_memory() - before, set())
+        self.said = done.stderr
+        (report,) = json.loads(done.stdout)["rungs"]
+        self.assertEqual((report["name"], report["state"]), (rung, "wrong"), done.stderr)
+        return report
+
+    def assertReason(self, report: dict, *parts: str) -> None:
+        for part in parts:
+            self.assertRegex(report["reason"], part)
+
+    def test_a_crash(self):
+        for rung, why in {"crash": "Segmentation fault", "abort": "Aborted"}.items():
+            with self.subTest(rung=rung):
+                self.assertReason(self.lose(rung), rf"rank 1: the rung ended the program \({why}\) at \S*{re.escape(line_of(rung))}")
+
+    def test_a_crash_of_rank_0(self):
+        self.assertReason(
+            self.lose("crash_of_rank_0"), rf"devices: the rung ended the program \(Segmentation fault\) at \S*{re.escape(line_of('crash'))}"
+        )
+
+    def test_device_memory_touched_by_the_host(self):
+        report = self.lose("touch")
+        found = [(hazard["kind"], f"{Path(hazard['file']).name}:{hazard['line']}") for hazard in report["hazards"]]
+        self.assertIn(("host-access", line_of("touch")), found)
+        self.assertIn("on rank 1", report["hazards"][0]["message"])
+
+    def test_an_early_exit(self):
+        for rung, code in {"exit_3": 3, "exit_0": 0}.items():
+            with self.subTest(rung=rung):
+                self.assertReason(self.lose(rung), rf"rank 1: the rung's host function ended the program by exit\({code}\)")
+
+    def test_an_early_exit_of_rank_0(self):
+        self.assertReason(self.lose("exit_of_rank_0"), "before rank 0 had a verdict")
+        self.assertIn("rank 0: the rung's host function ended the program by exit(3)", self.said)
+
+    def test_an_end_without_a_word(self):
+        for rung in ("exit_unseen", "killed"):
+            with self.subTest(rung=rung):
+                self.assertReason(self.lose(rung), "rank 1: its process has ended|rank 1 can no longer come")
+
+    def test_a_host_function_that_does_not_return(self):
+        for rung in ("hang", "spin"):
+            with self.subTest(rung=rung):
+                self.assertReason(
+                    self.lose(rung),
+                    "rank 1 did not come to ncclReduce",
+                    rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of(rung))}",
+                )
+
+    def test_a_host_function_that_does_not_return_on_rank_0(self):
+        self.assertReason(
+            self.lose("hang_of_rank_0"),
+            rf"rank 0 did not come to ncclReduce|no end after .*the host function does not return.*; it is at \S*{re.escape(line_of('hang'))}",
+        )
+
+    def test_a_rank_that_never_joins(self):
+        self.assertReason(
+            self.lose("never_joins"),
+            "rank 1 did not come to the communicator",
+            rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of('never_joins'))}",
+        )
+
+    def test_a_kernel_that_fails(self):
+        for rung, line in {"fault_in_kernel": "out_of_bounds", "endless_kernel": "endless"}.items():
+            with self.subTest(rung=rung):
+                self.assertReason(
+                    self.lose(rung), "rank 1: the kernel stopped: ", rf"{re.escape(line_of(line))}: {line.replace('_', '-')}: "
+                )
+
+    def test_the_verdict_is_told_once(self):
+        for rung in ("exit_3", "killed"):
+            with self.subTest(rung=rung):
+                self.assertEqual(len(re.findall("(?m)^.*wrong ", self.run_lab(rung).stdout)), 1)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop()
+    SOURCE = Path(sys.argv.pop(1))
+    unittest.main()
