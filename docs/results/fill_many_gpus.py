@@ -44,8 +44,8 @@ def named(name: str, method: str) -> list[str]:
 
 def device(measured: Measured) -> str:
     known = measured.known
-    when = f", {known['date']}" if "date" in known else ""
-    return f"{known['gpus']} {known['device']} in one machine, driver {known['driver']}, NCCL {known['nccl']}{when}."
+    runs = [each["runs"] for each in known["times"]]
+    return f"{known['gpus']} {known['device']} in one machine, {known['driver']}, NCCL {known['nccl']}, {known['date']}; medians of {min(runs)} to {max(runs)} runs."
 
 
 def strong(measured: Measured) -> str:
@@ -68,6 +68,19 @@ def weak(measured: Measured) -> str:
                 efficiency = f"{alone / us:.1%}" if alone else "-"
                 rows.append([*named(name, method), str(gpus), figure(us), f"{4e-3 * WEAK * gpus / us:,.0f}", efficiency])
     return table(["way", "host threads", "GPUs", "us", "GB/s in all", "efficiency"], rows)
+
+
+def ahead(measured: Measured, eight: Measured) -> str:
+    """one_kernel against CUB and NCCL, and whether its bits are always the same."""
+    rows = []
+    for of, gpus in [*((measured, gpus) for gpus in measured.gpus if gpus > 1), (eight, eight.gpus[-1])]:
+        times = [(of.us("CUB + ncclReduce", "threads", gpus, n), of.us("one_kernel", "threads", gpus, n)) for n in SIZES]
+        rows.append([str(gpus), *(f"{nccl / own:.2f}" if nccl and own else "-" for nccl, own in times)])
+    bits = [each for of in (measured, eight) for each in of.known["bits"]]
+    most = max(each["different_results"] for each in bits)
+    same = "all results had the same bits" if most == 1 else f"up to {most} different results came out"
+    runs = f"In {bits[0]['runs']} runs each of {len(bits)} cases, with an input whose sum rounds, {same}."
+    return table(["GPUs", *(power(n) for n in SIZES)], rows) + "\n\n" + runs
 
 
 def links(measured: Measured, made: dict) -> str:
@@ -283,6 +296,7 @@ def blocks(measured: Measured, eight: Measured, made: dict, published: dict) -> 
         "device": device(measured),
         "strong": strong(measured),
         "weak": weak(measured),
+        "ahead": ahead(measured, eight),
         "links": links(measured, made),
         "collectives": collectives(measured),
         "constants": constants(made) + "\n\n" + network(made),

@@ -64,7 +64,7 @@ def descend(values: Values, loss: Callable[[Values], float], least: float = 1e-3
         for name in best:
             for factor in (1 + step, 1 / (1 + step)):
                 tried = best | {name: best[name] * factor}
-                if (found := loss(tried)) < lowest * (1 - NOTHING):
+                if (found := loss(tried)) < lowest * (1 - NOTHING) - 1e-8:
                     best, lowest, improved = tried, found, True
         if not improved:
             step /= 2

@@ -7,8 +7,8 @@ from . import scaling
 
 MEMORY_GB = 141  # of an H200, by NVIDIA's data sheet
 HOW = {
-    "one_kernel": "kernels write their sums into each other's memory, one host thread",
-    "one_kernel_threads": "the same, a host thread per GPU",
+    "one_kernel": "kernels write into each other's memory, one host thread",
+    "one_kernel_threads": "kernels write into each other's memory, a host thread per GPU",
     "peer_reads": "one GPU reads the others' sums, one host thread",
     "peer_copies": "the sums are copied to one GPU, one host thread",
     "nccl_reduce": "ncclReduce, one host thread",
