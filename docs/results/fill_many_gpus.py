@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fills many_gpus.md: whatever stands there between two marks is written by this program, from many_gpus_h200.json (measured),
-scaling_h200.json (the model, fitted to it by tests/gpu/fit_scaling.py) and published_all_reduce.json (by others). Draws the picture too."""
+scaling_h200.json (the model, fitted to it by tests/gpu/fit_scaling.py), many_gpus_8_h200.json (measured, held out of the fit) and
+published_all_reduce.json (by others). Draws the picture too."""
 
 import json
 import re
@@ -43,8 +44,8 @@ def named(name: str, method: str) -> list[str]:
 
 def device(measured: Measured) -> str:
     known = measured.known
-    when = f", {known['date']}" if "date" in known else ""
-    return f"{known['gpus']} {known['device']} in one machine, driver {known['driver']}, NCCL {known['nccl']}{when}."
+    runs = [each["runs"] for each in known["times"]]
+    return f"{known['gpus']} {known['device']} in one machine, {known['driver']}, NCCL {known['nccl']}, {known['date']}; medians of {min(runs)} to {max(runs)} runs."
 
 
 def strong(measured: Measured) -> str:
@@ -67,6 +68,33 @@ def weak(measured: Measured) -> str:
                 efficiency = f"{alone / us:.1%}" if alone else "-"
                 rows.append([*named(name, method), str(gpus), figure(us), f"{4e-3 * WEAK * gpus / us:,.0f}", efficiency])
     return table(["way", "host threads", "GPUs", "us", "GB/s in all", "efficiency"], rows)
+
+
+def ahead(measured: Measured, eight: Measured) -> str:
+    """one_kernel against CUB and NCCL, and whether its bits are always the same."""
+    rows = []
+    for of, gpus in [*((measured, gpus) for gpus in measured.gpus if gpus > 1), (eight, eight.gpus[-1])]:
+        times = [(of.us("CUB + ncclReduce", "threads", gpus, n), of.us("one_kernel", "threads", gpus, n)) for n in SIZES]
+        rows.append([str(gpus), *(f"{nccl / own:.2f}" if nccl and own else "-" for nccl, own in times)])
+    bits = [each for of in (measured, eight) for each in of.known["bits"]]
+    most = max(each["different_results"] for each in bits)
+    same = "all results had the same bits" if most == 1 else f"up to {most} different results came out"
+    runs = f"In {bits[0]['runs']} runs each of {len(bits)} cases, with an input whose sum rounds, {same}."
+    return table(["GPUs", *(power(n) for n in SIZES)], rows) + "\n\n" + runs
+
+
+def links(measured: Measured, made: dict) -> str:
+    found = measured.known["links"]
+    reached = made["levels"]["link"]["gb_per_s"]
+
+    def middle(key: str) -> float:
+        return statistics.median(each[key] for each in found)
+
+    return (
+        f"Between any two of the GPUs (medians over {len(found)} pairs): {middle('gb_per_s'):.0f} GB/s one way, {middle('both_ways_gb_per_s'):.0f} GB/s "
+        f"both ways together; a copy of few bytes takes {middle('copy_us'):.1f} us, and a read of the other's memory that waits for the one before "
+        f"{middle('read_us'):.2f} us. NCCL's all-reduce over two GPUs reaches {reached / middle('gb_per_s'):.0%} of the bandwidth of a copy (fitted)."
+    )
 
 
 def collectives(measured: Measured) -> str:
@@ -109,17 +137,17 @@ def network(made: dict) -> str:
     return "The network's constants: " + re.sub(r"(https://[^\s,:]+[^\s,:.])", r"<\1>", made["levels"]["network"]["from"]) + "."
 
 
-def pairs(measured: Measured, made: dict) -> dict[str, list[tuple[float, float, str]]]:
-    """Predicted, measured, and what it is, by way."""
+def pairs(measured: Measured, made: dict, only: int | None = None) -> dict[str, list[tuple[float, float, str]]]:
+    """Predicted, measured, and what it is, by way; on `only` so many GPUs."""
     found: dict[str, list[tuple[float, float, str]]] = {}
     k = scaling.constants_in(made)
     for way, fit in made["ways"].items():
         for (name, method, gpus, n), each in measured.times.items():
-            if [name, method] == fit["measured_as"]:
+            if [name, method] == fit["measured_as"] and gpus == (only or gpus):
                 what = f"{gpus} GPU{'s' if gpus > 1 else ''}, {power(n)}"
                 found.setdefault(way, []).append((scaling.parts(way, n, gpus, k).us, each["us"], what))
     for each in measured.known["collectives"]:
-        if each["gpus"] > 1:
+        if each["gpus"] > 1 and each["gpus"] == (only or each["gpus"]):
             us = scaling.all_reduce_us(each["bytes"], each["gpus"], each["algorithm"], k)
             found.setdefault(f"all-reduce by {each['algorithm']}", []).append(
                 (us, each["us"], f"{each['gpus']} GPUs, {each['bytes']:,} bytes")
@@ -127,9 +155,9 @@ def pairs(measured: Measured, made: dict) -> dict[str, list[tuple[float, float, 
     return found
 
 
-def errors(measured: Measured, made: dict) -> str:
+def errors(measured: Measured, made: dict, only: int | None = None) -> str:
     rows = []
-    for way, cases in pairs(measured, made).items():
+    for way, cases in pairs(measured, made, only).items():
         off = [abs(us / seen - 1) for us, seen, _ in cases]
         us, seen, what = max(cases, key=lambda case: abs(case[0] / case[1] - 1))
         rows.append(
@@ -137,6 +165,26 @@ def errors(measured: Measured, made: dict) -> str:
              f"{what}: {figure(us)} predicted, {figure(seen)} measured"]
         )  # fmt: skip
     return table(["way", "cases", "median error", "largest", "where"], rows)
+
+
+def held_out(measured: Measured, made: dict) -> str:
+    """Predicted and measured on the most GPUs, by way and n."""
+    k, gpus = scaling.constants_in(made), measured.gpus[-1]
+    sizes = [n for n in [*SIZES, WEAK * gpus] if any(key[2:] == (gpus, n) for key in measured.times)]
+    rows = []
+    for way, fit in made["ways"].items():
+        cells = [f"{figure(scaling.parts(way, n, gpus, k).us)} / {figure(measured.us(*fit['measured_as'], gpus, n))}" for n in sizes]
+        rows.append([*named(*fit["measured_as"]), *cells])
+    return table(["way", "host threads", *(power(n) for n in sizes)], rows)
+
+
+def other_machine(measured: Measured, other: Measured) -> str:
+    """How far two machines are apart where both measured the same."""
+    off = [abs(each["us"] / measured.times[key]["us"] - 1) for key, each in other.times.items() if key in measured.times]
+    return (
+        f"Part of this is the machine: with up to {measured.gpus[-1]} GPUs, where both machines measured the same {len(off)} cases, they differ by "
+        f"{statistics.median(off):.1%} in the median and by {max(off):.0%} at most."
+    )
 
 
 # ---- what others published ----------------------------------------------------------------------------------------------------
@@ -204,7 +252,7 @@ def findings(k: scaling.Constants) -> str:
         best_gpus, best = min(found, key=lambda each: each[1].us)
         lines.append(
             f"- Strong scaling, {power(STRONG)} floats, {name}: from {dearer:,} GPUs on, bringing the sums together is predicted to cost more than "
-            f"reading them. The least time is {figure(best.us)} us, on {best_gpus:,} GPUs."
+            f"reading them. Of all powers of two, {best_gpus:,} GPUs take the least time, {figure(best.us)} us."
         )
     launch = first(tree, lambda parts: parts.launch > parts.reading)
     lines.append(
@@ -242,15 +290,20 @@ def fill(page: str, blocks: dict[str, str]) -> str:
     return page
 
 
-def blocks(measured: Measured, made: dict, published: dict) -> dict[str, str]:
+def blocks(measured: Measured, eight: Measured, made: dict, published: dict) -> dict[str, str]:
     k = scaling.constants_in(made)
     return {
         "device": device(measured),
         "strong": strong(measured),
         "weak": weak(measured),
+        "ahead": ahead(measured, eight),
+        "links": links(measured, made),
         "collectives": collectives(measured),
         "constants": constants(made) + "\n\n" + network(made),
         "errors": errors(measured, made),
+        "held-out": "\n\n".join(
+            [device(eight), held_out(eight, made), errors(eight, made, eight.gpus[-1]), other_machine(measured, eight)]
+        ),
         "published": against(published["all_reduce"], k) + "\n\n" + summit(published["ring_over_tree"], k),
         "predictions": predictions(k),
         "findings": findings(k),
@@ -258,9 +311,10 @@ def blocks(measured: Measured, made: dict, published: dict) -> dict[str, str]:
 
 
 def main() -> None:
-    measured, made, published = (json.loads(file.read_text()) for file in (plot_scaling.DATA, scaling.FILE, PUBLISHED))
+    files = (plot_scaling.DATA, plot_scaling.EIGHT, scaling.FILE, PUBLISHED)
+    measured, eight, made, published = (json.loads(file.read_text()) for file in files)
     plot_scaling.main()
-    PAGE.write_text(fill(PAGE.read_text(), blocks(Measured(measured), made, published)))
+    PAGE.write_text(fill(PAGE.read_text(), blocks(Measured(measured), Measured(eight), made, published)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws many_gpus.svg: strong and weak scaling as measured (many_gpus_h200.json), and as the model predicts it (scaling_h200.json)."""
+"""Draws many_gpus.svg: strong and weak scaling as measured (many_gpus_h200.json, to which the model was fitted, and
+many_gpus_8_h200.json, to which it was not), and as the model predicts it (scaling_h200.json)."""
 
 import json
 import math
@@ -12,17 +13,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 from kit.ladder import scaling
 
 HERE = Path(__file__).resolve().parent
-DATA, PICTURE = HERE / "many_gpus_h200.json", HERE / "many_gpus.svg"
+DATA, EIGHT, PICTURE = HERE / "many_gpus_h200.json", HERE / "many_gpus_8_h200.json", HERE / "many_gpus.svg"
 STRONG, WEAK = 2**33, 2**32  # floats in all, and per GPU
 POWERS = [2**exponent for exponent in range(scaling.MOST.bit_length())]
 DRAWN = {
     "all_reduce_tree": "ncclAllReduce, tree",
     "rank_per_gpu": "ncclReduce (a ring)",
     "all_reduce_ring": "ncclAllReduce, ring",
-    "one_kernel": "one_kernel",
+    "one_kernel_threads": "one_kernel",
 }
-COLOURS = {"all_reduce_tree": "#2f6f9f", "rank_per_gpu": "#b3541e", "all_reduce_ring": "#8a6d1f", "one_kernel": "#2a8f5f"}
-MEASURED_LINES = {"rank_per_gpu": ("CUB + ncclReduce", "threads"), "one_kernel": ("one_kernel", "threads")}
+COLOURS = {"all_reduce_tree": "#2f6f9f", "rank_per_gpu": "#b3541e", "all_reduce_ring": "#8a6d1f", "one_kernel_threads": "#2a8f5f"}
+MEASURED_LINES = {"rank_per_gpu": ("CUB + ncclReduce", "threads"), "one_kernel_threads": ("one_kernel", "threads")}
 
 STYLE = """
   text { font: 11px system-ui, sans-serif; fill: #24292f; }
@@ -96,8 +97,8 @@ class Panel:
             made.append(f'<text x="{self.x(gpus):.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{gpus:,}</text>')
         edge = self.x(measured_to)
         made.append(f'<line class="edge" x1="{edge:.1f}" y1="{TOP - 6}" x2="{edge:.1f}" y2="{TOP + HEIGHT}"/>')
-        made.append(f'<text class="heading" x="{edge - 4:.1f}" y="{TOP - 8}" text-anchor="end">measured</text>')
-        made.append(f'<text class="heading" x="{edge + 6:.1f}" y="{TOP - 8}">predicted, nothing measured</text>')
+        made.append(f'<text class="heading" x="{edge - 4:.1f}" y="{TOP - 8}" text-anchor="end">fitted to</text>')
+        made.append(f'<text class="heading" x="{edge + 6:.1f}" y="{TOP - 8}">predicted</text>')
         made.append(f'<text x="{self.left + WIDTH / 2}" y="{TOP + HEIGHT + 34}" text-anchor="middle">GPUs</text>')
         return made
 
@@ -127,7 +128,23 @@ def raised(n: int) -> str:
     return f'2<tspan dy="-5" font-size="10">{n.bit_length() - 1}</tspan><tspan dy="5"> </tspan>'
 
 
-def draw(measured: Measured, k: scaling.Constants) -> str:
+def dots(measured: Measured, way: str, hollow: bool, time: Panel, speed: Panel) -> list[str]:
+    """What was measured; of the run that was held out, only what no other run has: the most GPUs."""
+    if way not in MEASURED_LINES:
+        return []
+    line = MEASURED_LINES[way]
+    style = f'fill="none" stroke="{COLOURS[way]}" stroke-width="2"' if hollow else f'fill="{COLOURS[way]}"'
+    made = []
+    for gpus in measured.gpus[-1:] if hollow else measured.gpus:
+        if us := measured.us(*line, gpus, STRONG):
+            made.append(f'<circle cx="{time.x(gpus):.1f}" cy="{time.y(us):.1f}" r="4" {style}/>')
+        us, one = measured.us(*line, gpus, WEAK * gpus), measured.us(*line, 1, WEAK)
+        if us and one:
+            made.append(f'<circle cx="{speed.x(gpus):.1f}" cy="{speed.y(one / us):.1f}" r="4" {style}/>')
+    return made
+
+
+def draw(measured: Measured, held_out: Measured, k: scaling.Constants) -> str:
     most = k.most_gpus_measured
     time = Panel(LEFT, 10, 100_000, True)
     speed = Panel(LEFT + WIDTH + LABELS + GAP, 0, 1, False)
@@ -148,29 +165,25 @@ def draw(measured: Measured, k: scaling.Constants) -> str:
                 ends[panel].append((panel.y(values[-1][1]), values[-1][0], name, COLOURS[way]))
         words.append(f"{name}, predicted: {figure(times[-1][1])} us for {power(STRONG)} floats on {times[-1][0]:,} GPUs, "
                      f"{speeds[-1][1]:.0%} of one GPU's speed per GPU with {power(WEAK)} each")  # fmt: skip
-        if line := MEASURED_LINES.get(way):
-            for gpus in measured.gpus:
-                if us := measured.us(*line, gpus, STRONG):
-                    made.append(f'<circle cx="{time.x(gpus):.1f}" cy="{time.y(us):.1f}" r="4" fill="{COLOURS[way]}"/>')
-                us, one = measured.us(*line, gpus, WEAK * gpus), measured.us(*line, 1, WEAK)
-                if us and one:
-                    made.append(f'<circle cx="{speed.x(gpus):.1f}" cy="{speed.y(one / us):.1f}" r="4" fill="{COLOURS[way]}"/>')
+        for each, hollow in ((measured, False), (held_out, True)):
+            made += dots(each, way, hollow, time, speed)
     for panel, names in ends.items():
         made += labels(panel, names)
     width, height = LEFT + 2 * (WIDTH + LABELS) + GAP, TOP + HEIGHT + 44
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d">'
-        f'<title id="t">Sums over many H200: measured up to {most} GPUs, predicted up to {scaling.MOST:,}</title>'
+        f'<title id="t">Sums over many H200: measured up to {held_out.gpus[-1]} GPUs, predicted up to {scaling.MOST:,}</title>'
         f'<desc id="d">{"; ".join(words)}</desc><style>{STYLE}</style>'
         f'<text class="title" x="{LEFT}" y="20">Strong scaling: {raised(STRONG)} floats in all</text>'
-        f'<text class="heading" x="{LEFT}" y="37">microseconds; dots measured, dashes predicted</text>'
+        f'<text class="heading" x="{LEFT}" y="37">microseconds; dots: measured (hollow: not fitted to); dashes: predicted</text>'
         f'<text class="title" x="{speed.left}" y="20">Weak scaling: {raised(WEAK)} floats per GPU</text>'
         f'<text class="heading" x="{speed.left}" y="37">efficiency: speed per GPU, of one GPU alone</text>' + "".join(made) + "</svg>\n"
     )
 
 
 def main() -> None:
-    PICTURE.write_text(draw(Measured(json.loads(DATA.read_text())), scaling.fitted()))
+    measured, held_out = (Measured(json.loads(file.read_text())) for file in (DATA, EIGHT))
+    PICTURE.write_text(draw(measured, held_out, scaling.fitted()))
 
 
 if __name__ == "__main__":

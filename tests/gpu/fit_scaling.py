@@ -23,7 +23,8 @@ from kit.ladder import scaling
 
 # Which lines of the measurement each way is fitted to: name and method.
 MEASURED_AS = {
-    "one_kernel": ("one_kernel", "threads"),
+    "one_kernel": ("one_kernel", "rungs"),
+    "one_kernel_threads": ("one_kernel", "threads"),
     "peer_reads": ("peer_reads", "rungs"),
     "peer_copies": ("peer_copies", "rungs"),
     "nccl_reduce": ("nccl_reduce", "rungs"),
@@ -46,6 +47,9 @@ PROTOCOLS = {"LL": (6.6, 0.6, 0.25), "LL128": (14.0, 1.9, 0.9), "Simple": (8.4, 
 
 TRUST = 0.02  # in the constants the search starts from: squared logarithms count so much, which matters where the data say nothing
 
+NOTHING = 1e-5  # a part of the loss: what lowers it by less is not worth following, such as a constant on its way to 0
+LEAST = 0.01  # us: less than this, of times of 10 us and more, is none
+
 PEERS = Path(__file__).resolve().parents[2] / "docs" / "results" / "peers_h200.json"
 SMALL = 2**14  # floats, of which a sum takes as long as of one
 
@@ -60,7 +64,7 @@ def descend(values: Values, loss: Callable[[Values], float], least: float = 1e-3
         for name in best:
             for factor in (1 + step, 1 / (1 + step)):
                 tried = best | {name: best[name] * factor}
-                if (found := loss(tried)) < lowest:
+                if (found := loss(tried)) < lowest * (1 - NOTHING) - 1e-8:
                     best, lowest, improved = tried, found, True
         if not improved:
             step /= 2
@@ -156,13 +160,11 @@ def way_pairs(way: str, measured: list[dict], values: Values, rest: dict) -> lis
 def fit_way(way: str, measured: list[dict], rest: dict) -> tuple[dict, dict]:
     start = {"start_us": 10.0, "next_us": 2.0, "gb_per_s": 4500.0, "issue_us": 5.0, "tail_us": 3.0}
     fixed = {}
-    if MEASURED_AS[way][1] == "threads":
-        fixed["next_us"] = 0.0  # each device has a host thread of its own
-        del start["next_us"]
-    if way == "one_kernel":
+    if way.startswith("one_kernel"):
         fixed["issue_us"] = 0.0  # the host issues nothing but the launch
         del start["issue_us"]
     found = descend(start, lambda values: squares(way_pairs(way, measured, values | fixed, rest))) | fixed
+    found = {name: value if value >= LEAST else 0.0 for name, value in found.items()}
     return found, residuals(way_pairs(way, measured, found, rest))
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import re
+import statistics
 import sys
 import unittest
 from unittest import mock
@@ -12,9 +14,11 @@ from kit import cli
 from kit.ladder import scaling
 
 sys.path.insert(0, str(support.ROOT / "tests" / "gpu"))
+sys.path.insert(0, str(support.ROOT / "docs" / "results"))
+import fill_many_gpus
 import fit_scaling
+import plot_scaling
 
-RESULTS = support.ROOT / "docs" / "results"
 NETWORK = {"LL": 3.0, "LL128": 4.0, "Simple": 14.0}
 INSIDE = {"LL": 0.5, "LL128": 1.0, "Simple": 4.0}
 
@@ -22,9 +26,10 @@ KNOWN = scaling.Constants(
     "made up",
     {
         "one_kernel": scaling.Way(10.0, 0.0, 4000.0, 0.0, 2.0),
+        "one_kernel_threads": scaling.Way(11.0, 1.0, 4000.0, 0.0, 2.0),
         "peer_copies": scaling.Way(12.0, 5.0, 4000.0, 8.0, 9.0),
         "nccl_reduce": scaling.Way(12.0, 3.0, 4000.0, 8.0, 4.0),
-        "rank_per_gpu": scaling.Way(11.0, 0.0, 4000.0, 8.0, 4.0),
+        "rank_per_gpu": scaling.Way(11.0, 1.0, 4000.0, 8.0, 4.0),
     },
     {
         "link": scaling.Level(2, 300.0, INSIDE, INSIDE, True),
@@ -109,8 +114,11 @@ class Limits(unittest.TestCase):
     def test_what_a_host_thread_launches_one_after_the_other_adds_up(self):
         with_one, with_four = (scaling.parts("peer_copies", 2**14, gpus, KNOWN).launch for gpus in (1, 4))
         self.assertEqual(with_four - with_one, 3 * KNOWN.ways["peer_copies"].next_us)
-        with_one, with_four = (scaling.parts("rank_per_gpu", 2**14, gpus, KNOWN).launch for gpus in (1, 4))
-        self.assertEqual(with_one, with_four)
+
+    def test_nodes_launch_at_the_same_time(self):
+        with_one, with_node, with_many = (scaling.parts("rank_per_gpu", 2**14, gpus, KNOWN).launch for gpus in (1, 8, 4096))
+        self.assertEqual(with_node - with_one, 7 * KNOWN.ways["rank_per_gpu"].next_us)
+        self.assertEqual(with_node, with_many)
 
     def test_what_the_host_issues_hides_behind_reading(self):
         few, many = (scaling.parts("peer_copies", n, 4, KNOWN).exchange for n in (4, 2**33))
@@ -165,6 +173,59 @@ class Fit(unittest.TestCase):
     def test_what_it_writes_is_what_the_model_reads(self):
         k = scaling.constants_in(fit_scaling.rounded(fit_scaling.fit(self.measured())))
         self.assertAlmostEqual(scaling.parts("one_kernel", 2**30, 4, k).us / scaling.parts("one_kernel", 2**30, 4, KNOWN).us, 1, delta=0.02)
+
+
+class Page(unittest.TestCase):
+    """docs/results: the constants, the page and the picture belong to the same measurements."""
+
+    def setUp(self):
+        files = (plot_scaling.DATA, plot_scaling.EIGHT, scaling.FILE, fill_many_gpus.PUBLISHED)
+        self.known, self.eight, self.made, self.published = (json.loads(file.read_text()) for file in files)
+        self.measured, self.held_out = plot_scaling.Measured(self.known), plot_scaling.Measured(self.eight)
+
+    def test_the_constants_are_those_of_the_measurements(self):
+        """To the last digit they need not be: the search takes other steps where logarithms round otherwise."""
+        again = fit_scaling.fit(self.known)
+        for way, found in self.made["residuals"].items():
+            self.assertEqual(found["cases"], again["residuals"][way]["cases"], way)
+            for which in ("median", "largest"):
+                self.assertAlmostEqual(found[which], again["residuals"][way][which], delta=0.01, msg=f"{way}, {which}")
+
+    def test_the_figures_on_the_page_are_those_of_the_files(self):
+        page = fill_many_gpus.PAGE.read_text()
+        blocks = fill_many_gpus.blocks(self.measured, self.held_out, self.made, self.published)
+        self.assertEqual(page, fill_many_gpus.fill(page, blocks), "docs/results/fill_many_gpus.py fills it again")
+
+    def test_the_picture_marks_what_is_predicted(self):
+        drawn = plot_scaling.draw(self.measured, self.held_out, scaling.fitted())
+        self.assertEqual(plot_scaling.PICTURE.read_text(), drawn, "docs/results/fill_many_gpus.py draws it again")
+        self.assertIn("dashes: predicted", drawn)
+        edge = plot_scaling.Panel(plot_scaling.LEFT, 1, 2, True).x(self.made["most_gpus_measured"])
+        solid = re.findall(r'<polyline points="([^"]*)" stroke', drawn)
+        self.assertEqual(len(solid), 2 * len(plot_scaling.DRAWN))
+        panel = plot_scaling.LEFT + plot_scaling.WIDTH
+        for points in solid:
+            for point in points.split():
+                x = float(point.split(",")[0])
+                self.assertLessEqual(
+                    x if x <= panel else x - (panel + plot_scaling.LABELS + plot_scaling.GAP - plot_scaling.LEFT), edge + 0.1
+                )
+
+    def test_what_was_held_out_of_the_fit_is_predicted(self):
+        """Eight GPUs: half of the cases to within a tenth, all to within a factor of 1.6."""
+        self.assertLess(self.made["most_gpus_measured"], self.held_out.gpus[-1])
+        found = fill_many_gpus.pairs(self.held_out, self.made, self.held_out.gpus[-1])
+        off = [abs(predicted / measured - 1) for cases in found.values() for predicted, measured, _ in cases]
+        self.assertGreater(len(off), 70)
+        self.assertLess(statistics.median(off), 0.1)
+        self.assertLess(max(off), 0.6)
+
+    def test_no_network_constant_is_called_measured(self):
+        self.assertFalse(self.made["levels"]["network"]["measured"])
+        self.assertIn("https://", self.made["levels"]["network"]["from"])
+        for each in self.published["all_reduce"]:
+            self.assertRegex(each["source"], "^https://")
+            self.assertEqual(len({"us", "bus_gb_per_s"} & each.keys()), 1, each)
 
 
 class Command(unittest.TestCase):

@@ -2,8 +2,8 @@
 
     time = launch + max(reading, issue) + bringing p sums together                                     (all in us)
 
-  launch     starting the first kernel and seeing the end, and one launch more for each further device if a single host
-             thread drives all of them
+  launch     starting the first kernel and seeing the end, and more for each further device of a node: a launch if a single
+             host thread drives all of them; and host threads of their own, too, were seen to hold each other up
   reading    4 n / p bytes, over what one GPU reads
   issue      the host's work for the exchange, done while the GPUs read: it only shows if they finish sooner
   exchange   latency of each step, times the steps that follow each other; 4 bytes take no time beyond that
@@ -36,7 +36,7 @@ FLOAT = 4  # bytes
 
 # How each way of bringing the sums together goes about it, and what its line is called in the measurements.
 CHAIN, RING, TREE = "chain", "ring", "tree"
-IN_ONE_NODE = ["one_kernel", "peer_reads", "peer_copies", "nccl_reduce"]  # one process that reaches all devices' memory
+IN_ONE_NODE = ["one_kernel", "one_kernel_threads", "peer_reads", "peer_copies", "nccl_reduce"]  # one process that reaches all devices
 OVER_NCCL = {"nccl_reduce": CHAIN, "rank_per_gpu": CHAIN, "all_reduce_ring": RING, "all_reduce_tree": TREE}
 WAYS = [*IN_ONE_NODE, "rank_per_gpu", "all_reduce_ring", "all_reduce_tree"]
 
@@ -46,7 +46,7 @@ class Way:
     """Fitted to one way of summing over several GPUs."""
 
     start_us: float  # one launch on an idle GPU, until the host knows that it is over
-    next_us: float  # for each further device, if one host thread launches on all
+    next_us: float  # for each further device of the node
     gb_per_s: float  # that a GPU reads
     issue_us: float  # the host's part of the exchange, which overlaps with reading
     tail_us: float  # the devices' part of it, whatever p is; NCCL's steps are added
@@ -180,7 +180,7 @@ def parts(way: str, n: int, gpus: int, k: Constants | None = None) -> Parts | No
     if fit is None or gpus < 1 or gpus > MOST or (way in IN_ONE_NODE and gpus > NODE):
         return None
     reading = FLOAT * math.ceil(n / gpus) / (1e3 * fit.gb_per_s)
-    launch = fit.start_us + (gpus - 1) * fit.next_us
+    launch = fit.start_us + (min(gpus, NODE) - 1) * fit.next_us  # nodes launch at the same time
     if gpus == 1:
         return Parts(launch, reading, 0.0)
     exchange = max(0.0, fit.issue_us - reading) + fit.tail_us

@@ -7,10 +7,11 @@ from . import scaling
 
 MEMORY_GB = 141  # of an H200, by NVIDIA's data sheet
 HOW = {
-    "one_kernel": "kernels write their sums into each other's memory",
-    "peer_reads": "one GPU reads the others' sums",
-    "peer_copies": "the sums are copied to one GPU",
-    "nccl_reduce": "ncclReduce, one host thread for all GPUs",
+    "one_kernel": "kernels write into each other's memory, one host thread",
+    "one_kernel_threads": "kernels write into each other's memory, a host thread per GPU",
+    "peer_reads": "one GPU reads the others' sums, one host thread",
+    "peer_copies": "the sums are copied to one GPU, one host thread",
+    "nccl_reduce": "ncclReduce, one host thread",
     "rank_per_gpu": "ncclReduce, a process or thread per GPU",
     "all_reduce_ring": "ncclAllReduce by a ring, a process or thread per GPU",
     "all_reduce_tree": "ncclAllReduce by a tree, a process or thread per GPU",
