@@ -113,7 +113,7 @@ class Lost(unittest.TestCase):
             with self.subTest(rung=rung):
                 self.assertReason(
                     self.lose(rung),
-                    "rank 1 did not come to ncclReduce",
+                    "rank 1 did not come to ncclReduce|no end after .*the host function does not return",  # whichever limit is first
                     rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of(rung))}",
                 )
 

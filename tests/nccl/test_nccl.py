@@ -33,11 +33,25 @@ def environment(devices: int | None = None, **more: str) -> dict[str, str]:
     return kept | ({"WARPFOLD_DEVICES": str(devices)} if devices else {}) | more
 
 
+started: set[int] = set()  # processes
+
+
+def start(command: list[str], env: dict[str, str]) -> subprocess.Popen:
+    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started.add(process.pid)
+    return process
+
+
 def run(command: list[str], env: dict[str, str], expected: int = 0) -> tuple[str, str]:
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    if done.returncode != expected:
-        raise AssertionError(f"{command} ends with {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    return done.stdout, done.stderr
+    with start(command, env) as process:
+        try:
+            out, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    if process.returncode != expected:
+        raise AssertionError(f"{command} ends with {process.returncode}:\n{out}\n{err}")
+    return out, err
 
 
 def run_processes(command: list[str], count: int, limit: float = 30, **each: Callable[[int], str]) -> tuple[str, str]:
@@ -47,7 +61,7 @@ def run_processes(command: list[str], count: int, limit: float = 30, **each: Cal
         for rank in range(count):
             own = {name: value(rank) for name, value in each.items()}
             env = environment(TEST_RANK=str(rank), TEST_SIZE=str(count), TEST_ID=f"{folder}/id", WARPFOLD_NCCL_TIMEOUT=str(limit)) | own
-            running.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            running.append(start(command, env))
         outputs = [process.communicate(timeout=120) for process in running]
     for process, (out, err) in zip(running, outputs, strict=True):
         if process.returncode != 0:
@@ -55,19 +69,11 @@ def run_processes(command: list[str], count: int, limit: float = 30, **each: Cal
     return "".join(out for out, _ in outputs), "".join(err for _, err in outputs)
 
 
-def stays_in_shared_memory(before: set[str]) -> set[str]:
-    """What has come since then, and does not go: other programs that use NCCL at the same time come and go."""
-    came = left_in_shared_memory() - before
-    end = time.monotonic() + 60
-    while came and time.monotonic() < end:
-        time.sleep(0.5)
-        came &= left_in_shared_memory()
-    return came
-
-
 def left_in_shared_memory() -> set[str]:
+    """By the processes started here, whose number is in the name."""
     folder = Path("/dev/shm")
-    return {path.name for path in folder.glob("warpfold-nccl-*")} if folder.is_dir() else set()
+    names = {path.name for path in folder.glob("warpfold-nccl-*-*")} if folder.is_dir() else set()
+    return {name for name in names if int(name.split("-")[2]) in started}
 
 
 class Results(unittest.TestCase):
@@ -87,16 +93,15 @@ class Results(unittest.TestCase):
     def test_one_thread_one_for_each_rank_and_processes_agree(self):
         for ranks in (2, 4):
             with self.subTest(ranks=ranks):
-                before = left_in_shared_memory()
                 compared = self.in_one_process("group", ranks)
                 self.assertGreater(compared, 1_000_000)
                 self.assertEqual(self.in_one_process("threads", ranks), compared)
                 self.assertEqual(self.count(run_processes([COLLECTIVES, "processes"], ranks)[0]), compared)
-                self.assertEqual(stays_in_shared_memory(before), set())
+                self.assertEqual(left_in_shared_memory(), set())
 
     @unittest.skipUnless(Path("/dev/shm").is_dir(), "there is no /dev/shm")
     def test_what_ended_processes_have_left_is_removed(self):
-        names = {kind: Path("/dev/shm") / f"warpfold-nccl-{kind}-{os.getpid()}" for kind in ("old", "held", "new")}
+        names = {kind: Path("/dev/shm") / f"warpfold-nccl-{os.getpid()}-{kind}" for kind in ("old", "held", "new")}
         for path in names.values():
             path.write_bytes(bytes(10))
             self.addCleanup(path.unlink, missing_ok=True)
@@ -160,7 +165,7 @@ class Mistakes(unittest.TestCase):
     def of_ranks(self, name: str, answer: str, text: str, answers: int = 2, hows: tuple[str, ...] = ("threads", "processes")) -> None:
         for how in hows:
             with self.subTest(name=name, how=how):
-                before, began = left_in_shared_memory(), time.monotonic()
+                began = time.monotonic()
                 if how == "threads":
                     out, err = run([MISTAKES, name, how, "2"], environment(2, WARPFOLD_NCCL_TIMEOUT=str(LIMIT)))
                 else:
@@ -168,7 +173,7 @@ class Mistakes(unittest.TestCase):
                 self.assertLess(time.monotonic() - began, 60)
                 self.told(name, err, text)
                 self.assertEqual(out.count(f"result: {ANSWERS[answer]}\n"), answers, out + err)
-                self.assertEqual(stays_in_shared_memory(before), set())
+                self.assertEqual(left_in_shared_memory(), set())
 
     def test_different_counts(self):
         self.of_ranks("counts", "argument", r"rank 0 and rank 1 meet with different counts")

@@ -159,7 +159,7 @@ Call Segment::noted(NotedCall& where) {
 std::string new_segment_name() {
   std::uint64_t random[2];
   if (getrandom(random, sizeof random, 0) != sizeof random) throw std::runtime_error("no random numbers");
-  return fmt::format("/warpfold-nccl-{:016x}{:016x}", random[0], random[1]);
+  return fmt::format("/warpfold-nccl-{}-{:016x}{:016x}", getpid(), random[0], random[1]);
 }
 
 } // namespace warpfold::nccl

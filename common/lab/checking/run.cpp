@@ -29,10 +29,11 @@ void collect_errors(Outcome& outcome, Shards devices) {
   const cudaError_t launched = cudaGetLastError();
   const auto finished = static_cast<cudaError_t>(wait_for(devices));
   cudaGetLastError();
-  if (launched != cudaSuccess) {
-    outcome.error = "the launch failed: " + explained(launched);
-  } else if (finished != cudaSuccess) {
+  // Of a kernel that has stopped, every later call tells, a launch too.
+  if (finished != cudaSuccess) {
     outcome.error = "the kernel stopped: " + explained(finished);
+  } else if (launched != cudaSuccess) {
+    outcome.error = "the launch failed: " + explained(launched);
   }
   outcome.device_lost = wait_for(devices) != cudaSuccess;
   cudaGetLastError();
