@@ -21,14 +21,6 @@
 namespace lab {
 namespace {
 
-Check check_for(const Case& given, const std::string& prefix) {
-  Check check;
-  check.name = prefix + describe(given);
-  check.n = given.n;
-  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == usual_block;
-  return check;
-}
-
 std::string prefix_of(const Rung& rung, const Variant& variant) {
   if (variant.has_own_operator)
     return fmt::format("{}, {}, ", name_of(variant.own_operator), name_of(variant.type));
@@ -47,7 +39,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     const unsigned block = block_for(rung, options);
     const unsigned devices = devices_for(variant);
     const Case given{Kind::exact, n, 1, block, 0, devices};
-    Check check = check_for(given, "");
+    Check check = check_for(given);
     if (n > rung.most_elements(block)) return;
     if (static_cast<double>(n) / devices * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
@@ -251,7 +243,7 @@ private:
     const bool is_same = n == failure.given.n && block == failure.given.block;
     if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     const std::size_t count = failures_.size();
-    check_case(*failure.variant, given, check_for(given, ""));
+    check_case(*failure.variant, given, check_for(given));
     if (failures_.size() == count) return;
     const Failure other = failures_.back();
     if (Diagnosis of_other = reason_of(other); of_other.specific)
