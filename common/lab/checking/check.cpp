@@ -88,13 +88,18 @@ private:
   };
 
   // A hazard explains a wrong result, so no other reason is looked for then.
-  bool is_over() const { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
+  bool is_over() { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
 
-  bool has_hazard() const {
+  // Only a run adds to the emulator's report, which is long: it is read once after each.
+  bool has_hazard() {
     if (!on_emulator()) return false;
-    std::vector<Hazard> hazards = recorded_so_far().hazards;
-    leave_out_harmless(hazards, !search_, not_a_number_);
-    return !hazards.empty();
+    if (const std::size_t runs = runs_so_far(); runs != runs_looked_at_) {
+      std::vector<Hazard> hazards = recorded_so_far().hazards;
+      leave_out_harmless(hazards, !search_, not_a_number_);
+      has_hazard_ = !hazards.empty();
+      runs_looked_at_ = runs;
+    }
+    return has_hazard_;
   }
 
   // A kernel with a hazard needs no further inputs if those so far were slow, or if this one will be.
@@ -301,6 +306,8 @@ private:
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
   bool device_lost_ = false, not_a_number_ = false;
+  std::size_t runs_looked_at_ = 0; // when has_hazard_ was found out
+  bool has_hazard_ = false;
 };
 
 } // namespace
