@@ -117,7 +117,9 @@ Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraph
 
 } // namespace
 
-cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work, Returns returns) {
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
+                   const std::function<Returns()>& returns) {
+  const bool waits = several_devices() && returns && returns() == Returns::when_done;
   Point done;
   {
     StreamTable& table = StreamTable::get();
@@ -136,7 +138,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work, Retur
     if (several_devices()) done = enqueue(table, stream, handle, type, work);
   }
   if (!done) return ordering::carry_out(ordering::issue(handle, type).get(), type, work);
-  if (returns == Returns::early) return cudaSuccess;
+  if (!waits) return cudaSuccess;
   wait_for(done);
   return sticky_error();
 }

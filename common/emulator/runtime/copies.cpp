@@ -76,7 +76,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
           count_copy(destination, source, size);
           return cudaSuccess;
         },
-        ordering::copy_returns(destination, source, blocking));
+        [=] { return ordering::copy_returns(destination, source, blocking); });
   });
 }
 
@@ -101,7 +101,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
           count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
           return cudaSuccess;
         },
-        ordering::copy_returns(destination.begin, source.begin, blocking));
+        [=] { return ordering::copy_returns(destination.begin, source.begin, blocking); });
   });
 }
 
@@ -189,7 +189,7 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
               }
           return cudaSuccess;
         },
-        ordering::fill_returns(box.begin, blocking));
+        [=] { return ordering::fill_returns(box.begin, blocking); });
   });
 }
 

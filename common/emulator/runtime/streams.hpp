@@ -19,8 +19,10 @@ using Work = std::function<cudaError_t()>;
 enum class Returns { early, when_done };
 
 // Issues `work`, or adds it to the graph that the stream is being captured into.
-// Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
-cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work, Returns returns = Returns::early);
+// `returns` is asked only with several devices: with one, the work is done when the call returns. Null:
+// early. Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
+cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work,
+                   const std::function<Returns()>& returns = nullptr);
 
 // Waits until all work of a device, or of all devices, is done.
 void wait_for_device(int device);

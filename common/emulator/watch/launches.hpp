@@ -42,16 +42,8 @@ public:
   Launch* begin(const machine::Grid& grid, const Operation* order, const std::function<void()>& begins_group);
   void end(Launch& launch);
 
-  // Of a block, by its number in the group.
-  Launch& of(std::uint32_t block) {
-    return const_cast<Launch&>(static_cast<const Launches&>(*this).of(block));
-  }
-  const Launch& of(std::uint32_t block) const {
-    const std::size_t count = count_.load(std::memory_order_acquire);
-    std::size_t place = count - 1;
-    while (place > 0 && launches_[place]->first_block > block) --place;
-    return *launches_[place];
-  }
+  // Of a block, by its number in the group. Only who began a launch changes it.
+  const Launch& of(std::uint32_t block) const { return *launches_[place_of(block)]; }
   bool several() const { return count_.load(std::memory_order_acquire) > 1; }
   // Is the first block's launch over before the second's begins?
   bool precedes(std::uint32_t earlier, std::uint32_t later) const {
@@ -65,8 +57,9 @@ public:
     const Launch& launch = of(block);
     return launch.histories.follows(block - launch.first_block);
   }
+  // For the block itself, which writes it, and for others, which read it meanwhile.
   BlockHistories::History& history_of(std::uint32_t block) {
-    Launch& launch = of(block);
+    Launch& launch = *launches_[place_of(block)];
     return launch.histories.of(block - launch.first_block);
   }
   const BlockHistories::History& history_of(std::uint32_t block) const {
@@ -75,6 +68,13 @@ public:
   }
 
 private:
+  std::size_t place_of(std::uint32_t block) const {
+    const std::size_t count = count_.load(std::memory_order_acquire);
+    std::size_t place = count - 1;
+    while (place > 0 && launches_[place]->first_block > block) --place;
+    return place;
+  }
+
   std::mutex mutex_;
   std::array<std::unique_ptr<Launch>, most> launches_;
   std::atomic<std::size_t> count_ = 0;

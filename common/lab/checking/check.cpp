@@ -21,14 +21,6 @@
 namespace lab {
 namespace {
 
-Check check_for(const Case& given, const std::string& prefix) {
-  Check check;
-  check.name = prefix + describe(given);
-  check.n = given.n;
-  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == usual_block;
-  return check;
-}
-
 std::string prefix_of(const Rung& rung, const Variant& variant) {
   if (variant.has_own_operator)
     return fmt::format("{}, {}, ", name_of(variant.own_operator), name_of(variant.type));
@@ -47,7 +39,7 @@ void check_large(const Rung& rung, const Variant& variant, const Options& option
     const unsigned block = block_for(rung, options);
     const unsigned devices = devices_for(variant);
     const Case given{Kind::exact, n, 1, block, 0, devices};
-    Check check = check_for(given, "");
+    Check check = check_for(given);
     if (n > rung.most_elements(block)) return;
     if (static_cast<double>(n) / devices * static_cast<double>(size_of(variant.type)) >
         0.9 * static_cast<double>(free_bytes)) {
@@ -96,13 +88,18 @@ private:
   };
 
   // A hazard explains a wrong result, so no other reason is looked for then.
-  bool is_over() const { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
+  bool is_over() { return device_lost_ || (search_ && (search_->is_over() || has_hazard())); }
 
-  bool has_hazard() const {
+  // Only a run adds to the emulator's report, which is long: it is read once after each.
+  bool has_hazard() {
     if (!on_emulator()) return false;
-    std::vector<Hazard> hazards = recorded_so_far().hazards;
-    leave_out_harmless(hazards, !search_, not_a_number_);
-    return !hazards.empty();
+    if (const std::size_t runs = runs_so_far(); runs != runs_looked_at_) {
+      std::vector<Hazard> hazards = recorded_so_far().hazards;
+      leave_out_harmless(hazards, !search_, not_a_number_);
+      has_hazard_ = !hazards.empty();
+      runs_looked_at_ = runs;
+    }
+    return has_hazard_;
   }
 
   // A kernel with a hazard needs no further inputs if those so far were slow, or if this one will be.
@@ -251,7 +248,7 @@ private:
     const bool is_same = n == failure.given.n && block == failure.given.block;
     if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     const std::size_t count = failures_.size();
-    check_case(*failure.variant, given, check_for(given, ""));
+    check_case(*failure.variant, given, check_for(given));
     if (failures_.size() == count) return;
     const Failure other = failures_.back();
     if (Diagnosis of_other = reason_of(other); of_other.specific)
@@ -309,6 +306,8 @@ private:
   std::vector<Failure> failures_;
   std::size_t largest_wrong_ = 0; // n
   bool device_lost_ = false, not_a_number_ = false;
+  std::size_t runs_looked_at_ = 0; // when has_hazard_ was found out
+  bool has_hazard_ = false;
 };
 
 } // namespace

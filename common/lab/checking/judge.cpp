@@ -10,11 +10,6 @@
 namespace lab {
 namespace {
 
-bool is_right(const Expectation& expected, double got) {
-  if (expected.tolerance == 0) return got == expected.reference.value;
-  return std::abs(got - expected.reference.value) <= expected.tolerance;
-}
-
 std::string value_text(Kind kind, double value) {
   return kind == Kind::rounding ? fmt::format("{:.9g}", value) : fmt::format("{:.16g}", value);
 }
@@ -30,6 +25,14 @@ std::string error_text(const Expectation& expected, const Sequence& input, doubl
 
 } // namespace
 
+Check check_for(const Case& given, const std::string& prefix) {
+  Check check;
+  check.name = prefix + describe(given);
+  check.n = given.n;
+  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == usual_block;
+  return check;
+}
+
 Expectation expect(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {
   const std::size_t columns = given.rows ? given.n / given.rows : 0;
   Expectation expected;
@@ -42,6 +45,11 @@ Expectation expect(const Rung& rung, const Case& given, const Sequence& input, s
   expected.depth = depth;
   expected.tolerance = tolerance(input, expected.reference, depth);
   return expected;
+}
+
+bool is_right(const Expectation& expected, double got) {
+  if (expected.tolerance == 0) return got == expected.reference.value;
+  return std::abs(got - expected.reference.value) <= expected.tolerance;
 }
 
 void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {

@@ -6,6 +6,9 @@
 
 namespace lab {
 
+// A check of this case, still to be made.
+Check check_for(const Case& given, const std::string& prefix = "");
+
 // What a row (or the one array) should give, and how far from that a result may be: 0 if it must be exact.
 struct Expectation {
   Reference reference;
@@ -13,6 +16,7 @@ struct Expectation {
   double depth = 0; // roundings on the longest path from an element to the result
 };
 Expectation expect(const Rung& rung, const Case& given, const Sequence& input, std::size_t row);
+bool is_right(const Expectation& expected, double got);
 
 // Sets the check's `ok` and message by the first thing that is wrong: an error, a result, or a write where
 // nothing may be written.

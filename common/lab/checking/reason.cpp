@@ -30,8 +30,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
     if (const auto again = result_on(input)) symptom.again.push_back(*again);
   });
   if (const auto again = result_on(input)) symptom.again.push_back(*again);
-  const Sequence other =
-      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
+  const Sequence other = with_other_numbers(input);
   if (const auto on_other = result_on(other)) {
     symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
   }
@@ -58,8 +57,7 @@ Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Ca
     }
     return seen;
   };
-  const Sequence other =
-      make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, input.seed + 1000003);
+  const Sequence other = with_other_numbers(input);
   const Outcome on_other = run_once(variant, given, other);
   device_lost = on_other.device_lost;
   if (on_other.results.size() != given.rows) return {};

@@ -246,6 +246,10 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
   return sequence;
 }
 
+Sequence with_other_numbers(const Sequence& input) {
+  return make_sequence(input.type, input.op, input.kind, input.n, input.seed + 1000003);
+}
+
 Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   last = std::min(last, input.n);
   if (first >= last) return {identity(input.type, input.op), 0};

@@ -47,6 +47,8 @@ struct Sequence {
 };
 
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed);
+// As many numbers of the same kind, but others.
+Sequence with_other_numbers(const Sequence& input);
 
 // What the elements from `first` up to, but not including, `last` (and below n) reduce to.
 struct Reference {

@@ -9,11 +9,6 @@
 namespace lab {
 namespace {
 
-const Check* first_failed(const std::vector<Check>& checks) {
-  const auto found = std::find_if(checks.begin(), checks.end(), [](const Check& c) { return !c.ok; });
-  return found == checks.end() ? nullptr : &*found;
-}
-
 // A hazard that luck cannot make right: on a GPU, the process ends there.
 const Hazard* first_fatal(const std::vector<Hazard>& hazards) {
   const auto found = std::find_if(hazards.begin(), hazards.end(),
@@ -22,6 +17,11 @@ const Hazard* first_fatal(const std::vector<Hazard>& hazards) {
 }
 
 } // namespace
+
+const Check* first_failed(const std::vector<Check>& checks) {
+  const auto found = std::find_if(checks.begin(), checks.end(), [](const Check& c) { return !c.ok; });
+  return found == checks.end() ? nullptr : &*found;
+}
 
 Result verdict_on(std::string rung, Findings findings) {
   Result result;

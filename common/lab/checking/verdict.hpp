@@ -15,6 +15,9 @@ struct Findings {
   bool device_lost = false; // nothing more can be run in this process
 };
 
+// Null if none has.
+const Check* first_failed(const std::vector<Check>& checks);
+
 // The first of these that applies decides: a wrong result, a hazard, a broken promise, too little bandwidth.
 Result verdict_on(std::string rung, Findings findings);
 

@@ -59,6 +59,7 @@ struct Watch {
   std::size_t most_launches = 0, launches_before = 0; // of this run, and before it
   Clock::time_point run_began;
   bool matters = true;
+  std::size_t runs = 0;
   bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
   std::function<void(const Ending&)> end;
@@ -215,6 +216,7 @@ bool is_watching_a_run() {
 
 WatchedRun::WatchedRun(std::size_t most_launches) {
   std::lock_guard lock(state().mutex);
+  ++state().runs;
   state().most_launches = most_launches;
   state().launches_before = on_the_emulator ? launches_so_far() : 0;
   state().run_began = Clock::now();
@@ -233,6 +235,11 @@ WatchedRun::~WatchedRun() {
 bool WatchedRun::was_stopped() const {
   std::lock_guard lock(state().mutex);
   return state().stopped;
+}
+
+std::size_t runs_so_far() {
+  std::lock_guard lock(state().mutex);
+  return state().runs;
 }
 
 SearchForReasons::SearchForReasons() {

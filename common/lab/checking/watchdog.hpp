@@ -40,6 +40,9 @@ public:
   bool was_stopped() const; // if so, the device is lost
 };
 
+// How many runs have begun.
+std::size_t runs_so_far();
+
 // While this object lives, runs do not matter, and all of them together get a few seconds.
 class SearchForReasons {
 public:

@@ -83,6 +83,16 @@ Check Trail::check() const {
           .usual = page_->usual};
 }
 
+Trail& trail() {
+  static Trail only;
+  return only;
+}
+
+void note(Progress& progress, const Check& check) {
+  trail().runs(check);
+  check.ok ? progress.runs(check) : progress.is_wrong(check);
+}
+
 Ended run_in_child(const std::function<int()>& body) {
   sigset_t asked, before;
   sigemptyset(&asked);

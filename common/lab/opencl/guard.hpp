@@ -2,7 +2,7 @@
 // and a stray write can leave it in a state in which nothing works, not even a signal handler.
 #pragma once
 
-#include "checking/run.hpp"
+#include "checking/progress.hpp"
 
 #include <functional>
 #include <optional>
@@ -32,6 +32,12 @@ private:
   struct Page;
   Page* page_;
 };
+
+// The program's only one. The first call is made before the child process is.
+Trail& trail();
+
+// Tells the session and, should this process end, its parent about a check.
+void note(Progress& progress, const Check& check);
 
 // Runs `body` in a child process and waits for it; signals that ask this process to end are passed on.
 // Returns the child's exit code, or the signal that ended it.
