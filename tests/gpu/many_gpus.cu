@@ -242,7 +242,8 @@ public:
     const ncclComm_t* const members = communicators({everyone.data(), count});
     members_.assign(members, members + count);
     field_ = contenders(gpus, team_, members_);
-    // A GPU that was idle until now has lowered its clocks, and takes some tens of milliseconds to raise them.
+    // A GPU that was idle until now has lowered its clocks, and takes some tens of milliseconds to raise
+    // them.
     const auto begin = Clock::now();
     while (Clock::now() - begin < std::chrono::milliseconds(300))
       for (const Contender& each : field_) timed(each, std::size_t{count} << 24);
