@@ -72,13 +72,6 @@ std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::s
 
 namespace {
 
-// This process's device, if it is one of several processes: device 0, or the first that no other has.
-int device_of_rank() {
-  int count = 1;
-  cudaGetDeviceCount(&count);
-  return local_rank() % std::max(count, 1);
-}
-
 SharedOut share_out(const Variant& variant, const Case& given, const Sequence& input) {
   if (!variant.processes.begin) return SharedOut(input, given.devices, given.offset);
   return SharedOut(input, given.devices, static_cast<unsigned>(rank()), device_of_rank(), given.offset);
