@@ -290,8 +290,7 @@ private:
     } else if (how.grading()) {
       if (how.time && !rung.most_read_back) advise_on_time(rung, timings, findings);
     } else {
-      // Ranks wait for one another's orders, which would be a part of what is timed.
-      if (how.time && !rung.variants[0].processes.begin) findings.timing = timing_of(rung, how, timings);
+      if (how.time) findings.timing = timing_of(rung, how, timings);
       if (rung.least_bandwidth > 0 && !how.n) findings.slow = how_slow(rung, timings);
     }
   }
@@ -312,7 +311,8 @@ private:
     Timing timing = timings.of(rung, timing_n);
     timing.cpu_loop = cpu_loop(rung.variants[0].type, rung.op, timing.n);
     timing.speed_up_over_cpu = timing.cpu_loop / timing.median;
-    if (&rung == rungs_.data()) return timing;
+    // The rung before one of several processes runs in one of them.
+    if (&rung == rungs_.data() || rung.variants[0].processes.begin) return timing;
     const Rung& before = *(&rung - 1);
     if (!todo_of(before) && !before.variants[0].why_absent &&
         timing.n <= before.most_elements(block_for(before, how))) {

@@ -208,7 +208,7 @@ const ncclComm_t* communicators(lab::Shards shards) {
   static ncclComm_t all[most_devices + 1][most_devices];
   ncclComm_t* const members = all[shards.size()];
   if (!members[0]) {
-    int devices[most_devices];
+    int devices[most_devices] = {};
     for (unsigned k = 0; k < shards.size(); ++k) devices[k] = shards[k].device;
     ncclCommInitAll(members, int(shards.size()), devices);
   }

@@ -1,7 +1,7 @@
 """Lab 12's last rung when a rank is lost: it crashes, exits, hangs, never joins, or its kernel fails. Rank 0 must say which rank that was and what
 happened, at which line where that can be known; the lab must end within its limits and leave no process.
 
-Called by Meson with lost_ranks.cu, whose rungs lose a rank, and its program as the last word.
+Called by Meson with lost_ranks.cu, whose rungs lose a rank, and as the last words the programs timed_ranks and lost_ranks.
 """
 
 import json
@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path()
-PROGRAM = ""
+PROGRAM = TIMED = ""
 SECONDS_PER_RUN = 3
 # Twice as long on a busy machine, and what comes before and after.
 SECONDS_IN_ALL = 2 * SECONDS_PER_RUN + 30
@@ -142,8 +142,21 @@ class Lost(unittest.TestCase):
             with self.subTest(rung=rung):
                 self.assertEqual(len(re.findall("(?m)^.*wrong ", self.run_lab(rung).stdout)), 1)
 
+    def test_ranks_run_together_as_for_a_time(self):
+        variables = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                                  "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}  # fmt: skip
+        for words, code, said in (
+            ([], 0, ["rank 0: 20 runs", "rank 1: 20 runs", "rank 2: 20 runs", "right, takes time"]),
+            (["fail"], 3, ["while timing: rank 1: the launch failed: an argument has a value that is not allowed (cudaErrorInvalidValue)"]),
+        ):
+            with self.subTest(words=words):
+                done = subprocess.run(
+                    ["mpirun", "-n", "3", TIMED, *words], text=True, capture_output=True, timeout=120, env=variables, check=False
+                )
+                self.assertEqual((done.returncode, sorted(done.stdout.splitlines())), (code, said), done.stderr)
+
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop()
+    PROGRAM, TIMED = sys.argv.pop(), sys.argv.pop()
     SOURCE = Path(sys.argv.pop(1))
     unittest.main()

@@ -23,6 +23,7 @@ from kit.setup.lock import exclusive  # noqa: E402
 SKIP = 77  # Meson's exit code for a test that was left out
 WORK = OWN / "wheel"
 PROGRAM = "histogram.cu"
+WITH_NCCL = "all_reduce.cu"
 RACY_LINE = next(i for i, line in enumerate((HERE / PROGRAM).read_text().splitlines(), 1) if "+= 1" in line)
 
 
@@ -90,6 +91,19 @@ class Wheel(unittest.TestCase):
         self.assertEqual(profiled.returncode, 0, profiled.stdout)
         self.assertIn("bins[text[i] % 16] += 1;", profiled.stdout)
         self.assertEqual(json.loads((self.folder / "report.json").read_text())["launches"][0]["grid"], [16, 1, 1])
+
+    def test_a_program_with_nccl_is_compiled_and_run(self):
+        names = zipfile.ZipFile(self.wheel).namelist()
+        for part in ("/libnccl.so.2", "/libnccl.so", "/warpfold/common/emulator/nccl/include/nccl.h"):
+            self.assertEqual(len([name for name in names if name.endswith(part)]), 1, part)
+        shutil.copy(HERE / WITH_NCCL, self.folder / WITH_NCCL)
+        # With the package's header, also where the toolkit has NVIDIA's.
+        header = next(self.folder.glob("empty/lib/python3*/site-packages/warpfold/common/emulator/nccl/include"))
+        compiled = self.warpfold("nvcc", f"-I{header}", WITH_NCCL, "-o", "all_reduce", "-lnccl")
+        self.assertEqual(compiled.returncode, 0, compiled.stdout)
+        said = self.warpfold("emulate", "--check", "--devices", "3", "./all_reduce")
+        self.assertEqual(said.returncode, 0, said.stdout)
+        self.assertEqual(re.findall(r"device (\d) of 3: (\d+)", said.stdout), [("0", "6"), ("1", "6"), ("2", "6")])
 
     def in_notebook(self, *cells: str) -> subprocess.CompletedProcess:
         """IPython is the kit's, the package the wheel's. Each cell's error, if any, is printed as a line."""

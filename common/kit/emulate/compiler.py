@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SETUP, KitError
-from ..paths import PACKAGED_EMULATOR
+from ..paths import EMULATOR, PACKAGED_EMULATOR, ROOT
 from ..setup import toolkit_paths
 from . import standin
 
 FLAGS = ["-cudart", "shared", "-lineinfo"]
+NCCL_HEADERS = ROOT / "common" / "emulator" / "nccl" / "include"  # the stand-in's
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,11 @@ class Compiler:
     runtime: Path  # the folder of NVIDIA's own runtime, for a GPU
 
     def command(self, words: list[str]) -> list[str]:
-        """The whole command. The user's arguments come last, so that they take precedence."""
+        """The whole command. The user's arguments come last, so that they take precedence. NCCL is NVIDIA's where nvcc or its host
+        compiler finds one by itself, and else the stand-in."""
         at_run_time = [word for part in ("--enable-new-dtags", "-rpath", str(self.runtime)) for word in ("-Xlinker", part)]
-        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *at_run_time, *words]
+        nccl = ["-Xcompiler", f"-idirafter,{NCCL_HEADERS}", *([f"-L{EMULATOR}"] if self.link != PACKAGED_EMULATOR else [])]
+        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *at_run_time, *nccl, *words]
 
 
 def find() -> Compiler:

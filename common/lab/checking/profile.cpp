@@ -183,11 +183,7 @@ void interrupt_device() {
   if (on_emulator()) look_up<decltype(warpfold_emulator_interrupt)>("warpfold_emulator_interrupt")();
 }
 
-ProtectedInput::~ProtectedInput() {
-  add(nullptr, 0);
-}
-
-void ProtectedInput::add(const void* begin, std::size_t bytes) {
+void protect_input(const void* begin, std::size_t bytes) {
   if (on_emulator()) look_up<decltype(warpfold_emulator_input)>("warpfold_emulator_input")(begin, bytes);
 }
 

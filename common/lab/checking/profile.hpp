@@ -68,15 +68,9 @@ void limit_launches(double seconds);
 // Stops what runs on the device, and lets nothing start. Any thread may call it. Does nothing on a GPU.
 void interrupt_device();
 
-// While it exists, kernels may not write to these ranges of device memory. Does nothing on a GPU.
-class ProtectedInput {
-public:
-  ProtectedInput() = default;
-  ~ProtectedInput();
-  ProtectedInput(const ProtectedInput&) = delete;
-  ProtectedInput& operator=(const ProtectedInput&) = delete;
-  void add(const void* begin, std::size_t bytes);
-};
+// From now on, kernels may not write to these bytes of device memory either; a null pointer: they
+// may write to all. Does nothing on a GPU.
+void protect_input(const void* begin, std::size_t bytes);
 
 // From now on, hazards and traces call the allocation that holds `begin` by this name, and count its elements
 // from there. Does nothing on a GPU.

@@ -73,13 +73,6 @@ std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::s
 
 namespace {
 
-// This process's device, if it is one of several processes: device 0, or the first that no other has.
-int device_of_rank() {
-  int count = 1;
-  cudaGetDeviceCount(&count);
-  return local_rank() % std::max(count, 1);
-}
-
 SharedOut share_out(const Variant& variant, const Case& given, const Sequence& input) {
   if (!variant.processes.begin) return SharedOut(input, given.devices, given.offset);
   return SharedOut(input, given.devices, static_cast<unsigned>(rank()), device_of_rank(), given.offset);
@@ -128,8 +121,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   ScratchRun scratch_run;
   const std::string said_before = said_by_nccl();
   {
-    ProtectedInput input_here;
-    for (const Shard& shard : here) input_here.add(shard.input, shard.n * sizeof(float));
+    for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
     variant.invoke(variant.function, on.arguments(given));
@@ -145,6 +137,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
     outcome.stopped = watched.was_stopped();
   }
+  protect_input(nullptr, 0);
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   end_peer_access(here);
@@ -166,8 +159,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   fill_poison(variant.type, given.kind, given.rows, result.data());
   ScratchRun scratch_run;
   {
-    ProtectedInput input_here;
-    if (!variant.in_place) input_here.add(data.data(), given.n * width);
+    if (!variant.in_place) protect_input(data.data(), given.n * width);
     constexpr std::size_t small = 5000; // so few take no time
     run_in_order(given.n <= small);
     // Even a launch for each element, and one more for each step, ends with so many.
@@ -177,6 +169,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
+  protect_input(nullptr, 0);
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);

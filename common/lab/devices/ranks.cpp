@@ -1,14 +1,19 @@
 #include "devices/ranks.hpp"
 
+#include "checking/watchdog.hpp"
+#include "cuda_errors.hpp"
 #include "device.hpp"
 #include "devices/last_words.hpp"
 #include "devices/shared_out.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include <cuda_runtime_api.h>
 
 namespace lab {
 namespace {
@@ -18,7 +23,7 @@ int own_rank = 0, rank_count = 1;
 bool answers_are_due = false; // on rank 0: the others have been told to run
 constexpr int exit_lost = 70; // no verdict: neither a failed rung nor one to do
 
-enum class What { run, run_counted, report, end };
+enum class What { run, run_counted, run_together, report, end };
 
 // What rank 0 tells the others; the input's values follow.
 struct Order {
@@ -103,12 +108,18 @@ void allow_launcher() {
 
 // The rung's host function must not end the program; rank 0 would wait for what it was to do.
 void on_early_exit(int code, void*) {
-  if (!joined.end) return;
+  if (!joined.end || !is_watching_a_run()) return; // it was not the host function
   const std::string words = fmt::format("the rung's host function ended the program by exit({})", code);
   fmt::print(stderr, "rank {}: {}\n", own_rank, words);
   if (own_rank > 0) leave_last_words(words);
   std::fflush(nullptr);
   _exit(exit_lost);
+}
+
+int device_of_rank() {
+  int count = 1;
+  cudaGetDeviceCount(&count);
+  return local_rank() % std::max(count, 1);
 }
 
 void join_ranks(const Processes& processes, double seconds_per_run) {
@@ -149,6 +160,102 @@ std::string with_hazard(const std::string& error) {
 
 } // namespace
 
+namespace {
+
+void order_run(What what, const Case& given, const Sequence& input) {
+  order({.what = what,
+         .given = given,
+         .type = input.type,
+         .op = input.op,
+         .kind = input.kind,
+         .n = input.n,
+         .period = input.period,
+         .bytes = input.values.size(),
+         .seed = input.seed});
+  send(const_cast<std::byte*>(input.values.data()), input.values.size(), 0);
+  answers_are_due = true;
+}
+
+} // namespace
+
+// A rank's part of the input, and all that its runs need.
+struct RunsTogether::Own {
+  Own(const Sequence& input, unsigned block)
+      : shared(input, ranks(), static_cast<unsigned>(own_rank), device_of_rank(), 0),
+        in_use(shared.shards()[0].device), result("result", sizeof(float)) {
+    arguments.shards = shared.shards().begin(), arguments.devices = ranks(), arguments.rank = own_rank;
+    arguments.result = result.data(), arguments.n = input.n, arguments.block = block;
+    if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess)
+      throw CudaError("before timing: " + explain(error));
+  }
+  ~Own() { release_scratch(); }
+  Own(const Own&) = delete;
+  Own& operator=(const Own&) = delete;
+
+  void run(const Variant& variant) {
+    ScratchRun keep_scratch(true);
+    launch_and_wait(variant, arguments, shared.shards());
+  }
+
+  SharedOut shared;
+  OnDevice in_use;
+  DeviceBuffer result;
+  Arguments arguments;
+};
+
+RunsTogether::RunsTogether(const Variant& variant, const Sequence& input, unsigned block)
+    : variant_(variant) {
+  Case given;
+  given.n = input.n, given.block = block, given.devices = ranks();
+  order_run(What::run_together, given, input);
+  own_ = std::make_unique<Own>(input, block);
+}
+
+// The others wait to hear whether there is another run. After one that failed, nothing can be said to them,
+// and they end with this process.
+RunsTogether::~RunsTogether() {
+  if (has_failed_) return;
+  error_of_other_ranks(); // the time of the last run is known, whatever became of it
+  bool again = false;
+  send(&again, sizeof again, 0);
+}
+
+double RunsTogether::once() {
+  using clock = std::chrono::steady_clock;
+  has_failed_ = true; // unless it comes to its end
+  const std::string error = error_of_other_ranks();
+  answers_are_due = true;
+  if (!error.empty()) throw CudaError("while timing: " + error);
+  bool again = true;
+  send(&again, sizeof again, 0);
+  const auto start = clock::now();
+  own_->run(variant_);
+  const auto end = clock::now();
+  has_failed_ = false;
+  return std::chrono::duration<double, std::micro>(end - start).count();
+}
+
+void RunsTogether::on_another_rank(const Variant& variant, const Sequence& input, unsigned block) {
+  std::unique_ptr<Own> own;
+  std::string error;
+  const auto attempt = [&error](const auto& what) {
+    try {
+      what();
+    } catch (const CudaError& failed) {
+      error = failed.what();
+      leave_word_of_failure(error);
+    }
+  };
+  attempt([&] { own = std::make_unique<Own>(input, block); });
+  for (;;) {
+    answer(error);
+    bool again = false;
+    send(&again, sizeof again, 0);
+    if (!again) return;
+    attempt([&] { own->run(variant); });
+  }
+}
+
 void serve(const Variant& variant) {
   if (on_emulator()) record([] {}); // from here on
   for (;;) {
@@ -166,6 +273,10 @@ void serve(const Variant& variant) {
     Sequence input{told.type, told.kind, told.op, told.n, told.period, told.seed, {}};
     input.values.resize(told.bytes);
     send(input.values.data(), told.bytes, 0);
+    if (told.what == What::run_together) {
+      RunsTogether::on_another_rank(variant, input, told.given.block);
+      continue;
+    }
     std::string error;
     try {
       if (told.what == What::run_counted) {
@@ -195,17 +306,7 @@ void dismiss_ranks() {
 
 void run_on_other_ranks(const Case& given, const Sequence& input, bool counted) {
   if (rank_count == 1 || own_rank != 0) return;
-  order({.what = counted ? What::run_counted : What::run,
-         .given = given,
-         .type = input.type,
-         .op = input.op,
-         .kind = input.kind,
-         .n = input.n,
-         .period = input.period,
-         .bytes = input.values.size(),
-         .seed = input.seed});
-  send(const_cast<std::byte*>(input.values.data()), input.values.size(), 0);
-  answers_are_due = true;
+  order_run(counted ? What::run_counted : What::run, given, input);
 }
 
 std::string error_of_other_ranks() {

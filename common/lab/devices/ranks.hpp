@@ -6,6 +6,7 @@
 #include "checking/profile.hpp"
 #include "checking/run.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace lab {
@@ -22,6 +23,9 @@ void allow_launcher();
 int local_rank();
 // How many of them there are, or 0 if the environment does not say.
 unsigned local_ranks();
+
+// This process's device, if it is one of several processes: device 0, or the first that no other has.
+int device_of_rank();
 
 // Once, in each process that was started as a rank. Rank 0 returns, and the others as well, which then
 // serve(). A run may take so many seconds, which is shared out among those who wait.
@@ -45,6 +49,29 @@ void run_on_other_ranks(const Case& given, const Sequence& input, bool counted);
 std::string error_of_other_ranks();
 // This rank's error and one of another's as one, which may be the same one seen from both.
 std::string joined_errors(const std::string& own, const std::string& of_another);
+// Rank 0 times runs that all ranks begin at the same time, each on its part of this input, which stays where
+// it is.
+class RunsTogether {
+public:
+  RunsTogether(const Variant& variant, const Sequence& input, unsigned block);
+  ~RunsTogether();
+  RunsTogether(const RunsTogether&) = delete;
+  RunsTogether& operator=(const RunsTogether&) = delete;
+
+  // One run, in microseconds on the host's clock: from when all ranks were ready until this rank's device is
+  // idle. Throws CudaError, also for a run that failed on another rank.
+  double once();
+
+  // The others' part: runs as often as rank 0 does.
+  static void on_another_rank(const Variant& variant, const Sequence& input, unsigned block);
+
+private:
+  struct Own;
+  const Variant& variant_;
+  std::unique_ptr<Own> own_;
+  bool has_failed_ = false;
+};
+
 // What the other ranks have recorded; nothing if there are none.
 std::vector<std::string> reports_of_other_ranks();
 

@@ -3,6 +3,7 @@
 #include "checking/run.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
+#include "devices/ranks.hpp"
 #include "devices/shared_out.hpp"
 #include "timing/bandwidth.hpp"
 
@@ -98,6 +99,19 @@ struct Rotation {
 
 namespace {
 
+// Times that are taken on the host's clock.
+Spread measure_on_host(const std::function<double()>& once) {
+  once();
+  const double first = std::max(once(), 1.0);
+  for (double spent = first; spent < warm_up; spent += once()) {
+  }
+  const auto runs = static_cast<std::size_t>(std::clamp(time_budget / first, 5.0, double(most_runs)));
+  std::vector<double> times;
+  for (std::size_t i = 0; i < runs; ++i) times.push_back(once());
+  std::sort(times.begin(), times.end());
+  return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75), times.size()};
+}
+
 // Over several devices a run is what passes on the host's clock from the call of the host function until all
 // devices are idle. The input stays where it is, so that up to some millions of elements are found in L2.
 Spread measure_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
@@ -116,17 +130,17 @@ Spread measure_on_devices(const Variant& variant, const Sequence& input, unsigne
     launch_and_wait(variant, arguments, here);
     return std::chrono::duration<double, std::micro>(clock::now() - start).count();
   };
-  once();
-  const double first = std::max(once(), 1.0);
-  for (double spent = first; spent < warm_up; spent += once()) {
-  }
-  const auto runs = static_cast<std::size_t>(std::clamp(time_budget / first, 5.0, double(most_runs)));
-  std::vector<double> times;
-  for (std::size_t i = 0; i < runs; ++i) times.push_back(once());
-  std::sort(times.begin(), times.end());
+  const Spread spread = measure_on_host(once);
   release_scratch();
   end_peer_access(here);
-  return {quantile(times, 0.5), quantile(times, 0.25), quantile(times, 0.75), times.size()};
+  return spread;
+}
+
+// With a process for each device, the same as rank 0 sees it: until its own device is idle, which has the
+// result.
+Spread measure_on_ranks(const Variant& variant, const Sequence& input, unsigned block) {
+  RunsTogether together(variant, input, block);
+  return measure_on_host([&] { return together.once(); });
 }
 
 Spread measure_on_one(const Variant& variant, const Sequence& input, std::size_t rows, unsigned block) {
@@ -162,13 +176,14 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
   if (rows > 0) n = n / rows * rows; // whole rows
   const std::size_t width = size_of(variant.type), bytes = n * width;
   const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
-  const Spread spread = variant.over_devices ? measure_on_devices(variant, input, block)
-                                             : measure_on_one(variant, input, rows, block);
+  const Spread spread = variant.processes.begin ? measure_on_ranks(variant, input, block)
+                        : variant.over_devices  ? measure_on_devices(variant, input, block)
+                                                : measure_on_one(variant, input, rows, block);
   Timing timing;
   timing.n = n, timing.rows = rows, timing.block = block, timing.repetitions = spread.repetitions;
   timing.median = spread.median, timing.low = spread.low, timing.high = spread.high;
   timing.bytes_per_second = spread.median > 0 ? static_cast<double>(bytes) / (1e-6 * spread.median) : 0;
-  const double devices = variant.over_devices ? device().count : 1;
+  const double devices = devices_for(variant);
   timing.peak_bandwidth = devices * device().peak_bandwidth;
   timing.measured_bandwidth = devices * measured_bandwidth();
   return timing;
