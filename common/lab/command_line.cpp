@@ -90,6 +90,10 @@ void check_rows(const Options& options) {
 
 } // namespace
 
+bool Options::asks_for(std::string_view rung) const {
+  return rungs.empty() || std::find(rungs.begin(), rungs.end(), rung) != rungs.end();
+}
+
 unsigned block_for(const Rung& rung, const Options& options) {
   return options.block ? *options.block : std::clamp(256u, rung.min_block, rung.max_block);
 }

@@ -35,6 +35,8 @@ struct Options {
   std::optional<int> host, answer; // descriptors: of the student's process, and for the answer at the end
   std::string source, device_code; // paths: the student's file, and the PTX of its kernels
   bool grading() const { return host.has_value(); }
+
+  bool asks_for(std::string_view rung) const;
 };
 
 // Nothing if only the help was asked for (which has then been printed). Throws UsageError.

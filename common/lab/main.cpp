@@ -62,9 +62,7 @@ public:
       : options_(std::move(options)), heading_(std::move(heading)), rungs_(rungs),
         regions_(std::move(regions)), argv_(argv) {
     for (const Rung& rung : rungs_) {
-      const bool asked = options_.rungs.empty() || std::find(options_.rungs.begin(), options_.rungs.end(),
-                                                             rung.name) != options_.rungs.end();
-      if (asked) chosen_.push_back(&rung);
+      if (options_.asks_for(rung.name)) chosen_.push_back(&rung);
     }
   }
 

@@ -67,10 +67,7 @@ public:
   }
 
 private:
-  bool asked(const Rung& rung) const {
-    return options_.rungs.empty() ||
-           std::find(options_.rungs.begin(), options_.rungs.end(), rung.what.name) != options_.rungs.end();
-  }
+  bool asked(const Rung& rung) const { return options_.asks_for(rung.what.name); }
 
   std::vector<std::string> names_asked_for() const {
     std::vector<std::string> names;
@@ -163,10 +160,9 @@ int tell_of_the_end(const Options& options, const Heading& heading, std::span<co
   std::vector<std::string> names{*ended};
   bool is_later = false;
   for (const Rung& rung : rungs) {
-    const bool asked = options.rungs.empty() || std::find(options.rungs.begin(), options.rungs.end(),
-                                                          rung.what.name) != options.rungs.end();
     // As text, the rungs before have been reported.
-    if (asked && rung.what.name != *ended && (is_later || !is_text)) names.emplace_back(rung.what.name);
+    if (options.asks_for(rung.what.name) && rung.what.name != *ended && (is_later || !is_text))
+      names.emplace_back(rung.what.name);
     is_later = is_later || rung.what.name == *ended;
   }
   Check check = trail().check();
