@@ -12,7 +12,7 @@ from .many_gpus_listing import gpus, power
 TOP, HEIGHT = 78, 270
 STRONG_LEFT, STRONG_WIDTH = 58, 372
 WEAK_LEFT, WEAK_WIDTH = 508, 190
-LABELS = 62  # beside the weak panel
+LABELS = 84  # beside the weak panel
 WIDTH = WEAK_LEFT + WEAK_WIDTH + LABELS
 KEYS_TOP = TOP + HEIGHT + 44
 NOTE = "Efficiency on p GPUs: GB/s in all, over p times the GB/s of the same line on one GPU."
@@ -198,7 +198,7 @@ def end_labels(ends: dict[str, tuple[float, float]], looks: dict[str, Look]) -> 
     for name, (y, value) in sorted(ends.items(), key=lambda item: item[1][0]):
         below = max(y, below + 12)
         yield mark(x + 4, below, looks[name])
-        yield f'<text class="value" x="{x + 12}" y="{below + 3.5:.1f}">{100 * value:.1f}%</text>'
+        yield f'<text class="value" x="{x + 12}" y="{below + 3.5:.1f}">{100 * value:.2f}%</text>'
 
 
 def heading(x: float, first: str, second: str) -> list[str]:
@@ -248,6 +248,6 @@ def description(scaling: Scaling, lines: list[Line]) -> str:
     told = []
     for line in lines:
         rates = [f"{power(n)} {value:,.0f} GB/s" for n in scaling.sizes() if (value := efficiency.gb_per_s(line, scaling.gpus, n))]
-        shares = [f"{gpus(count)} {100 * value:.1f}%" for count in scaling.counts() if (value := efficiency.weak(line, count))]
+        shares = [f"{gpus(count)} {100 * value:.2f}%" for count in scaling.counts() if (value := efficiency.weak(line, count))]
         told.append(f"{line.name}: strong scaling {', '.join(rates)}; efficiency of weak scaling {', '.join(shares)}")
     return ". ".join(told)
