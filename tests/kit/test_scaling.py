@@ -249,7 +249,9 @@ class Command(unittest.TestCase):
     def test_says_which_ways_are_left_out_and_why_a_chain_is_slow(self):
         said = " ".join(self.run_kit("--gpus", "12")[1].split())
         self.assertIn("Not predicted for 12 GPUs, since they need all GPUs in one node, which has at most 8: one_kernel, ", said)
-        self.assertIn("ncclReduce (rank_per_gpu) goes along a chain", said)
+        self.assertNotIn("chain", said)  # where it is not slower than the tree
+        far = " ".join(self.run_kit("--gpus", "16384")[1].split())
+        self.assertIn("along a chain of all GPUs: 16,383 steps one after the other; the tree has 36.", far)
         self.assertNotIn("Not predicted for", self.run_kit("--gpus", "8")[1])
 
     def test_a_low_rate_has_a_decimal(self):

@@ -1,5 +1,6 @@
 """`kit predict --gpus P`: the predicted time of a sum over P GPUs, one line for each way of bringing their sums together."""
 
+import math
 import textwrap
 
 from ..console import paint
@@ -73,7 +74,9 @@ def text(found: list[dict]) -> str:
     first = found[0]
     gpus = f"{first['gpus']:,} GPUs" if first["gpus"] > 1 else "one GPU"
     heading = f"The sum of {count(first['n'])} floats on {gpus} ({first['predicted_for']}): predicted, not measured"
-    return "\n".join([paint(heading, "bold"), "", table.text(), paint("\n" + legend(first["gpus"], [each["way"] for each in found]), "grey")])
+    return "\n".join(
+        [paint(heading, "bold"), "", table.text(), paint("\n" + legend(first["gpus"], {each["way"]: each["us"] for each in found}), "grey")]
+    )
 
 
 def rate(gb_per_s: float) -> str:
@@ -84,14 +87,17 @@ def count(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else f"{n:,}"
 
 
-def legend(gpus: int, ways: list[str]) -> str:
+def legend(gpus: int, us: dict[str, float]) -> str:
     lines = ["Computed by a model (docs/results/many_gpus.md says how, and how far off it is)."]
     if gpus > scaling.NODE:
         lines.append(f"Beyond {scaling.NODE} GPUs it rests on published figures for the network: nothing was measured here.")
     elif gpus > (most := scaling.fitted().most_gpus_measured):
         lines.append(f"It was fitted to at most {most} GPUs.")
-    if len(ways) > 1 and gpus > scaling.NODE:
+    if len(us) > 1 and gpus > scaling.NODE:
         lines.append(scaling.only_in_one_node(scaling.IN_ONE_NODE, gpus))
-    if gpus > scaling.NODE and "rank_per_gpu" in ways:
-        lines.append("ncclReduce (rank_per_gpu) goes along a chain of all GPUs, one step after the other; a tree takes far fewer steps.")
+    if us.get("rank_per_gpu", 0) > us.get("all_reduce_tree", math.inf):
+        chain, tree = (sum(scaling.steps(algorithm, gpus)) for algorithm in (scaling.CHAIN, scaling.TREE))
+        lines.append(
+            f"ncclReduce (rank_per_gpu) passes along a chain of all GPUs: {chain:,} steps one after the other; the tree has {tree:,}."
+        )
     return "\n".join(textwrap.fill(line, 100) for line in lines)
