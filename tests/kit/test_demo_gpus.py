@@ -148,6 +148,10 @@ class Measured(unittest.TestCase):
         self.assertEqual(many_gpus_picture.rounded(97, 18358), [30, 100, 300, 1000, 3000, 10000, 30000])
         self.assertEqual(many_gpus_picture.labelled([2**e for e in (20, 23, 26, 29, 32, 33)]), [2**e for e in (33, 20, 23, 26, 29)])
 
+    def test_small_losses_do_not_fill_the_scale_of_weak_scaling(self):
+        drawing = ElementTree.fromstring(many_gpus_picture.draw(many_gpus.predict(H200, 2)))
+        self.assertIn("2^32 elements per GPU; the scale begins at 98%", list(drawing.itertext()))
+
     def test_times_of_fewer_gpus_do_not_pass_for_more(self):
         with self.assertRaises(ValueError):
             many_gpus.read({**PRINTED, "times": [each for each in PRINTED["times"] if each["gpus"] < 4]}, 4)
