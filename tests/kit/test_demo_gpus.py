@@ -121,7 +121,7 @@ class Measured(unittest.TestCase):
         drawing = ElementTree.fromstring(many_gpus_picture.draw(self.scaling))
         words = drawing.find("{*}desc").text
         self.assertIn("one_kernel: strong scaling 2^20 210 GB/s, 2^32 16,777 GB/s", words)
-        self.assertIn("efficiency of weak scaling 1 GPU 100.0%, 2 GPUs 97.6%, 4 GPUs 99.0%", words)
+        self.assertIn("efficiency of weak scaling 1 GPU 100.00%, 2 GPUs 97.56%, 4 GPUs 99.01%", words)
         self.assertIn("measured in one run", drawing.find("{*}title").text)
         # A line per rung and one key each, in both panels; and so many times the champion.
         curves = [line for line in drawing.iter() if line.tag.endswith("polyline")]
@@ -147,6 +147,10 @@ class Measured(unittest.TestCase):
         self.assertEqual([round(100 * value) for value in many_gpus_picture.percents(0.05, 1)], [0, 20, 40, 60, 80, 100])
         self.assertEqual(many_gpus_picture.rounded(97, 18358), [30, 100, 300, 1000, 3000, 10000, 30000])
         self.assertEqual(many_gpus_picture.labelled([2**e for e in (20, 23, 26, 29, 32, 33)]), [2**e for e in (33, 20, 23, 26, 29)])
+
+    def test_small_losses_do_not_fill_the_scale_of_weak_scaling(self):
+        drawing = ElementTree.fromstring(many_gpus_picture.draw(many_gpus.predict(H200, 2)))
+        self.assertIn("2^32 elements per GPU; the scale begins at 98%", list(drawing.itertext()))
 
     def test_times_of_fewer_gpus_do_not_pass_for_more(self):
         with self.assertRaises(ValueError):
@@ -201,13 +205,24 @@ class OnEmulatedDevices(unittest.TestCase):
     def test_another_gpu_than_the_model_knows_has_no_prediction(self):
         self.assertIsNone(many_gpus.predicted_us("one_kernel", 2**20, 4, predict.named("T4")))
         self.assertEqual(many_gpus.predict(predict.named("T4"), 4).lines, [])
+        counted = many_gpus.counted(rung("peer_copies", []), 4)
+        self.assertIn("No times are predicted for the T4", printed(many_gpus_listing.show_counted, [counted], 4, predict.named("T4")))
+
+    def test_what_needs_one_node_is_not_predicted_beyond_it_and_that_is_said(self):
+        names = ["peer_copies", "rank_per_gpu"]
+        text = printed(many_gpus_listing.show_counted, [many_gpus.counted(rung(name, []), 16) for name in names], 16, H200)
+        self.assertRegex(text, r"in\s+one\s+node, which\s+has\s+at\s+most\s+8:\s+peer_copies")
+        strong = many_gpus_listing.strong(many_gpus.predict(H200, 16)).text()
+        self.assertIn("rank_per_gpu", strong)
+        self.assertNotIn("peer_copies", strong)  # instead of an empty row
+        self.assertNotIn("Not predicted", printed(many_gpus_listing.show_counted, [many_gpus.counted(rung("peer_copies", []), 8)], 8, H200))
 
 
 class Errors(unittest.TestCase):
     def test_no_number_of_gpus(self):
         for text, says in {
-            "0": "one GPU at least",
-            "-2": "one GPU",
+            "0": "at least one GPU",
+            "-2": "at least one GPU",
             "two": "not a number",
             "1.5": "not a number",
             "17": "16 devices",

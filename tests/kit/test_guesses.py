@@ -20,9 +20,11 @@ class Numbers(unittest.TestCase):
     def test_as_they_are_written(self):
         for text, value in {"4096": 4096, "1,000": 1000, "2^20": 2**20, "4*2^10": 4096, "2.5": 2.5, "50%": 0.5, "1e6": 1e6, "0": 0}.items():
             self.assertEqual(guesses.number(text), value, text)
-        for text in ("many", "", "-1", "2^2^2", "2^99"):
+        for text in ("many", "", "-many", "2^2^2", "2^99"):
             with self.assertRaisesRegex(KitError, "is not a number"):
                 guesses.number(text)
+        with self.assertRaisesRegex(KitError, "'-1' is less than 0"):
+            guesses.number("-1")
 
     def test_a_counter_by_its_name_its_label_or_a_short_word(self):
         for name in ("atomic_operations", "atomic operations", "atomics"):
@@ -46,7 +48,7 @@ class Comparing(unittest.TestCase):
         self.assertEqual((self.compare("barriers", 9, 9).verdict, self.compare("barriers", 9, 9).think), ("right", ""))
         self.assertEqual(self.compare("barriers", 8, 9).verdict, "close")
         off = self.compare("global_load_sectors", 1024, 128)
-        self.assertEqual((off.verdict, off.words), ("off", "too high, 8 times"))
+        self.assertEqual((off.verdict, off.words), ("off", "too high by a factor of 8"))
         self.assertIn("32 bytes", off.think)
         self.assertIn("floats in a sector", off.think)
 
@@ -75,7 +77,7 @@ class Comparing(unittest.TestCase):
         guess = Guess("02_tree", "a", {"barriers": 2, "bank_conflicts": 5}, n=1024)
         told = guesses.lines(guess, {"barriers": 9, "bank_conflicts": 5}, 60)
         self.assertIn("a, n = 1,024", told[0])
-        self.assertRegex("\n".join(told), r"barriers +2 +9 +too low, 4.5 times")
+        self.assertRegex("\n".join(told), r"barriers +2 +9 +too low by a factor of 4\.5")
         self.assertRegex("\n".join(told), r"bank conflicts +5 +5 +as you said")
         self.assertLessEqual(max(map(len, told)), 60)
 

@@ -246,6 +246,17 @@ class Command(unittest.TestCase):
         self.assertIn("Beyond 8 GPUs it rests on published figures", self.run_kit("--gpus", "16384")[1])
         self.assertIn("fitted to at most 4 GPUs", self.run_kit("--gpus", "8")[1])
 
+    def test_says_which_ways_are_left_out_and_why_a_chain_is_slow(self):
+        said = " ".join(self.run_kit("--gpus", "12")[1].split())
+        self.assertIn("Not predicted for 12 GPUs, since they need all GPUs in one node, which has at most 8: one_kernel, ", said)
+        self.assertNotIn("chain", said)  # where it is not slower than the tree
+        far = " ".join(self.run_kit("--gpus", "16384")[1].split())
+        self.assertIn("along a chain of all GPUs: 16,383 steps one after the other; the tree has 36.", far)
+        self.assertNotIn("Not predicted for", self.run_kit("--gpus", "8")[1])
+
+    def test_a_low_rate_has_a_decimal(self):
+        self.assertRegex(self.run_kit("one_kernel", "--gpus", "8", "--n", "2^14")[1], r"one_kernel .* \d\.\d +\d+% +\d+% +\d+%")
+
     def test_the_parts_add_up(self):
         code, said = self.run_kit("--gpus", "64", "--n", "2^20", "--json")
         self.assertEqual(code, 0)
@@ -266,10 +277,11 @@ class Command(unittest.TestCase):
             ("--gpus", "16385"): "from 1 to 16,384",
             ("--gpus", "2.5"): "whole number",
             ("--gpus", "many"): "is not a number",
+            ("--gpus", "-1"): "'-1' is less than 0",
             ("--gpus", "2", "--n", "0"): "nothing to add up",
             ("--gpus", "2", "--n", "2^40"): "an H200 has 141",
             ("one_kernel", "--gpus", "16"): "in one node",
-            ("sequential", "--gpus", "2"): "It knows: one_kernel",
+            ("sequential", "--gpus", "2"): "the model does not know the method sequential",
             ("one_kernel", "atomics=1", "--gpus", "2"): "does not go with atomics=1",
             ("--gpus", "2", "--block", "128"): "does not go with --block",
             (): "name a rung, or give --gpus",

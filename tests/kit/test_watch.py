@@ -238,11 +238,13 @@ class Gain(unittest.TestCase):
             return {"name": name, "profile": {"n": 1 << 20, "counters": counts}, "predicted": {"gpu": "H200", "us": us}}
 
         told = "\n".join(gain.lines(rung("strided_index", 524288, 33.0), rung("sequential", 0, 22.0), "strided_index", "sequential"))
-        self.assertIn("What sequential gained over strided_index, n = 1,048,576:", told)
+        self.assertIn("sequential compared with strided_index, n = 1,048,576:", told)
         self.assertRegex(told, r"bank conflicts +524,288 +-> +0\n")
         self.assertRegex(told, r"predicted us on the H200 +33.0 +-> +22.0\n")
         self.assertNotIn("barriers", told, "what has not changed is not told")
         self.assertIn("1.50 times as fast", told)
+        back = gain.lines(rung("sequential", 0, 22.0), rung("strided_index", 524288, 33.0), "sequential", "strided_index")
+        self.assertIn("1.50 times as long", "\n".join(back))
 
     def test_a_rung_without_one_before_it_has_gained_nothing(self):
         self.assertEqual(gain.told(SimpleNamespace(name="02_tree"), "sequential", ""), [])

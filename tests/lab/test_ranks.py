@@ -113,20 +113,20 @@ class Lost(unittest.TestCase):
             with self.subTest(rung=rung):
                 self.assertReason(
                     self.lose(rung),
-                    "rank 1 did not come to ncclReduce|no end after .*the host function does not return",  # whichever limit is first
+                    "rank 1 did not call ncclReduce|no end after .*the host function does not return",  # whichever limit is first
                     rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of(rung))}",
                 )
 
     def test_a_host_function_that_does_not_return_on_rank_0(self):
         self.assertReason(
             self.lose("hang_of_rank_0"),
-            rf"rank 0 did not come to ncclReduce|no end after .*the host function does not return.*; it is at \S*{re.escape(line_of('hang'))}",
+            rf"rank 0 did not call ncclReduce|no end after .*the host function does not return.*; it is at \S*{re.escape(line_of('hang'))}",
         )
 
     def test_a_rank_that_never_joins(self):
         self.assertReason(
             self.lose("never_joins"),
-            "rank 1 did not come to the communicator",
+            "rank 1 did not join the communicator",
             rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of('never_joins'))}",
         )
 

@@ -194,7 +194,7 @@ class Mistakes(unittest.TestCase):
         self.of_ranks("sends", "argument", r"rank 0 sends other counts than rank 1 receives")
 
     def test_a_rank_that_never_comes(self):
-        self.of_ranks("never", "remote", r"rank 1 did not come to ncclAllReduce within .* s; rank 0 did", answers=1)
+        self.of_ranks("never", "remote", r"rank 1 did not call ncclAllReduce within .* s; rank 0 did", answers=1)
 
     def test_a_rank_that_has_destroyed_its_communicator(self):
         self.of_ranks("left", "remote", r"rank 1 can no longer come[^$]*rank 1 gives up its communicator", answers=1)
@@ -203,7 +203,11 @@ class Mistakes(unittest.TestCase):
         self.of_ranks("ended", "remote", r"rank 1 can no longer come[^$]*its process has ended", answers=1, hows=("processes",))
 
     def test_two_sends_that_wait_for_each_other(self):
-        self.of_ranks("facing", "remote", r"rank \d did not come to ncclSend[^$]*between ncclGroupStart")
+        self.of_ranks(
+            "facing",
+            "remote",
+            r"rank \d waits in ncclSend, and rank \d did not (call|reach) the ncclRecv for it[^$]*between ncclGroupStart",
+        )
 
     def test_a_group_that_is_not_ended(self):
         self.of_ranks(
@@ -230,6 +234,12 @@ class Mistakes(unittest.TestCase):
         )
         self.assertIn("ncclAllReduce: the buffer to send is NULL", err)
 
+    def test_a_time_limit_that_is_no_number(self):
+        for limit in ("x", "2s", "-1", "0"):
+            out, err = run([MISTAKES, "wrong_device"], environment(2, WARPFOLD_NCCL_TIMEOUT=limit))
+            self.assertEqual(out.splitlines(), ["memory: 4", "stream: 1"])
+            self.assertEqual(err.count(f"WARPFOLD_NCCL_TIMEOUT={limit}: give a number of seconds"), 1, err)
+
     def test_a_forgotten_group(self):
         for name in ("forgotten_group", "forgotten_group_of_sends"):
             with self.subTest(name=name):
@@ -240,7 +250,7 @@ class Mistakes(unittest.TestCase):
     def test_a_group_forgotten_round_ncclCommInitRank(self):
         out, err = self.alone("forgotten_group_of_inits", 2)
         self.assertEqual(out, ["call: 6"])
-        self.told("forgotten_group_of_inits", err, r"rank 1 did not come to the communicator[^$]*between ncclGroupStart")
+        self.told("forgotten_group_of_inits", err, r"rank 1 did not join the communicator[^$]*between ncclGroupStart")
 
     def test_two_ranks_on_one_device(self):
         out, err = self.alone("one_device", 2)

@@ -205,7 +205,7 @@ class Predictions(unittest.TestCase):
         both = predictions.Sides(
             [(Guess("02_tree", "sequential", {"barriers": 8}), {"barriers": 72}), (Guess("02_tree", "many_pass", {"barriers": 1}), None)]
         )
-        self.assertRegex(str(both), r"barriers +8 +72 +too low, 9 times")
+        self.assertRegex(str(both), r"barriers +8 +72 +too low by a factor of 9")
         self.assertIn("many_pass: recorded", str(both))
         self.assertRegex(both.html(), r'<td>8</td><td>72</td><td class="words off">too low')
 

@@ -30,13 +30,13 @@ ncclResult_t entry(const char* name, Body body) {
     return group_result(body());
   } catch (const Refusal& refusal) {
     const std::string place = text(call_site());
-    refuse(refusal.result, fmt::format("{}: {}\n  {}: here", name, refusal.text, place));
+    refuse(refusal.result, fmt::format("{}: {}\n  {}: called here", name, refusal.text, place));
     if (!refusal.cause.empty())
       set_last_text(fmt::format("{}\n  {}: {}: {}", refusal.cause, place, name, refusal.text));
     return group_result(refusal.result);
   } catch (const CudaFailure& failure) {
-    return group_result(refuse(ncclUnhandledCudaError,
-                               fmt::format("{}: {}\n  {}: here", name, failure.text, text(call_site()))));
+    return group_result(refuse(ncclUnhandledCudaError, fmt::format("{}: {}\n  {}: called here", name,
+                                                                   failure.text, text(call_site()))));
   } catch (const std::exception& error) {
     return group_result(refuse(ncclSystemError, fmt::format("{}: {}", name, error.what())));
   }

@@ -1,5 +1,6 @@
 #include "communicator.hpp"
 
+#include "patience.hpp"
 #include "telling.hpp"
 
 #include <algorithm>
@@ -30,18 +31,17 @@ Call call_from(Segment& segment, const CallSite& site) {
   return call;
 }
 
-// The rank's place in the segment, filled in. An error if another took it, or if the ranks mean different
-// sizes.
+// The rank's place in the segment, filled in. An error if another took it, or if the ranks disagree on
+// the size.
 ncclResult_t arrive(Segment& segment, int device, const CallSite& site) {
   Shared& shared = segment.shared();
   std::uint32_t size = 0;
   const std::uint32_t own_size = segment.size();
   if (!shared.size.compare_exchange_strong(size, own_size) && size != own_size)
-    return fail(
-        segment, ncclInvalidArgument,
-        fmt::format(
-            "rank {} joins a communicator of {} ranks that another rank joined as one of {}\n  {}: here",
-            segment.rank(), own_size, size, text(site)));
+    return fail(segment, ncclInvalidArgument,
+                fmt::format("rank {} joins a communicator of {} ranks that another rank joined as one of "
+                            "{}\n  {}: called here",
+                            segment.rank(), own_size, size, text(site)));
   Rank& own = segment.own();
   auto absent = static_cast<std::uint32_t>(Presence::absent);
   if (!own.presence.compare_exchange_strong(absent, static_cast<std::uint32_t>(Presence::arriving)))
@@ -188,6 +188,7 @@ ncclComm* live(ncclComm_t comm) {
 }
 
 ncclResult_t join(std::vector<Joining>& all, const std::string& advice) {
+  time_limit(); // complains of a limit that is no number, whether or not anybody has to wait that long
   std::vector<std::unique_ptr<ncclComm>> made;
   ncclResult_t result = ncclSuccess;
   try {
@@ -229,7 +230,7 @@ ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
   const Call call = call_from(segment, site);
   if (at_once) // whoever waits, or comes later, in this process or elsewhere
     fail(segment, ncclRemoteError,
-         fmt::format("rank {} aborts the communicator\n  {}: here", comm->rank(), text(site)));
+         fmt::format("rank {} aborts the communicator\n  {}: called here", comm->rank(), text(site)));
   ncclResult_t result = ncclSuccess;
   bool is_done = true;
   try {

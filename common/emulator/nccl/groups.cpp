@@ -110,7 +110,7 @@ ncclResult_t group_result(ncclResult_t result) {
 ncclResult_t end_group() {
   if (group.depth == 0)
     return refuse(ncclInvalidUsage,
-                  fmt::format("ncclGroupEnd without ncclGroupStart\n  {}: here", text(call_site())));
+                  fmt::format("ncclGroupEnd without ncclGroupStart\n  {}: called here", text(call_site())));
   if (--group.depth > 0) return ncclSuccess;
   std::vector<Joining> joining;
   std::vector<Splitting> splitting;

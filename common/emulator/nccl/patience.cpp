@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -23,6 +24,8 @@ using Seconds = std::chrono::duration<double>;
 // Waiting takes a little of the processor, too, and a process that waits may be one that is missed.
 constexpr std::chrono::milliseconds window{500};
 constexpr double busy_share = 0.05;
+
+constexpr double usual_limit = 10; // seconds
 
 struct ProcessTime {
   bool has_ended = false;
@@ -74,7 +77,7 @@ std::string whereabouts(Segment& segment, int rank, bool has_called, bool has_en
                        place_of(segment, rank, arrival), rank, has_ended ? "; its process has ended" : "");
   }
   return line_of(segment, rank, last) + (has_ended    ? ", and then its process ended"
-                                         : has_called ? ", to which its stream has not come"
+                                         : has_called ? ", which its stream has not reached"
                                                       : " last");
 }
 
@@ -146,6 +149,16 @@ private:
   std::string what() const {
     return wanted_.own.kind == Kind::none ? "the communicator" : name_of(wanted_.own.kind);
   }
+  // What the missing ranks should have done: "did not call ncclReduce". Who has called has a stream that is
+  // late.
+  std::string omission(const std::vector<int>& missing) const {
+    if (wanted_.own.kind == Kind::none) return "did not join the communicator";
+    const char* const did_not =
+        std::ranges::any_of(missing, wanted_.has_called) ? "did not reach" : "did not call";
+    if (wanted_.own.kind == Kind::send) return fmt::format("{} the ncclRecv for it", did_not);
+    if (wanted_.own.kind == Kind::receive) return fmt::format("{} the ncclSend for it", did_not);
+    return fmt::format("{} {}", did_not, what());
+  }
 
   bool tell_gone(const std::vector<int>& gone) {
     std::string text = fmt::format("{} can no longer come to {}, where rank {} of {} waits", ranks_text(gone),
@@ -167,8 +180,12 @@ private:
       if (rank == segment_.rank() ||
           (std::ranges::count(wanted_.ranks, rank) && !std::ranges::count(missing, rank)))
         came.push_back(rank);
-    std::string text = fmt::format("{} did not come to {} within {}; {} did", ranks_text(missing), what(),
-                                   seconds_text(waited), ranks_text(came));
+    const bool is_between = wanted_.own.kind == Kind::send || wanted_.own.kind == Kind::receive;
+    std::string text = is_between
+                           ? fmt::format("{} waits in {}, and {} {} within {}", ranks_text(came), what(),
+                                         ranks_text(missing), omission(missing), seconds_text(waited))
+                           : fmt::format("{} {} within {}; {} did", ranks_text(missing), omission(missing),
+                                         seconds_text(waited), ranks_text(came));
     text += own_line();
     for (int rank : missing) text += whereabouts(segment_, rank, wanted_.has_called(rank), false);
     const bool open_group =
@@ -192,8 +209,14 @@ private:
 Seconds time_limit() {
   static const double seconds = [] {
     const char* set = std::getenv("WARPFOLD_NCCL_TIMEOUT");
-    const double value = set ? std::atof(set) : 0;
-    return value > 0 ? value : 10.;
+    if (!set || *set == '\0') return usual_limit;
+    char* end = nullptr;
+    const double value = std::strtod(set, &end);
+    if (*end == '\0' && value > 0 && std::isfinite(value)) return value;
+    fmt::print(stderr,
+               "nccl: WARPFOLD_NCCL_TIMEOUT={}: give a number of seconds greater than 0; {:g} are taken\n",
+               set, usual_limit);
+    return usual_limit;
   }();
   return Seconds(seconds);
 }

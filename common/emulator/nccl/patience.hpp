@@ -2,13 +2,11 @@
 //
 // What ends a wait, besides the ranks' coming:
 //  - the communicator has failed, or a rank can no longer come: it has destroyed its communicator, or its
-//  process ended;
+//    process ended;
 //  - nothing has happened for the time limit (10 s, or WARPFOLD_NCCL_TIMEOUT in seconds): no rank came, and
-//  no process
-//    of those that are missing computed;
+//    no process of those that are missing computed;
 //  - three times the limit has passed although they computed; or thirty times, if the ranks have made the
-//  call and only
-//    their streams have not come to it.
+//    call and only their streams have not reached it.
 #pragma once
 
 #include "segment.hpp"
@@ -26,7 +24,7 @@ std::chrono::duration<double> time_limit();
 struct Wanted {
   std::vector<int> ranks = {};
   std::function<bool(int rank)> is_there = {};
-  std::function<bool(int rank)> has_called = {}; // the same, but its stream may not have come to it
+  std::function<bool(int rank)> has_called = {}; // the same, but its stream may not have reached it
   Call own = {};                                 // what this rank waits in
   std::string advice = {};                       // what to try if a rank never comes
 };

@@ -12,7 +12,7 @@ namespace warpfold::nccl {
 class Segment {
 public:
   // Opens the segment of that name, or creates it. Throws std::runtime_error if there is no room for it.
-  // Whether all ranks mean the same size is for the caller to see: shared().size.
+  // Whether all ranks agree on the size is for the caller to see: shared().size.
   Segment(const std::string& name, int size, int rank);
   ~Segment();
   Segment(const Segment&) = delete;

@@ -37,7 +37,7 @@ def arguments(parser) -> None:
     parser.add_argument(
         "--gpus",
         metavar="P",
-        help="instead: the time that a model predicts for the sum of N floats on P GPUs (H200, 1 to 16384), for each way of lab 12",
+        help="instead: the time that a model predicts for the sum of N floats on P GPUs (H200, 1 to 16384), by each method: lab 12's rungs, one_kernel with a host thread per GPU, and NCCL's all-reduce",
     )
     shared.json(parser)
 

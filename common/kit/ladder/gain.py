@@ -1,4 +1,4 @@
-"""What a rung gained over the previous one: the counts of both, and the times that follow from them."""
+"""A rung compared with the previous one: the counts of both, and the times that follow from them."""
 
 import os
 
@@ -60,7 +60,7 @@ def lines(old: dict, new: dict, before: str, rung: str) -> list[str]:
     rows.append((told_of, f"{was:,.1f}", f"{now:,.1f}", "green" if now < was else "yellow"))
     label, left, right = (max(len(row[i]) for row in rows) for i in range(3))
     times = was / now if now < was else now / was
-    verdict = f"{times:.2f} times as {'fast' if now <= was else 'slow'}" if times >= 1.005 else "as fast"
-    head = f"What {rung} gained over {before}, n = {n:,}:"
+    verdict = (f"{times:.2f} times as fast" if now <= was else f"{times:.2f} times as long") if times >= 1.005 else "as fast"
+    head = f"{rung} compared with {before}, n = {n:,}:"
     body = [f"    {name:<{label}}  {a:>{left}}  ->  {paint(f'{b:>{right}}', colour)}" for name, a, b, colour in rows]
     return [head, *body, f"    {verdict}, by times computed from the counts, not measured"]

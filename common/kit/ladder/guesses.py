@@ -100,6 +100,8 @@ def number(text: str) -> float:
     value = 1.0
     for factor in plain.split("*"):
         found = part.fullmatch(factor)
+        if re.match(r"-\d", plain):
+            raise KitError(f"'{text}' is less than 0", "Give a number such as 4096, 2^20, 4*2^10, 2.5 or 50%.", USAGE)
         if not found or int(found[2] or 0) > 64:
             raise KitError(f"'{text}' is not a number", "Give a number such as 4096, 2^20, 4*2^10, 2.5 or 50%.", USAGE)
         value *= float(found[1]) ** int(found[2] or 1) * (0.01 if found[3] else 1)
@@ -167,7 +169,7 @@ def compared(key: str, guessed: float, actual: float | None, is_ratio: bool) -> 
         return Compared(label, text(guessed, share), text(actual, share), "right", "as you said", "")
     low = guessed < actual
     factor = max(guessed, actual) / min(guessed, actual) if min(guessed, actual) > 0 else None
-    told = f"{'too low' if low else 'too high'}{f', {factor:,.3g} times' if factor else ''}"
+    told = f"{'too low' if low else 'too high'}{f' by a factor of {factor:,.3g}' if factor else ''}"
     general, when_low, when_high = THINK.get(key, SHARED if key.startswith("shared_") else ("", "", ""))
     if is_ratio:
         general = f"As a ratio: what does the one do that the other does not? {general}".strip()

@@ -39,9 +39,9 @@ def number(text: str) -> int:
     except ValueError:
         raise ArgumentTypeError(f"{text} is not a number of GPUs") from None
     if count < 1:
-        raise ArgumentTypeError(f"{text}: there must be one GPU at least")
+        raise ArgumentTypeError(f"{text}: there must be at least one GPU")
     if count > MOST:
-        raise ArgumentTypeError(f"{text}: lab 12 shares its array out over {MOST} devices at most")
+        raise ArgumentTypeError(f"{text}: lab 12 shares its array out over at most {MOST} devices")
     return count
 
 
@@ -149,6 +149,15 @@ def as_json(rungs: list[Counted], predicted_for: Gpu) -> list[dict]:
 
 def predict(predicted_for: Gpu, devices: int) -> Scaling:
     return efficiency.predict(f"NVIDIA {predicted_for.name}", devices, PREDICTED, lambda *point: predicted_us(*point, predicted_for))
+
+
+def not_predicted(devices: int, predicted_for: Gpu) -> str:
+    """Why times are missing that one may look for; "" if none are."""
+    known = scaling.fitted().device
+    if predicted_for.name not in known:
+        return f"No times are predicted for the {predicted_for.name}: the model of several GPUs was fitted to the {known} alone."
+    missing = [rung for rung in PREDICTED if predicted_us(rung, 1, devices, predicted_for) is None]
+    return scaling.only_in_one_node(missing, devices) if missing else ""
 
 
 def predicted_us(rung: str, n: int, gpus: int, predicted_for: Gpu) -> float | None:

@@ -1,5 +1,6 @@
 """Lab 12 over several devices, as text: tables of strong and weak scaling, or of what was counted on emulated devices."""
 
+import textwrap
 from collections.abc import Callable
 
 from .. import states
@@ -7,7 +8,7 @@ from ..console import paint
 from ..table import Table
 from . import efficiency
 from .efficiency import Line, Scaling
-from .many_gpus import Counted, predicted_us
+from .many_gpus import Counted, not_predicted, predicted_us
 from .predict import Gpu
 
 LEGEND_OF_TIMES = (
@@ -22,11 +23,12 @@ LEGEND_OF_PREDICTIONS = (
 )
 
 LEGEND_OF_COUNTS = (
-    "launches: kernel launches per device; loaded, stored: 32-byte sectors of other\n"
-    "devices' memory that kernels accessed over the links; copied: bytes, from device\n"
-    "to device; pairs: ordered pairs of devices that anything went between; through\n"
-    "the host: bytes copied to the host and from it, as NCCL's stand-in does; waits:\n"
-    "of the host for a device while it issues the work. No times: these are no GPUs."
+    "launches: kernel launches on the busiest device; loaded, stored: 32-byte sectors\n"
+    "of other devices' memory that kernels accessed over the links; copied: bytes,\n"
+    "from device to device; pairs: ordered pairs of devices that anything went\n"
+    "between; through the host: bytes copied to the host and from it, as NCCL's\n"
+    "stand-in does; waits: of the host for a device while it issues the work.\n"
+    "Emulated devices are not timed."
 )
 
 
@@ -107,7 +109,8 @@ def table(
     for title, cell in measures:
         made.section(paint(title, "bold"))
         for line in scaling.lines:
-            made.add(["  " + line.name, *(cell(line, column) for column in columns)])
+            if any(cells := [cell(line, column) for column in columns]):
+                made.add(["  " + line.name, *cells])
     return made
 
 
@@ -124,6 +127,8 @@ def show_counted(rungs: list[Counted], devices: int, predicted_for: Gpu) -> None
     if details := [f"  {rung.rung:<14}{text}" for rung in rungs for text in by_pair(rung, devices)]:
         print("\nOver the links, by pair of devices:\n" + "\n".join(details))
     print(paint("\n" + LEGEND_OF_COUNTS, "grey"))
+    if why := not_predicted(devices, predicted_for):
+        print(paint(textwrap.fill(why, 80), "grey"))
     for rung in rungs:
         if rung.state != "pass":
             print(f"\n{rung.rung}: {verdict(rung)}  {rung.reason}".rstrip())

@@ -12,7 +12,9 @@ from .many_gpus_listing import gpus, power
 TOP, HEIGHT = 78, 270
 STRONG_LEFT, STRONG_WIDTH = 58, 372
 WEAK_LEFT, WEAK_WIDTH = 508, 190
-LABELS = 62  # beside the weak panel
+LABELS = 96  # beside the weak panel
+MARGIN = 6
+SHOWN_AT_LEAST = 0.02  # of efficiency, lest a tenth of a percent look like a fall
 WIDTH = WEAK_LEFT + WEAK_WIDTH + LABELS
 KEYS_TOP = TOP + HEIGHT + 44
 NOTE = "Efficiency on p GPUs: GB/s in all, over p times the GB/s of the same line on one GPU."
@@ -91,7 +93,7 @@ def draw(scaling: Scaling) -> str:
     rows = math.ceil((len(lines) + bool(scaling.champion())) / KEYS_PER_ROW)
     height = KEYS_TOP + rows * KEY_HEIGHT + 12
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="title text">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN} 0 {WIDTH + MARGIN} {height}" role="img" aria-labelledby="title text">',
         f'<title id="title">Sums over several GPUs: {escape(what)}</title>',
         f'<desc id="text">{escape(description(scaling, lines))}</desc>',
         f"<style>{STYLE}</style>",
@@ -163,7 +165,7 @@ def weak_panel(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> l
     values = [value for points in curves.values() for _, value in points]
     if not values:
         return []
-    steps = percents(min(values), max(values))
+    steps = percents(min(*values, 1 - SHOWN_AT_LEAST), max(values))
     low, high = steps[0], steps[-1]
     axes = Axes(WEAK_LEFT, WEAK_WIDTH, (math.log2(counts[0]), math.log2(counts[-1])), (low, high))
     note = "" if low == 0 else f"; the scale begins at {100 * low:g}%"
@@ -198,7 +200,7 @@ def end_labels(ends: dict[str, tuple[float, float]], looks: dict[str, Look]) -> 
     for name, (y, value) in sorted(ends.items(), key=lambda item: item[1][0]):
         below = max(y, below + 12)
         yield mark(x + 4, below, looks[name])
-        yield f'<text class="value" x="{x + 12}" y="{below + 3.5:.1f}">{100 * value:.1f}%</text>'
+        yield f'<text class="value" x="{x + 12}" y="{below + 3.5:.1f}">{100 * value:.2f}%</text>'
 
 
 def heading(x: float, first: str, second: str) -> list[str]:
@@ -248,6 +250,6 @@ def description(scaling: Scaling, lines: list[Line]) -> str:
     told = []
     for line in lines:
         rates = [f"{power(n)} {value:,.0f} GB/s" for n in scaling.sizes() if (value := efficiency.gb_per_s(line, scaling.gpus, n))]
-        shares = [f"{gpus(count)} {100 * value:.1f}%" for count in scaling.counts() if (value := efficiency.weak(line, count))]
+        shares = [f"{gpus(count)} {100 * value:.2f}%" for count in scaling.counts() if (value := efficiency.weak(line, count))]
         told.append(f"{line.name}: strong scaling {', '.join(rates)}; efficiency of weak scaling {', '.join(shares)}")
     return ". ".join(told)

@@ -189,6 +189,11 @@ def parts(way: str, n: int, gpus: int, k: Constants | None = None) -> Parts | No
     return Parts(launch, reading, exchange)
 
 
+def only_in_one_node(ways: list[str], gpus: int) -> str:
+    """Why the model says nothing of these ways."""
+    return f"Not predicted for {gpus:,} GPUs, since they need all GPUs in one node, which has at most {NODE}: {', '.join(ways)}."
+
+
 def predicted(rung: str, n: int, gpus: int) -> float | None:
     """Microseconds of a rung of lab 12, or None where the model does not know it."""
     found = parts(rung, n, gpus)

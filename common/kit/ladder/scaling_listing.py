@@ -1,5 +1,8 @@
 """`kit predict --gpus P`: the predicted time of a sum over P GPUs, one line for each way of bringing their sums together."""
 
+import math
+import textwrap
+
 from ..console import paint
 from ..errors import USAGE, KitError
 from ..table import Table
@@ -47,7 +50,7 @@ def check(n: int, gpus: int, way: str | None) -> None:
     if n < 1:
         raise KitError(f"--n {n:,}: there is nothing to add up", code=USAGE)
     if way is not None and way not in scaling.WAYS:
-        raise KitError(f"{way} is no way of summing over several GPUs that the model knows", "It knows: " + ", ".join(scaling.WAYS), USAGE)
+        raise KitError(f"the model does not know the method {way}", "It knows: " + ", ".join(scaling.WAYS), USAGE)
     each = scaling.FLOAT * -(-n // gpus) / 1e9
     if each > MEMORY_GB:
         raise KitError(
@@ -65,23 +68,36 @@ def text(found: list[dict]) -> str:
 
     for each in found:
         table.add(
-            [each["way"], HOW[each["way"]], f"{each['us']:,.1f}", f"{each['gb_per_s']:,.0f}"]
+            [each["way"], HOW[each["way"]], f"{each['us']:,.1f}", rate(each["gb_per_s"])]
             + [share(each, part) for part in ("launch_us", "reading_us", "exchange_us")]
         )
     first = found[0]
     gpus = f"{first['gpus']:,} GPUs" if first["gpus"] > 1 else "one GPU"
     heading = f"The sum of {count(first['n'])} floats on {gpus} ({first['predicted_for']}): predicted, not measured"
-    return "\n".join([paint(heading, "bold"), "", table.text(), paint("\n" + legend(first["gpus"]), "grey")])
+    return "\n".join(
+        [paint(heading, "bold"), "", table.text(), paint("\n" + legend(first["gpus"], {each["way"]: each["us"] for each in found}), "grey")]
+    )
+
+
+def rate(gb_per_s: float) -> str:
+    return f"{gb_per_s:,.1f}" if gb_per_s < 100 else f"{gb_per_s:,.0f}"
 
 
 def count(n: int) -> str:
     return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else f"{n:,}"
 
 
-def legend(gpus: int) -> str:
+def legend(gpus: int, us: dict[str, float]) -> str:
     lines = ["Computed by a model (docs/results/many_gpus.md says how, and how far off it is)."]
     if gpus > scaling.NODE:
         lines.append(f"Beyond {scaling.NODE} GPUs it rests on published figures for the network: nothing was measured here.")
     elif gpus > (most := scaling.fitted().most_gpus_measured):
         lines.append(f"It was fitted to at most {most} GPUs.")
-    return "\n".join(lines)
+    if len(us) > 1 and gpus > scaling.NODE:
+        lines.append(scaling.only_in_one_node(scaling.IN_ONE_NODE, gpus))
+    if us.get("rank_per_gpu", 0) > us.get("all_reduce_tree", math.inf):
+        chain, tree = (sum(scaling.steps(algorithm, gpus)) for algorithm in (scaling.CHAIN, scaling.TREE))
+        lines.append(
+            f"ncclReduce (rank_per_gpu) passes along a chain of all GPUs: {chain:,} steps one after the other; the tree has {tree:,}."
+        )
+    return "\n".join(textwrap.fill(line, 100) for line in lines)
