@@ -222,7 +222,8 @@ private:
     const Variant& variant = rung.variants[0];
     if (variant.why_absent) return variant.why_absent;
     const unsigned devices = started_as_rank() ? devices_for(variant) : device().count;
-    if (variant.over_devices && devices < 2 && how.devices != 1) {
+    const bool runs_on_one = how.devices == 1 && !variant.processes.begin; // if it is asked for
+    if (variant.over_devices && devices < 2 && !runs_on_one) {
       return fmt::format("takes two devices or more, and there is one, {}{}", device().name,
                          on_emulator() ? "" : ": --device=emulator runs it on emulated ones");
     }

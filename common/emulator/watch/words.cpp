@@ -22,7 +22,7 @@ const char* between(const Race& race) {
   case Missing::order:
     break;
   case Missing::fence:
-    return "and announced it with an atomic, but with no fence between the two";
+    return "and announced it with no fence between the two";
   case Missing::wide_fence:
     return "and announced it after a fence that reaches only its own block";
   case Missing::system_fence:
@@ -55,9 +55,9 @@ HazardCause cause_of(const Race& race) {
   case Missing::order:
     break;
   case Missing::fence:
-    return HazardCause::no_fence;
+    return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::no_fence;
   case Missing::wide_fence:
-    return HazardCause::narrow_fence;
+    return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::narrow_fence;
   case Missing::system_fence:
     return HazardCause::device_fence;
   case Missing::acquire:

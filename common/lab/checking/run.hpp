@@ -18,6 +18,12 @@ struct Case {
   std::size_t offset = 0; // elements that the input starts after an aligned address
   unsigned devices = 1;   // that share the input
 };
+
+// The first element of device k's part, and of no device's if k is `devices`. The parts differ by one element
+// at most; where there are fewer elements than devices, the first parts are among the empty ones.
+inline std::size_t first_of_part(std::size_t n, unsigned devices, unsigned k) {
+  return n / devices * k + n % devices * k / devices;
+}
 std::string describe(const Case& given);
 // "n = 1024", or "32 rows of 64".
 std::string describe(std::size_t n, std::size_t rows);

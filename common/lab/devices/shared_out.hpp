@@ -1,6 +1,7 @@
 // An array that is shared out among several devices, and what a check does on all of them.
 #pragma once
 
+#include "checking/run.hpp"
 #include "memory.hpp"
 
 #include <vector>
@@ -9,12 +10,6 @@ namespace lab {
 
 // The part of `count` elements from `first` on.
 Sequence part_of(const Sequence& input, std::size_t first, std::size_t count);
-
-// The first element of device k's part, and of no device's if k is `devices`. The parts differ by one element
-// at most; where there are fewer elements than devices, the first parts are among the empty ones.
-inline std::size_t first_of_part(std::size_t n, unsigned devices, unsigned k) {
-  return n / devices * k + n % devices * k / devices;
-}
 
 // While this object lives, this device is in use; afterwards, the one that was before.
 class OnDevice {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 
 namespace lab {
@@ -188,7 +189,9 @@ std::string constant_in_words(double constant, const Symptom& symptom) {
 
 // What a weight is the number of: threads, blocks, lanes or warps.
 std::string crowd_of(double weight, const Symptom& symptom) {
-  const unsigned block = symptom.given.block;
+  const unsigned block = symptom.given.block, devices = symptom.given.devices;
+  if (devices > 1 && weight == devices)
+    return fmt::format(" There are {} devices: each of them adds what only one should.", devices);
   const double launched = symptom.launched_blocks;
   const double blocks = launched > 0 ? launched : symptom.resident_blocks;
   if (weight == block && weight == blocks)
@@ -207,7 +210,7 @@ std::string crowd_of(double weight, const Symptom& symptom) {
   const unsigned warps = block / 32;
   if (weight > 2 && weight == warps)
     return fmt::format(" A block has {} warps: each of them adds what only one should.", warps);
-  if (weight > 1 && std::exp2(std::round(std::log2(weight))) == weight)
+  if (weight > 1 && devices == 1 && std::exp2(std::round(std::log2(weight))) == weight)
     return fmt::format(
         " {:g} is 2 to the power of {:.0f}: that many steps add a value to itself. A shuffle from a lane "
         "that does not exist gives a lane its own value: shuffling down takes from a higher lane, and the "
@@ -401,6 +404,30 @@ std::optional<Weights> find_weights(const Symptom& symptom, const ResultOn& resu
   return std::nullopt;
 }
 
+// Where the array is shared out: all elements of a device count alike, and not those of all devices.
+Diagnosis from_shards(const Weights& weights, const Symptom& symptom) {
+  const unsigned devices = symptom.given.devices;
+  const std::size_t n = weights.of.size();
+  if (devices < 2 || n < 2 * devices) return {};
+  std::map<double, Indices> by_weight; // numbers of devices
+  for (unsigned k = 0; k < devices; ++k) {
+    const auto begin = weights.of.begin() + static_cast<std::ptrdiff_t>(first_of_part(n, devices, k)),
+               end = weights.of.begin() + static_cast<std::ptrdiff_t>(first_of_part(n, devices, k + 1));
+    if (std::adjacent_find(begin, end, std::not_equal_to()) != end) return {};
+    by_weight[*begin].push_back(k);
+  }
+  if (by_weight.size() == 1) return {};
+  std::string text;
+  for (const auto& [weight, numbers] : by_weight)
+    text += fmt::format("{}those of device{} {} count {}", text.empty() ? "" : ", ",
+                        numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "), times(weight));
+  return {"shards",
+          fmt::format("Each element should count once. Here {}.{} Look at how the devices' sums are brought "
+                      "together.",
+                      text, constant_in_words(weights.constant, symptom)),
+          true};
+}
+
 Diagnosis describe(const Weights& weights, const Symptom& symptom) {
   const std::size_t n = weights.of.size();
   std::map<double, Indices> by_weight;
@@ -416,6 +443,7 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
             fmt::format("The result is {:g} whatever the elements are: none of them counts.{}",
                         weights.constant, hint(weights, by_weight, symptom)),
             true};
+  if (Diagnosis found = from_shards(weights, symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_halving(weights, symptom.given.block); !found.kind.empty()) return found;
   const auto as_it_should = by_weight.find(1);

@@ -76,6 +76,24 @@ TEST(Weights, AreToldOfSumsThatRound) {
   EXPECT_FALSE(find_weights(symptom, exactly));
 }
 
+TEST(Weights, OfWholeShardsNameTheDevices) {
+  const auto said = [](const std::function<double(std::size_t)>& weight) {
+    const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, 512, 1);
+    Symptom symptom{{Kind::exact, 512, 1, 256, 0}, 4, {}, {}};
+    symptom.observations.push_back({&input, 0, 0});
+    symptom.given.devices = 4;
+    Weights weights;
+    for (std::size_t i = 0; i < 512; ++i) weights.of.push_back(weight(i));
+    return describe(weights, symptom).text;
+  };
+  EXPECT_TRUE(has(said([](std::size_t i) { return i < 128 ? 4.0 : 0.0; }),
+                  "those of devices 1, 2, 3 count not at all, those of device 0 count 4 times."));
+  EXPECT_TRUE(
+      has(said([](std::size_t i) { return i < 384 ? 1.0 : 0.0; }), "those of device 3 count not at all"));
+  EXPECT_TRUE(has(said([](std::size_t) { return 4.0; }), "There are 4 devices"));
+  EXPECT_FALSE(has(said([](std::size_t i) { return i < 100 ? 3.0 : 0.0; }), "device"));
+}
+
 TEST(Weights, ATreeThatHalvesAnOddNumberIsKnown) {
   // 192, 96, 48, 24, 12, 6, 3: the third of three has no partner.
   const auto of_192 = said_of({1000, [](std::size_t i) { return i % 3 == 2 ? 0.0 : 1.0; }});
