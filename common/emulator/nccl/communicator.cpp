@@ -160,8 +160,10 @@ ncclResult_t join_or_throw(std::vector<Joining>& all, std::vector<std::unique_pt
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     Segment& segment = *made[i]->segment;
-    if (!wait_for_arrival(segment, call_from(segment, all[i].site), advice))
+    if (!wait_for_arrival(segment, call_from(segment, all[i].site), advice)) {
+      set_last_text(segment.shared().text); // perhaps another rank has said it: the reason here, too
       return static_cast<ncclResult_t>(segment.shared().result);
+    }
     segment.unlink(); // every rank has it
     if (result = check_devices(segment); result != ncclSuccess) return result;
   }
