@@ -1,18 +1,19 @@
 """Lab 12's last rung as jobs of a real Slurm: the script of docs/reference/cluster.md, on emulated devices that Slurm takes for GPUs.
 
-Called by Meson with the solved lab's program as the first word.
+Called by Meson with the solved lab's program and tests/lab/lost_ranks.cu's as the first words.
 """
 
 import json
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 import slurm_cluster
 
-PROGRAM = ""
+PROGRAM = LOST = ""
 JOB = Path(__file__).resolve().parents[2] / "docs/reference/cluster/job.sbatch"
 RUNG = "rank_per_gpu"
 ABSENT = slurm_cluster.missing()
@@ -70,7 +71,21 @@ class Ranks(unittest.TestCase):
         self.needs_pmix()
         self.assertPass(self.job("--nodes=1", "--ntasks-per-node=3"), 3)
 
+    def test_a_rank_that_is_lost_under_srun_is_told_and_leaves_nothing(self):
+        self.needs_pmix()
+        for rung, said in {
+            "crash": r"rank 1: the rung ended the program \(Segmentation fault\)",
+            "killed": "rank 1: its process has ended",
+        }.items():
+            with self.subTest(rung=rung):
+                words = ("--mpi=pmix", "--nodes=1", "--ntasks=3", LOST, "--device=emulator", f"--rung={rung}")
+                self.assertRegex(self.cluster.said("srun", *words), rf"wrong +{rung}: .*{said}")
+                until = time.monotonic() + 20
+                while (left := self.cluster.processes("SLURM_MPI_TYPE", "pmix")) and time.monotonic() < until:
+                    time.sleep(0.1)
+                self.assertEqual(left, [])
+
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM, LOST = sys.argv.pop(1), sys.argv.pop(1)
     unittest.main()
