@@ -8,6 +8,7 @@
 #include "streams.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
@@ -156,8 +157,9 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
   check_shared(entry, shape.dynamic_shared);
   if (shape.cooperative) check_resident(entry, shape);
 
+  static std::atomic<std::uint64_t> calls = 0;
   PreparedLaunch launch{&entry, entry.of_device[static_cast<std::size_t>(current_device())], shape,
-                        std::vector<std::byte>(entry.kernel->parameter_bytes())};
+                        std::vector<std::byte>(entry.kernel->parameter_bytes()), ++calls};
   const auto& parameters = entry.kernel->parameters();
   if (!parameters.empty() && !arguments)
     refuse(cudaErrorInvalidValue, entry, "the array of arguments is null");
@@ -221,6 +223,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   ordering::launches_next();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
+  watch::Tracer::begins_next(launch.call);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
   if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);

@@ -4,6 +4,7 @@
 #include "registration.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace warpfold::runtime {
@@ -14,6 +15,7 @@ struct PreparedLaunch {
   machine::Kernel* kernel = nullptr; // of the device that it was issued to
   machine::LaunchShape shape;
   std::vector<std::byte> parameters;
+  std::uint64_t call = 0; // the number of the host's call for it, counted over all devices
 };
 
 // The kernel's name as in its source: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.

@@ -3,8 +3,10 @@
 #include "machine/block.hpp"
 #include "naming.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
 
 namespace warpfold::watch {
@@ -39,11 +41,11 @@ std::string variable_name(const machine::Code& code, std::uint64_t offset) {
   return element.substr(0, element.find('['));
 }
 
-// What each active lane stores, as the unsigned number with these bits; only for 4 and 8 bytes.
-std::string bits_of(const machine::Access& access) {
+// What each of the lanes stores, as the unsigned number with these bits; only for 4 and 8 bytes.
+std::string bits_of(const machine::Access& access, std::uint32_t lanes) {
   if (!access.values || (access.width != 4 && access.width != 8)) return "";
   std::string out;
-  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+  for (std::uint32_t mask = lanes; mask; mask &= mask - 1) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, access.values + static_cast<std::size_t>(std::countr_zero(mask)) * access.value_stride,
                 access.width);
@@ -52,48 +54,72 @@ std::string bits_of(const machine::Access& access) {
   return fmt::format(",\"bits\":[{}]", out);
 }
 
+// The members "file" and "line".
+std::string place_of(const machine::Code& code, const machine::Operation& operation) {
+  const machine::SourceLine line = code.line_of(operation);
+  return fmt::format("\"file\":{},\"line\":{}", quoted(line.file), line.line);
+}
+
+void add_event(std::string& events, const std::string& members) {
+  events += fmt::format("{}{{{}}}", events.empty() ? "" : ",\n", members);
+}
+
+thread_local std::uint64_t call_of_next = 0;
+
 } // namespace
+
+void Tracer::begins_next(std::uint64_t call) {
+  call_of_next = call;
+}
 
 void Tracer::reset() {
   std::lock_guard lock(mutex_);
+  running_.clear(); // what still runs belongs to what is forgotten
   launches_.clear();
   left_out_ = false;
 }
 
 void Tracer::launch_begin(const machine::Grid& grid) {
   std::lock_guard lock(mutex_);
-  grid_ = nullptr;
-  left_out_ = launches_.size() >= most_launches;
-  if (left_out_) return;
-  grid_ = &grid;
+  const auto of_device = [&grid](const Launch& launch) { return launch.device == grid.device; };
+  if (static_cast<std::size_t>(std::ranges::count_if(launches_, of_device)) >= most_launches) {
+    left_out_ = true;
+    return;
+  }
   Launch& launch = launches_.emplace_back();
+  running_[&grid] = &launch;
   const machine::Code& code = grid.code;
+  launch.device = grid.device, launch.call = call_of_next, launch.code = &code;
   const auto& kernel = code.module->functions[code.frames[0].function];
   launch.heading = fmt::format("\"kernel\":{},\"grid\":{},\"block\":{}", quoted(std::string(kernel.name)),
                                dimensions(grid.shape.grid), dimensions(grid.shape.block));
+  if (memory_.devices() > 1) launch.heading += fmt::format(",\"device\":{}", grid.device);
   for (const auto& variable : code.shared_names) {
     const std::uint64_t size = variable.size ? variable.size : grid.shared_bytes() - variable.offset;
     launch.arrays.push_back({variable_name(code, variable.offset), true, variable.offset, size});
   }
 }
 
-void Tracer::launch_end(const machine::Grid&) {
-  grid_ = nullptr;
+void Tracer::launch_end(const machine::Grid& grid) {
+  std::lock_guard lock(mutex_);
+  running_.erase(&grid);
 }
 
 bool Tracer::looks_on(const machine::Block& block) const {
-  return grid_ && block.linear_id == wanted_block_;
+  return block.linear_id == wanted_block_;
 }
 
-bool Tracer::has_room() {
-  Launch& launch = launches_.back();
+Tracer::Launch* Tracer::with_room(const machine::Block& block) {
+  const auto found = running_.find(&block.worker.grid);
+  if (found == running_.end()) return nullptr;
+  Launch& launch = *found->second;
   launch.truncated |= launch.requests >= most_requests;
-  return !launch.truncated;
+  return launch.truncated ? nullptr : &launch;
 }
 
-int Tracer::array_of(const machine::Access& access, std::uint64_t address) {
+int Tracer::array_of(Launch& launch, const machine::Access& access, std::uint64_t address) {
   const bool shared = access.space == ptx::Space::shared;
-  auto& arrays = launches_.back().arrays;
+  auto& arrays = launch.arrays;
   int found = -1;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
@@ -109,72 +135,99 @@ int Tracer::array_of(const machine::Access& access, std::uint64_t address) {
   return static_cast<int>(arrays.size()) - 1;
 }
 
-std::string Tracer::place_of(const machine::Operation& operation) const {
-  const machine::SourceLine line = grid_->code.line_of(operation);
-  return fmt::format("\"file\":{},\"line\":{}", quoted(line.file), line.line);
-}
-
-void Tracer::add_event(const std::string& members) {
-  std::string& events = launches_.back().events;
-  events += fmt::format("{}{{{}}}", events.empty() ? "" : ",\n", members);
-}
-
 void Tracer::access(const machine::Access& access) {
   if (access.space == ptx::Space::local || access.mask == 0 || !looks_on(*access.warp.block)) return;
   std::lock_guard lock(mutex_);
-  if (!has_room()) return;
-  ++launches_.back().requests;
-  const int array = array_of(access, access.addresses[std::countr_zero(access.mask)]);
-  if (array < 0) return; // a bad access, which is reported as a hazard
-  const std::uint64_t begin = launches_.back().arrays[static_cast<std::size_t>(array)].begin;
+  Launch* const launch = with_room(*access.warp.block);
+  if (!launch) return;
+  ++launch->requests;
+  // A request to global memory may go to several allocations, such as one on each device.
+  for (std::uint32_t left = access.mask; left != 0;) {
+    const int array = array_of(*launch, access, access.addresses[std::countr_zero(left)]);
+    if (array < 0) return; // a bad access, which is reported as a hazard
+    const std::uint32_t lanes = lanes_in(launch->arrays[static_cast<std::size_t>(array)], access, left);
+    add_access(*launch, access, array, lanes);
+    left &= ~lanes;
+  }
+}
+
+// Those of the lanes that access the array that the first of them accesses.
+std::uint32_t Tracer::lanes_in(const Array& array, const machine::Access& access, std::uint32_t lanes) {
+  if (array.shared) return lanes;
+  std::uint32_t found = lanes & -lanes;
+  for (std::uint32_t mask = lanes; mask; mask &= mask - 1)
+    if (access.addresses[std::countr_zero(mask)] - array.begin < array.size) found |= mask & -mask;
+  return found;
+}
+
+void Tracer::add_access(Launch& launch, const machine::Access& access, int array, std::uint32_t lanes) {
+  const std::uint64_t begin = launch.arrays[static_cast<std::size_t>(array)].begin;
   std::string offsets;
-  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
+  for (std::uint32_t mask = lanes; mask; mask &= mask - 1) {
     const auto offset = static_cast<std::int64_t>(access.addresses[std::countr_zero(mask)] - begin);
     offsets += fmt::format("{}{}", offsets.empty() ? "" : ",", offset);
   }
   std::string cost;
   if (access.space == ptx::Space::shared) {
-    const auto [count, ideal] = machine::wavefronts(access.addresses, access.mask, access.width);
+    const auto [count, ideal] = machine::wavefronts(access.addresses, lanes, access.width);
     cost = fmt::format("\"wavefronts\":{},\"ideal\":{}", count, ideal);
   } else {
-    cost = fmt::format("\"sectors\":{}", machine::sectors(access.addresses, access.mask, access.width));
+    cost = fmt::format("\"sectors\":{}", machine::sectors(access.addresses, lanes, access.width));
   }
   add_event(
+      launch.events,
       fmt::format("\"at\":\"{}\",{},\"warp\":{},\"lanes\":{},\"array\":{},\"width\":{},\"offsets\":[{}],{}{}",
-                  name_of(access.kind), place_of(access.operation), access.warp.index, access.mask, array,
-                  access.width, offsets, cost, bits_of(access)));
+                  name_of(access.kind), place_of(*launch.code, access.operation), access.warp.index, lanes,
+                  array, access.width, offsets, cost, bits_of(access, lanes)));
 }
 
 void Tracer::barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
                      bool whole_block) {
   if (!looks_on(block)) return;
   std::lock_guard lock(mutex_);
-  if (!has_room()) return;
-  add_event(fmt::format("\"at\":\"barrier\",{},\"barrier\":{},\"whole_block\":{}", place_of(operation),
-                        barrier, whole_block));
+  Launch* const launch = with_room(block);
+  if (!launch) return;
+  add_event(launch->events, fmt::format("\"at\":\"barrier\",{},\"barrier\":{},\"whole_block\":{}",
+                                        place_of(*launch->code, operation), barrier, whole_block));
 }
 
 void Tracer::warp_barrier(const machine::Warp& warp, const machine::Operation& operation,
                           std::uint32_t members) {
   if (!looks_on(*warp.block)) return;
   std::lock_guard lock(mutex_);
-  if (!has_room()) return;
-  add_event(fmt::format("\"at\":\"warp_barrier\",{},\"warp\":{},\"lanes\":{}", place_of(operation),
-                        warp.index, members));
+  Launch* const launch = with_room(*warp.block);
+  if (!launch) return;
+  add_event(launch->events, fmt::format("\"at\":\"warp_barrier\",{},\"warp\":{},\"lanes\":{}",
+                                        place_of(*launch->code, operation), warp.index, members));
+}
+
+// Each device's in the order in which they began; of the devices', the one that the host called for first.
+std::vector<const Tracer::Launch*> Tracer::in_order() const {
+  std::map<int, std::deque<const Launch*>> of_devices;
+  for (const Launch& launch : launches_) of_devices[launch.device].push_back(&launch);
+  std::vector<const Launch*> ordered;
+  while (!of_devices.empty()) {
+    const auto first =
+        std::ranges::min_element(of_devices, {}, [](const auto& each) { return each.second.front()->call; });
+    ordered.push_back(first->second.front());
+    first->second.pop_front();
+    if (first->second.empty()) of_devices.erase(first);
+  }
+  return ordered;
 }
 
 std::string Tracer::json() const {
   std::lock_guard lock(mutex_);
   std::string launches;
-  for (const Launch& launch : launches_) {
+  for (const Launch* launch : in_order()) {
     std::string arrays;
-    for (const Array& array : launch.arrays)
+    for (const Array& array : launch->arrays)
       arrays += fmt::format("{}{{\"name\":{},\"space\":\"{}\",\"bytes\":{},\"offset\":{}}}",
                             arrays.empty() ? "" : ",", quoted(array.name), array.shared ? "shared" : "global",
                             array.size, array.shared ? array.begin : 0);
-    launches +=
-        fmt::format("{}{{{},\"truncated\":{},\"arrays\":[{}],\n\"events\":[\n{}]}}",
-                    launches.empty() ? "" : ",\n", launch.heading, launch.truncated, arrays, launch.events);
+    launches += fmt::format("{}{{{},\"truncated\":{},\"arrays\":[{}],\n\"events\":[\n{}]}}",
+                            launches.empty() ? "" : ",\n", launch->heading, launch->truncated, arrays,
+                            launch->events);
   }
   return fmt::format("{{\"block_index\":{},\"launches_left_out\":{},\"launches\":[\n{}]}}", wanted_block_,
                      left_out_, launches);

@@ -5,22 +5,30 @@
 #include "machine/watcher.hpp"
 
 #include <cstdint>
+#include <list>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace warpfold::watch {
 
-// Records the block with this number in the first launches since the start or the last `reset`. Launches come
-// one after another, and a block's events come from one thread, so only `reset` and `json` need the lock.
+// Records the block with this number in each device's first launches since the start or the last `reset`. On
+// one device launches come one after another, but those of several devices run at the same time, each on
+// threads of its own: what belongs to a launch is found by its grid, under the lock.
 class Tracer final : public machine::Watcher {
 public:
-  // A picture of more steps would be useless; the JSON says if something is left out ("truncated").
+  // Launches of one device, requests of one launch. A picture of more steps would be useless; the JSON says
+  // if something is left out ("truncated").
   static constexpr std::size_t most_launches = 16, most_requests = 20000;
 
   Tracer(const machine::AddressSpace& memory, std::uint64_t block) : memory_(memory), wanted_block_(block) {}
   void reset();
   std::string json() const;
+  // The launch that this thread begins next was called for by the host as its `call`-th. Devices begin theirs
+  // as their threads come to them: the JSON has them in the order of these numbers, so that it is the same
+  // each time.
+  static void begins_next(std::uint64_t call);
 
   void launch_begin(const machine::Grid&) override;
   void launch_end(const machine::Grid&) override;
@@ -42,6 +50,9 @@ private:
     std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
   };
   struct Launch {
+    int device = 0;
+    std::uint64_t call = 0;
+    const machine::Code* code = nullptr;
     std::string heading; // the members that are known at the start
     std::string events;  // the members of the array, separated by commas
     std::vector<Array> arrays;
@@ -49,17 +60,20 @@ private:
     bool truncated = false;
   };
   bool looks_on(const machine::Block& block) const;
-  bool has_room();
-  int array_of(const machine::Access& access, std::uint64_t address);
-  std::string place_of(const machine::Operation& operation) const; // the members "file" and "line"
-  void add_event(const std::string& members);
+  // The following expect the lock to be held.
+  Launch*
+  with_room(const machine::Block& block); // the block's launch; null if nothing more of it is recorded
+  int array_of(Launch& launch, const machine::Access& access, std::uint64_t address);
+  static std::uint32_t lanes_in(const Array& array, const machine::Access& access, std::uint32_t lanes);
+  static void add_access(Launch& launch, const machine::Access& access, int array, std::uint32_t lanes);
+  std::vector<const Launch*> in_order() const;
 
   const machine::AddressSpace& memory_;
   std::uint64_t wanted_block_;
   mutable std::mutex mutex_;
-  std::vector<Launch> launches_;
-  bool left_out_ = false;               // there were launches beyond the number that is recorded
-  const machine::Grid* grid_ = nullptr; // of the launch that is being recorded
+  std::list<Launch> launches_; // in the order in which they began
+  std::map<const machine::Grid*, Launch*> running_;
+  bool left_out_ = false; // there were launches beyond the number that is recorded
 };
 
 } // namespace warpfold::watch

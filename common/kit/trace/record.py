@@ -44,7 +44,7 @@ def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: in
         launch["kernel"] = names.get(launch["kernel"], launch["kernel"])
         of_launch = steps.steps_of(launch, hazards)
         for step in of_launch:
-            step.launch = f"launch {index} of {len(launches)}: {step.kernel}" if len(launches) > 1 else step.kernel
+            step.launch = f"{which(launch, index, len(launches))}: {step.kernel}" if len(launches) > 1 else step.kernel
         found += of_launch
     if any(launch["truncated"] for launch in launches) or len(found) > MOST_STEPS:
         say(f"only the first {min(len(found), MOST_STEPS)} steps of the block can be shown; a smaller --n or --block shows all of them")
@@ -53,10 +53,14 @@ def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: in
     return found[:MOST_STEPS]
 
 
+def which(launch: dict, number: int, count: int) -> str:
+    return f"launch {number} of {count}" + (f", on device {launch['device']}" if "device" in launch else "")
+
+
 def first_run(launches: list[dict]) -> list[dict]:
     seen, kept = set(), []
     for launch in launches:
-        key = (launch["kernel"], tuple(launch["grid"]))
+        key = (launch.get("device"), launch["kernel"], tuple(launch["grid"]))
         if key in seen:
             break
         seen.add(key)

@@ -1,0 +1,125 @@
+// Which launch the tracer puts an event into.
+#include "scene.hpp"
+#include "watch/tracer.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace warpfold::watch {
+namespace {
+
+class TraceOfDevices : public ::testing::Test {
+protected:
+  Scene scenes[2]; // a launch on each device
+  Tracer tracer{scenes[0].memory, 0};
+
+  TraceOfDevices() {
+    scenes[1].grid.device = 1;
+    scenes[0].memory.share_out(2);
+  }
+
+  void begin(int device, std::uint64_t call) {
+    Tracer::begins_next(call);
+    tracer.launch_begin(scenes[device].grid);
+  }
+  void store(int device, unsigned times = 1) {
+    Scene& scene = scenes[device];
+    const ToldAccess told(scene, scene.first, ptx::Space::shared, {machine::AccessKind::store});
+    for (unsigned i = 0; i < times; ++i) tracer.access(*told);
+  }
+  // Device and number of events of each launch.
+  std::vector<std::pair<int, std::size_t>> told() const {
+    std::vector<std::pair<int, std::size_t>> found;
+    for (const auto& launch : nlohmann::json::parse(tracer.json())["launches"])
+      found.emplace_back(launch["device"], launch["events"].size());
+    return found;
+  }
+  using Told = std::vector<std::pair<int, std::size_t>>;
+};
+
+TEST_F(TraceOfDevices, ALaunchThatEndsLeavesThoseOfOtherDevicesAlone) {
+  begin(0, 1);
+  begin(1, 2);
+  store(0, 2);
+  tracer.launch_end(scenes[0].grid);
+  store(1, 3);
+  store(0);
+  tracer.launch_end(scenes[1].grid);
+  EXPECT_EQ(told(), (Told{{0, 2}, {1, 3}}));
+}
+
+TEST_F(TraceOfDevices, LaunchesThatRunAtTheSameTimeDoNotMeet) {
+  constexpr unsigned times = 2000;
+  std::vector<std::thread> threads;
+  for (int device = 0; device < 2; ++device) {
+    threads.emplace_back([this, device] {
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        begin(device, 2 * i + static_cast<std::uint64_t>(device));
+        store(device, times);
+        tracer.launch_end(scenes[device].grid);
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  EXPECT_EQ(
+      told(),
+      (Told{{0, times}, {1, times}, {0, times}, {1, times}, {0, times}, {1, times}, {0, times}, {1, times}}));
+}
+
+TEST_F(TraceOfDevices, TheHostsCallsGiveTheOrderAndNotWhoBegins) {
+  begin(1, 2);
+  begin(0, 1);
+  tracer.launch_end(scenes[0].grid);
+  begin(0, 3);
+  EXPECT_EQ(told(), (Told{{0, 0}, {1, 0}, {0, 0}}));
+}
+
+TEST_F(TraceOfDevices, EachDeviceHasRoomForItsFirstLaunches) {
+  for (std::uint64_t i = 0; i <= Tracer::most_launches; ++i) {
+    begin(0, i);
+    tracer.launch_end(scenes[0].grid);
+  }
+  begin(1, 100);
+  EXPECT_EQ(told().size(), Tracer::most_launches + 1);
+  EXPECT_EQ(told().back().first, 1);
+  EXPECT_TRUE(nlohmann::json::parse(tracer.json())["launches_left_out"]);
+}
+
+TEST_F(TraceOfDevices, WhatRunsDuringAResetIsForgotten) {
+  begin(0, 1);
+  tracer.reset();
+  store(0);
+  EXPECT_TRUE(told().empty());
+}
+
+TEST_F(TraceOfDevices, ARequestToSeveralAllocationsIsToldOfEach) {
+  machine::AddressSpace& memory = scenes[0].memory;
+  const auto one =
+      reinterpret_cast<std::uint64_t>(memory.allocate(64, machine::MemoryKind::device, "one", 0));
+  const auto other =
+      reinterpret_cast<std::uint64_t>(memory.allocate(64, machine::MemoryKind::device, "other", 1));
+  begin(0, 1);
+  const ToldAccess told(scenes[0], scenes[0].first, ptx::Space::global,
+                        {machine::AccessKind::load, 0, 3, one + 8, static_cast<std::uint32_t>(other - one)});
+  tracer.access(*told);
+  const auto launch = nlohmann::json::parse(tracer.json())["launches"][0];
+  const auto &events = launch["events"], &arrays = launch["arrays"];
+  ASSERT_EQ(events.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(events[i]["lanes"], 1 << i);
+    EXPECT_EQ(events[i]["offsets"], nlohmann::json::array({8}));
+    const std::string name = arrays[events[i]["array"].get<std::size_t>()]["name"];
+    EXPECT_TRUE(name.starts_with(i ? "other" : "one")) << name;
+  }
+}
+
+TEST(TraceOfOneDevice, NamesNoDevice) {
+  Scene scene;
+  Tracer tracer(scene.memory, 0);
+  tracer.launch_begin(scene.grid);
+  EXPECT_FALSE(nlohmann::json::parse(tracer.json())["launches"][0].contains("device"));
+}
+
+} // namespace
+} // namespace warpfold::watch
