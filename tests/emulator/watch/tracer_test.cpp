@@ -31,7 +31,8 @@ protected:
   // Device and number of events of each launch.
   std::vector<std::pair<int, std::size_t>> told() const {
     std::vector<std::pair<int, std::size_t>> found;
-    for (const auto& launch : nlohmann::json::parse(tracer.json())["launches"])
+    const auto trace = nlohmann::json::parse(tracer.json());
+    for (const auto& launch : trace["launches"])
       found.emplace_back(launch["device"], launch["events"].size());
     return found;
   }
