@@ -144,6 +144,10 @@ private:
   }
 
   int run_once_each(const Options& how, StdoutAside& aside) const {
+    for (const Rung* rung : chosen_)
+      if (rung->variants[0].processes.begin && !started_as_rank())
+        throw UsageError(
+            fmt::format("--once: rung {} runs in several processes, and this looks at one", rung->name));
     std::string told;
     for (const Rung* rung : chosen_)
       if (!todo_of(*rung)) told += look_once(*rung, how) + "\n";

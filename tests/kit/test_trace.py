@@ -3,11 +3,13 @@
 import struct
 import unittest
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import rungs
-from kit.errors import KitError
+from kit.building import labs, rungs
+from kit.errors import USAGE, KitError
 from kit.trace import animation, drawing, page, record, words
 from kit.trace import steps as trace_steps
 from test_profile import self_contained
@@ -253,6 +255,23 @@ class Choice(unittest.TestCase):
         launches = [launch(*tree_step(3, 4)) for _ in range(3)]
         self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 1)
         self.assertEqual(len(record.steps_of(self.run_of(launches), 0)), 3)
+
+    def test_of_several_devices_each_launch_says_on_which(self):
+        launches = [launch(*tree_step(3, 4)) | {"device": device} for device in (0, 1, 0)]
+        told = [step.launch for step in record.steps_of(self.run_of(launches), 0)]
+        self.assertEqual(told, [f"launch {i} of 3, on device {device}: tree" for i, device in ((1, 0), (2, 1), (3, 0))])
+        self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 2, "of a wrong rung, the first run on each device")
+
+    def test_a_rung_of_several_processes_is_refused(self):
+        rung = {"name": "ranks", "state": "filled", "in_processes": True}
+        lab = labs.Lab("12_x", Path("none"), Path("none"))
+        for asked in (rung, rung | {"state": "todo", "todo": "write it", "file": "x.cu", "line": 1}):
+            with mock.patch.object(labs, "ask", return_value={"rungs": [asked]}):
+                with self.assertRaisesRegex(KitError, "ranks runs in several processes, one per device, .* cannot be traced") as raised:
+                    rungs.one_to_trace(lab, "ranks")
+            self.assertEqual(raised.exception.code, USAGE)
+        with mock.patch.object(labs, "ask", return_value={"rungs": [{"name": "alone", "state": "filled"}]}):
+            self.assertEqual(rungs.one_to_trace(lab, "alone"), "alone")
 
 
 class Animation(unittest.TestCase):

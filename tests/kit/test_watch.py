@@ -250,6 +250,20 @@ class Gain(unittest.TestCase):
         self.assertEqual(gain.told(SimpleNamespace(name="02_tree"), "sequential", ""), [])
         self.assertEqual(gain.told(SimpleNamespace(name="06_operators"), "min", "add"), [])
 
+    def test_over_several_devices_nothing_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "p"
+            for over_devices in (True, False):
+                rungs = [{"name": name, "state": "filled"} | ({"over_devices": True} if over_devices else {}) for name in ("a", "b")]
+                counted = [
+                    {"name": name, "profile": {"n": 8, "counters": {}}, "predicted": {"gpu": "H200", "us": 2.0}} for name in ("a", "b")
+                ]
+                program.write_text("#!/bin/sh\necho '" + json.dumps({"rungs": rungs}) + "'\n")
+                program.chmod(0o755)
+                with mock.patch.object(gain, "counted", return_value={rung["name"]: rung for rung in counted}):
+                    told = gain.told(labs.Lab("12_x", program, program), "b", "a")
+                self.assertEqual(bool(told), not over_devices)
+
 
 class Printed(unittest.TestCase):
     def test_only_what_the_kernel_says_counts(self):

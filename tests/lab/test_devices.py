@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 PROGRAM = ""
 IN_PROCESSES = "rank_per_gpu"
@@ -66,6 +68,39 @@ class Devices(Case):
         rung = lab(f"--rung={IN_PROCESSES}", PATH="/nowhere")[IN_PROCESSES]
         self.assertEqual(rung["state"], "skip")
         self.assertRegex(rung["reason"], "no mpirun|MPI was not found")
+
+    def test_one_look_is_not_for_several_processes(self):
+        done = subprocess.run([PROGRAM, "--device=emulator", "--json", "--once", f"--rung={IN_PROCESSES}"],
+                              text=True, capture_output=True, timeout=60, check=False)  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("runs in several processes", done.stderr)
+
+
+class Traces(Case):
+    def trace(self, rung: str, devices: int, how: str) -> list[dict]:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "trace.json"
+            command = [PROGRAM, "--device=emulator", "--json", how, f"--rung={rung}", f"--devices={devices}", "--n=128", "--block=64"]
+            done = subprocess.run(command, text=True, capture_output=True, timeout=120, check=False,
+                                  env=environment(WARPFOLD_TRACE=str(file), WARPFOLD_TRACE_BLOCK="0", WARPFOLD_CHECKS="all"))  # fmt: skip
+            self.assertEqual(done.returncode, 0, f"{rung} {devices} {how}: {done.stderr[-1000:]}")
+            return json.loads(file.read_text())["launches"]
+
+    def test_the_same_each_time_on_several_devices(self):
+        last = {"peer_copies": 1, "peer_reads": 1, "nccl_reduce": 0, "one_kernel": 0}  # launches by which device 0 adds up
+        for devices in (2, 4):
+            for rung, more in last.items():
+                for how in ("--once", "--profile"):
+                    told = [self.trace(rung, devices, how) for _ in range(3)]
+                    on = [launch["device"] for launch in told[0]][: devices + more]
+                    self.assertEqual(on, [*range(devices), *[0] * more])
+                    self.assertTrue(all(launch["events"] for launch in told[0]))
+                    if rung != "one_kernel":  # which polls, a different number of times each time
+                        self.assertEqual(told[0], told[1])
+                        self.assertEqual(told[0], told[2])
+
+    def test_of_one_device_no_launch_names_one(self):
+        self.assertFalse(any("device" in launch for launch in self.trace("peer_copies", 1, "--profile")))
 
 
 class Processes(Case):

@@ -38,6 +38,16 @@ public:
              machine::MemoryScope scope) override {
     for (auto* each : watchers_) each->fence(warp, operation, scope);
   }
+  void copy_begins(const machine::Warp& warp, const machine::Operation& operation,
+                   const std::uint64_t* offsets, std::uint32_t width) override {
+    for (auto* each : watchers_) each->copy_begins(warp, operation, offsets, width);
+  }
+  void copies_committed(const machine::Warp& warp) override {
+    for (auto* each : watchers_) each->copies_committed(warp);
+  }
+  void copies_waited_for(const machine::Warp& warp, std::uint32_t groups_left) override {
+    for (auto* each : watchers_) each->copies_waited_for(warp, groups_left);
+  }
   void barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
                bool whole_block) override {
     for (auto* each : watchers_) each->barrier(block, operation, barrier, whole_block);

@@ -82,6 +82,19 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     return rung["name"]
 
 
+def one_to_trace(lab: labs.Lab, name: str) -> str:
+    """The rung of that name; an error if it is still a TODO, or runs in several processes."""
+    require_one_process(lab, name)
+    return one_filled(lab, name)
+
+
+def require_one_process(lab: labs.Lab, name: str) -> None:
+    """A trace is of one process."""
+    if rungs_of(lab, [name])[0].get("in_processes"):
+        raise KitError(f"{name} runs in several processes, one per device, and such a rung cannot be traced",
+                       f"./kit watch {lab.name} --rung {name} shows what is right and what is wrong.", USAGE)  # fmt: skip
+
+
 def rungs_of(lab: labs.Lab, asked: list[str]) -> list[dict]:
     """The requested rungs (all if none is named), each with its state: `filled` or `todo`."""
     listed = labs.ask(lab, "--list")["rungs"]

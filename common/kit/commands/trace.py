@@ -35,7 +35,7 @@ def arguments(parser) -> None:
 def run(options) -> int:
     require_sensible(options)
     lab = rungs.find(options)
-    rung = rungs.one_filled(lab, options.rung)
+    rung = rungs.one_to_trace(lab, options.rung)
     if options.failing:
         return show_failing(lab, rung, options)
     traced = record.record(lab, rung, options)

@@ -3,7 +3,7 @@
 import os
 
 from .. import counters
-from ..building import labs
+from ..building import labs, rungs
 from ..console import paint
 from ..errors import KitError
 from . import predict
@@ -22,6 +22,9 @@ def told(lab: labs.Lab, rung: str, before: str) -> list[str]:
     if not before or lab.name in NO_LADDER:
         return []
     try:
+        # The prediction is of one GPU, and how often a kernel polls differs from run to run.
+        if any(each.get("over_devices") for each in rungs.rungs_of(lab, [before, rung])):
+            return []
         found = counted(lab, [before, rung])
     except KitError:
         return []
@@ -30,12 +33,12 @@ def told(lab: labs.Lab, rung: str, before: str) -> list[str]:
     return lines(found[before], found[rung], before, rung)
 
 
-def counted(lab: labs.Lab, rungs: list[str]) -> dict[str, dict]:
+def counted(lab: labs.Lab, names: list[str]) -> dict[str, dict]:
     """The profile and prediction of each rung, all for the same n: the largest up to 2^20 that all of them accept."""
     gpu = predict.named(GPU)
     size = N
     while True:
-        words = [word for rung in rungs for word in ("--rung", rung)]
+        words = [word for name in names for word in ("--rung", name)]
         try:
             answer = labs.ask(lab, "--profile", "--device", "emulator", "--n", str(size), *words,
                               environment=os.environ | {"WARPFOLD_GRID_FOR": gpu.grid_for})  # fmt: skip

@@ -104,6 +104,8 @@ void print_list(const Heading& heading, std::span<const Rung> rungs, const std::
     const Region* todo = next_todo(regions, rungs, rung);
     const bool to_repair = !todo && rung.to_repair && (todo = next_repair(regions, rung));
     ordered_json entry{{"name", rung.name}, {"state", to_repair ? "broken" : todo ? "todo" : "filled"}};
+    if (rung.variants[0].over_devices) entry["over_devices"] = true;
+    if (rung.variants[0].processes.begin) entry["in_processes"] = true;
     if (todo) entry.update({{"file", heading.source}, {"line", todo->todo_line}, {"todo", todo->todo}});
     list.push_back(entry);
     if (as_json) continue;

@@ -46,6 +46,7 @@ def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
         progress.show(f"tracing {rung}")
         options = Namespace(n=None if n is None else str(n), block=None if block is None else str(block), block_index=block_index)
         with clone.lab_errors():
+            rungs.require_one_process(found, rung)
             filled, _ = rungs.filled_and_open(found, [rung])
             if not filled:
                 return None, []

@@ -1,5 +1,6 @@
 // Which launch the tracer puts an event into.
 #include "scene.hpp"
+#include "watch/several.hpp"
 #include "watch/tracer.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,8 @@ protected:
   // Device and number of events of each launch.
   std::vector<std::pair<int, std::size_t>> told() const {
     std::vector<std::pair<int, std::size_t>> found;
-    for (const auto& launch : nlohmann::json::parse(tracer.json())["launches"])
+    const auto trace = nlohmann::json::parse(tracer.json());
+    for (const auto& launch : trace["launches"])
       found.emplace_back(launch["device"], launch["events"].size());
     return found;
   }
@@ -119,6 +121,42 @@ TEST(TraceOfOneDevice, NamesNoDevice) {
   Tracer tracer(scene.memory, 0);
   tracer.launch_begin(scene.grid);
   EXPECT_FALSE(nlohmann::json::parse(tracer.json())["launches"][0].contains("device"));
+}
+
+// Beside the checks, a tracer must not keep them from what they are told.
+TEST(CheckedAndTraced, BothAreToldOfAsynchronousCopies) {
+  struct Told final : machine::Watcher {
+    std::string of;
+    void launch_begin(const machine::Grid&) override {}
+    void launch_end(const machine::Grid&) override {}
+    void block_begin(const machine::Block&) override {}
+    void block_end(const machine::Block&) override {}
+    void access(const machine::Access&) override {}
+    void bad_access(const machine::Warp&, const machine::Operation&, const machine::Fault&) override {}
+    void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override {}
+    void copy_begins(const machine::Warp&, const machine::Operation&, const std::uint64_t*,
+                     std::uint32_t width) override {
+      of += "begins " + std::to_string(width);
+    }
+    void copies_committed(const machine::Warp&) override { of += ", committed"; }
+    void copies_waited_for(const machine::Warp&, std::uint32_t left) override {
+      of += ", waited " + std::to_string(left);
+    }
+    void barrier(const machine::Block&, const machine::Operation&, unsigned, bool) override {}
+    void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t) override {}
+    void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t,
+                const machine::Operation*) override {}
+  } first, second;
+  Scene scene;
+  Several both({&first, &second});
+  machine::Watcher& watcher = both;
+  const machine::Warp& warp = scene.first.warps[0];
+  const std::uint64_t offsets[machine::warp_lanes] = {};
+  watcher.copy_begins(warp, scene.operation, offsets, 16);
+  watcher.copies_committed(warp);
+  watcher.copies_waited_for(warp, 1);
+  EXPECT_EQ(first.of, "begins 16, committed, waited 1");
+  EXPECT_EQ(second.of, first.of);
 }
 
 } // namespace
