@@ -24,6 +24,7 @@ struct Case {
 inline std::size_t first_of_part(std::size_t n, unsigned devices, unsigned k) {
   return n / devices * k + n % devices * k / devices;
 }
+
 std::string describe(const Case& given);
 // "n = 1024", or "32 rows of 64".
 std::string describe(std::size_t n, std::size_t rows);

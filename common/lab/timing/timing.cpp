@@ -95,10 +95,6 @@ struct Rotation {
   std::size_t bytes() const { return slot * slots; }
 };
 
-} // namespace
-
-namespace {
-
 // Times that are taken on the host's clock.
 Spread measure_on_host(const std::function<double()>& once) {
   once();
