@@ -25,6 +25,13 @@ bool computes_in_double(std::string_view name) {
       [name](std::string_view opcode) { return begins(name, opcode); });
 }
 
+// A strong load may poll what others write, and how often it does depends on who came first.
+bool is_weak(std::string_view load) {
+  return std::ranges::none_of(
+      std::initializer_list<std::string_view>{"ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio"},
+      [load](std::string_view strong) { return begins(load, strong); });
+}
+
 // A generic access is charged to the space that its addresses point to.
 bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
@@ -48,6 +55,7 @@ void charge_memory(Counters& to, std::string_view name, const OperationCounters&
     (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
+    if (is_weak(name)) to.weak_load_sectors += did.sectors;
     to.peer_load_sectors += did.peer_sectors;
     if (!went_to_shared(did)) to.bytes_read += did.bytes;
   }

@@ -105,7 +105,7 @@ std::vector<Rung> speed_of_light() {
           }))
           .promise(no_float_atomics())
           .promise(at_most(
-              Counter::global_load_sectors, // a few more when the last block asks for a mark again
+              Counter::weak_load_sectors, // how often a block asks for another's mark is not its own doing
               [](const Size& s) { return 1.5 * double(ceil_div(s.n, 8)) + 64 * s.blocks; },
               "the lanes of a warp must load neighbouring vectors: a thread's own vectors lie a whole "
               "block apart"))

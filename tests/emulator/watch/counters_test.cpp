@@ -70,6 +70,14 @@ TEST(Counting, CoalescedLoad) {
   EXPECT_DOUBLE_EQ(c.sectors_per_load_request(), 4);
 }
 
+TEST(Counting, WeakLoadsCannotPoll) {
+  for (const char* strong : {"volatile.global", "relaxed.gpu.global", "acquire.sys.global"}) {
+    const Counters did =
+        counted(std::string("ld.global.u32 %r2, [%rd3];\n  ld.") + strong + ".u32 %r3, [%rd3];");
+    EXPECT_EQ(did.global_load_sectors, 8u) << strong;
+    EXPECT_EQ(did.weak_load_sectors, 4u) << strong;
+  }
+}
 TEST(Counting, LoadsUnderWayTogetherShareAWait) {
   const Counters c =
       counted("ld.global.b32 %r2, [%rd3]; ld.global.b32 %r3, [%rd3+128]; add.s32 %r4, %r2, %r3;");
