@@ -8,6 +8,7 @@ COMMON = Path(__file__).resolve().parents[2] / "common"
 LAYERS = ["fatbin", "ptx", "machine", "watch", "runtime"]  # fatbin and ptx know nothing of each other
 FORBIDDEN_BELOW = {"ptx": {"fatbin"}, "machine": {"fatbin"}, "watch": {"fatbin"}}
 ON_TOP = ["nccl"]  # libraries of their own, which use the runtime as a user's program does
+BELOW_ALL = "source_lines.hpp"  # of common/source_lines, a library that knows none of them
 C_HEADER = "runtime/warpfold_emulator.h"
 # Of NVIDIA's, only the runtime may know; what lies below is plain C++.
 CUDA = re.compile(r"^(cuda|driver_types|vector_types|builtin_types)")
@@ -58,8 +59,12 @@ class Layers(unittest.TestCase):
     def test_quoted_includes_exist(self):
         """One that is found by neither path would escape the test above."""
         for path, bracket, name in includes(COMMON / "emulator"):
-            if bracket == "quoted":
+            if bracket == "quoted" and name != BELOW_ALL:
                 self.assertIsNotNone(wanted_layer(path, name), f"{path.relative_to(COMMON)}: {name}")
+
+    def test_what_is_below_all_knows_none(self):
+        found = includes(COMMON / "source_lines")
+        self.assertEqual({name for _, bracket, name in found if bracket == "quoted"}, {BELOW_ALL})
 
     def test_only_the_runtime_knows_cuda(self):
         for path, bracket, name in includes(COMMON / "emulator"):

@@ -1,22 +1,15 @@
 #include "call_sites.hpp"
 
-#include <algorithm>
+#include "source_lines.hpp"
+
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <elf.h>
 #include <execinfo.h>
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <link.h>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 
 namespace warpfold::runtime {
@@ -29,36 +22,6 @@ const void* base_of(const void* address) {
   return dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-// What addr2line needs: the address as it is in the file.
-std::uint64_t address_in_file(std::uint64_t address, const void* base) {
-  const auto* header = static_cast<const ElfW(Ehdr)*>(base);
-  return header->e_type == ET_DYN ? address - reinterpret_cast<std::uint64_t>(base) : address;
-}
-
-// The output of a program; "" if it cannot be run.
-std::string output_of(std::vector<std::string> command) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return "";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  std::array<char, 4096> part;
-  for (ssize_t got; !failed && (got = read(ends[0], part.data(), part.size())) > 0;)
-    text.append(part.data(), static_cast<std::size_t>(got));
-  close(ends[0]);
-  if (!failed) waitpid(child, nullptr, 0);
-  return text;
-}
-
 std::string readable(const std::string& mangled) {
   if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
   int status = 0;
@@ -68,33 +31,12 @@ std::string readable(const std::string& mangled) {
 }
 
 // Excludes nvcc's own glue between <<<...>>> and this library, and the toolkit's and the system's files.
-bool is_of_program(const std::string& function, const std::string& file, const std::string& kernel) {
-  if (!file.starts_with('/') || file.starts_with("/usr/")) return false;
+bool is_of_program(const SourcePlace& place, const std::string& kernel) {
+  if (place.line == 0 || place.is_of_system()) return false;
   for (const char* part : {"cudafe1", ".stub.c", "cuda_runtime", "/crt/", "tmpxft"})
-    if (file.find(part) != std::string::npos) return false;
-  return function.find("__device_stub__") == std::string::npos &&
-         (kernel.empty() || readable(function) != kernel);
-}
-
-// Pairs of lines: a function's name and "file:line", the innermost inlined function first.
-machine::SourceLine first_of_program(const std::string& answer, const std::string& kernel) {
-  std::size_t at = 0;
-  const auto next = [&] {
-    const std::size_t end = std::min(answer.find('\n', at), answer.size());
-    std::string line = answer.substr(at, end - at);
-    at = end + 1;
-    return line;
-  };
-  while (at < answer.size()) {
-    const std::string function = next(), place = next();
-    const std::size_t colon = place.rfind(':');
-    if (colon == std::string::npos || place.starts_with("??")) continue;
-    std::uint32_t line = 0; // "?" stays 0
-    std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
-    const std::string file = place.substr(0, colon);
-    if (line != 0 && is_of_program(function, file, kernel)) return {file, line};
-  }
-  return {};
+    if (place.file.find(part) != std::string::npos) return false;
+  return place.function.find("__device_stub__") == std::string::npos &&
+         (kernel.empty() || readable(place.function) != kernel);
 }
 
 } // namespace
@@ -119,12 +61,13 @@ machine::SourceLine ask_for_line(const std::vector<std::uint64_t>& frames, const
       ++i;
       continue;
     }
-    std::vector<std::string> command{"addr2line", "-f", "-i", "-e", info.dli_fname};
+    std::vector<std::uint64_t> addresses;
     const void* const base = info.dli_fbase;
-    for (; i < frames.size() && base_of(reinterpret_cast<void*>(frames[i])) == base; ++i)
-      command.push_back(fmt::format("0x{:x}", address_in_file(frames[i], base)));
-    if (machine::SourceLine line = first_of_program(output_of(std::move(command)), kernel); line.line)
-      return line;
+    for (const void* frame; i < frames.size() && base_of(frame = reinterpret_cast<void*>(frames[i])) == base;
+         ++i)
+      addresses.push_back(address_in_file(frame, base));
+    for (const SourcePlace& place : source_places(info.dli_fname, addresses))
+      if (is_of_program(place, kernel)) return {place.file, place.line};
   }
   return {};
 }
