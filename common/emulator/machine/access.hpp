@@ -86,6 +86,10 @@ inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
   warp.slice = warp.slice > cost ? warp.slice - cost : 1;
   warp.spins = true;
 }
+inline void note_possible_spin(Warp& warp, const Operation* op, std::uint32_t cost = spin_cost) {
+  note_possible_spin(warp, cost);
+  warp.polls |= warp.worker->grid.code.synchronising[op->index].polls;
+}
 
 template <typename Visit>
 inline void each_active(const Warp& warp, Visit visit) {

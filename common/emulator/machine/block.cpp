@@ -1,9 +1,15 @@
 #include "block.hpp"
+#include "running.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace warpfold::machine {
+
+std::string file_and_line(const SourceLine& at) {
+  if (at.file.empty()) return "an unknown line (build with -lineinfo)";
+  return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
+}
 
 namespace {
 
@@ -20,17 +26,12 @@ std::string lanes_in_words(std::uint32_t mask) {
   return text;
 }
 
-std::string place(const SourceLine& at) {
-  if (at.file.empty()) return "an unknown line (build with -lineinfo)";
-  return fmt::format("{}:{}", at.file.substr(at.file.find_last_of('/') + 1), at.line);
-}
-
 // Where the warps of a block are, one line per place.
 std::string standing(const Block& block) {
   const Code& code = block.worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
   auto add = [&](const Warp& warp, const Operation* at, std::uint32_t mask, const char* doing) {
-    std::string where = fmt::format("{} ({})", place(code.line_of(*at)), doing);
+    std::string where = fmt::format("{} ({})", file_and_line(code.line_of(*at)), doing);
     std::string who = fmt::format("warp {} {}", warp.index, lanes_in_words(mask));
     auto known =
         std::find_if(places.begin(), places.end(), [&](auto& entry) { return entry.first == where; });
@@ -200,10 +201,15 @@ void Block::stop_stuck() const {
 }
 
 void Block::stop_endless() const {
-  stop_early(Fault::Kind::endless,
+  stop_early(polls() ? Fault::Kind::waiting : Fault::Kind::endless,
              fmt::format("has executed {} warp instructions without coming to an end (the limit is set by "
                          "WARPFOLD_STEP_LIMIT)",
                          steps));
+}
+
+bool Block::polls() const {
+  return std::ranges::any_of(warps,
+                             [](const Warp& warp) { return !warp.done() && warp.slice == 0 && warp.polls; });
 }
 
 const Operation* Block::stands_at() const {
@@ -214,8 +220,8 @@ const Operation* Block::stands_at() const {
   return nullptr;
 }
 
-void Block::stop_early(Fault::Kind kind, const std::string& why) const {
-  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}};
+void Block::stop_early(Fault::Kind kind, const std::string& why, bool follows) const {
+  Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}, .follows = follows};
   if (const Operation* at = stands_at()) fault.where = worker.grid.code.line_of(*at);
   fault.message = fmt::format("block ({}, {}, {}) {}. Its threads are at{}{}", id.x, id.y, id.z, why,
                               standing(*this), standing_elsewhere(worker.grid));

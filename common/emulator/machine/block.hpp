@@ -97,10 +97,13 @@ struct Block {
               std::uint32_t expected, std::uint32_t true_predicates, bool waits);
   void left(std::uint32_t threads_leaving); // these will never reach a barrier
   const Operation* stands_at() const;       // one that has a line; null if there is none
+  // Whether a warp whose time slice is over waited in it for what another thread writes.
+  bool polls() const;
   [[noreturn]] void stop_stuck() const;
   [[noreturn]] void stop_endless() const; // by the limit of steps
-  // By a time limit, or from outside: `why` completes "block (0, 0, 0) ".
-  [[noreturn]] void stop_early(Fault::Kind kind, const std::string& why) const;
+  // By a limit of time or patience, or from outside: `why` completes "block (0, 0, 0) "; `follows`: see
+  // Fault.
+  [[noreturn]] void stop_early(Fault::Kind kind, const std::string& why, bool follows = false) const;
   Dim3 thread_of(const Warp& warp, unsigned lane) const; // threadIdx
 
 private:
@@ -163,12 +166,11 @@ private:
   };
   Turn run_turn(Block& block);
   void stop_if_out_of_time(const Block& block) const;
-  void stop_if_grid_barrier_waits_for_ever(const Block& block) const;
+  void stop_if_polls_in_vain(const Block& block) const;
 };
 
-// Where the kernels of other devices are: a line for each, like those of the
-// block's own warps.
-std::string standing_elsewhere(const Grid& grid);
+// "sum.cu:12"
+std::string file_and_line(const SourceLine& at);
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,

@@ -2,6 +2,7 @@
 // finishing steps aside, so that blocks that wait for one another (a grid-wide barrier, a look-back scan) all
 // make progress.
 #include "block.hpp"
+#include "running.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -171,7 +172,7 @@ void Worker::run() {
     }
     const Turn turned = run_turn(*block);
     if (turned == Turn::spun)
-      stop_if_grid_barrier_waits_for_ever(*block);
+      stop_if_polls_in_vain(*block);
     else
       grid.turns_spun = 0;
     if (turned != Turn::done) {
@@ -222,21 +223,24 @@ void Worker::stop_if_out_of_time(const Block& block) const {
   if (grid.interrupt && *grid.interrupt)
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
   if (steady_clock::now() < grid.deadline) return;
-  block.stop_early(Fault::Kind::endless,
+  block.stop_early(block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
                    fmt::format("has not come to an end after {:.3g} s", // of the launch, not of this block
                                duration<double>(steady_clock::now() - grid.begin).count()));
 }
 
-// A barrier of the whole grid that some blocks never reach: those that have reached it would poll forever.
-void Worker::stop_if_grid_barrier_waits_for_ever(const Block& block) const {
+// No block has done anything but poll for long: for a barrier of the whole grid that some blocks never reach,
+// or for what a kernel that was stopped would have written.
+void Worker::stop_if_polls_in_vain(const Block& block) const {
   constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to reach a barrier
-  if (!grid.shape.cooperative || grid.blocks_done == 0 || ++grid.turns_spun < turns_per_worker * grid.workers)
-    return;
-  block.stop_early(
-      Fault::Kind::barrier,
-      fmt::format("waits for all {} blocks of the grid, {} of which have ended without reaching this "
-                  "point",
-                  grid.block_count(), grid.blocks_done.load()));
+  if (++grid.turns_spun < turns_per_worker * grid.workers) return;
+  if (grid.shape.cooperative && grid.blocks_done != 0)
+    block.stop_early(
+        Fault::Kind::barrier,
+        fmt::format("waits for all {} blocks of the grid, {} of which have ended without reaching this "
+                    "point",
+                    grid.block_count(), grid.blocks_done.load()));
+  if (const std::string other = stopped_kernel(); !other.empty())
+    block.stop_early(Fault::Kind::waiting, fmt::format("waits for memory to change, but {}", other), true);
 }
 
 static void tell_of_lines_left_out(const Grid& grid) {
@@ -246,50 +250,6 @@ static void tell_of_lines_left_out(const Grid& grid) {
       fmt::format("(printf: {} more line{} of this launch left out)\n", left_out, left_out == 1 ? "" : "s")
           .c_str(),
       stdout);
-}
-
-namespace {
-
-// The grids that run now.
-struct Running {
-  std::mutex mutex;
-  std::vector<const Grid*> grids;
-  static Running& get() {
-    static Running* const only = new Running;
-    return *only;
-  }
-};
-
-class IsRunning {
-public:
-  explicit IsRunning(const Grid& grid) : grid_(grid) {
-    std::lock_guard lock(Running::get().mutex);
-    Running::get().grids.push_back(&grid_);
-  }
-  ~IsRunning() {
-    std::lock_guard lock(Running::get().mutex);
-    std::erase(Running::get().grids, &grid_);
-  }
-  IsRunning(const IsRunning&) = delete;
-  IsRunning& operator=(const IsRunning&) = delete;
-
-private:
-  const Grid& grid_;
-};
-
-} // namespace
-
-std::string standing_elsewhere(const Grid& grid) {
-  std::string text;
-  std::lock_guard lock(Running::get().mutex);
-  for (const Grid* other : Running::get().grids) {
-    const Operation* const at = other->stood_at;
-    if (other == &grid || other->device == grid.device || !at) continue;
-    const SourceLine line = other->code.line_of(*at);
-    text += fmt::format("\n    {}:{} (running): another kernel, on device {}",
-                        line.file.substr(line.file.find_last_of('/') + 1), line.line, other->device);
-  }
-  return text;
 }
 
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
@@ -326,7 +286,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                       .links = {},
                       .blocks = 0,
                       .fault = {}};
-  const IsRunning runs(grid);
+  const RunningGrid runs(grid);
   if (grid.watcher) grid.watcher->launch_begin(grid);
   std::function<void()> work = [&] {
     Worker worker(grid);

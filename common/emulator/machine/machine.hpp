@@ -58,6 +58,7 @@ struct Fault {
     barrier,
     warp_mask,
     endless,
+    waiting, // endless, and in loops that poll memory
     interrupted,
     unsupported,
     stack_overflow,
@@ -67,6 +68,7 @@ struct Fault {
   SourceLine where, other;
   std::string message;
   bool was_told = false; // a watcher was told, and the launch continued
+  bool follows = false;  // from the fault of another kernel, for which this one waited
   enum class Region {
     global,
     shared,
@@ -210,5 +212,9 @@ struct LaunchRecord {
 // limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
+
+// A kernel that an error stops is remembered, for the sake of those that wait for it, until this is called:
+// when all begins anew.
+void forget_stopped_kernels();
 
 } // namespace warpfold::machine

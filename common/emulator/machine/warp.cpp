@@ -85,7 +85,7 @@ bool Warp::run() {
   const Operation* op = next_path();
   if (!op) return false;
   slice = slice_length;
-  spins = false;
+  spins = polls = false;
   while (op) op = op->run(*this, op);
   return true;
 }

@@ -78,7 +78,8 @@ struct Warp {
   std::byte* frame = nullptr;
   std::uint32_t mask = 0;
   std::uint32_t slice = 0; // backward branches until others get their turn
-  bool spins = false;      // in this slice, it has polled memory that others may write
+  bool spins = false;      // in this slice, it has looked at memory that others may write
+  bool polls = false;      // in this slice, and it waits for a value there: ptx/synchronising.hpp
   const Operation* reconvergence_at = nullptr;
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;

@@ -115,11 +115,13 @@ private:
     looked_ = now;
     std::vector<int> gone;
     long long ticks = 0;
-    bool unknown = false, all_called = true;
+    bool unknown = false, all_called = true, one_arrives = false;
     for (int rank : missing) {
       // What was done before it ended or left may be all that is wanted.
       const bool could_come = may_come(segment_, rank);
-      const bool arrived = static_cast<Presence>(segment_.of(rank).presence.load()) != Presence::absent;
+      const auto presence = static_cast<Presence>(segment_.of(rank).presence.load());
+      const bool arrived = presence != Presence::absent;
+      one_arrives |= presence == Presence::arriving;
       const std::optional<ProcessTime> time = arrived ? time_of(segment_.of(rank)) : std::nullopt;
       if ((!could_come && !wanted_.has_called(rank)) || (time && time->has_ended))
         if (!wanted_.is_there(rank)) gone.push_back(rank);
@@ -135,6 +137,7 @@ private:
     window_began_ = now;
     // A process may compute long before it joins, of which nothing is known.
     const Seconds idle = now - idle_since_, waited = now - began_, limit = time_limit();
+    if (one_arrives && waited < limit * 30) return true; // within the call that joins it
     if (idle > limit * (unknown ? 3 : 1)) return tell_missing(missing, waited);
     if (waited > limit * (all_called ? 30 : 3)) return tell_missing(missing, waited);
     return true;

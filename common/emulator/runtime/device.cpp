@@ -2,6 +2,7 @@
 #include "device_limits.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
+#include "machine/machine.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 #include "stream_table.hpp"
@@ -235,6 +236,7 @@ cudaError_t cudaDeviceSynchronize() {
 // Also clears a sticky error, because everything starts anew.
 cudaError_t cudaDeviceReset() {
   clear_sticky_error();
+  warpfold::machine::forget_stopped_kernels();
   return entry("cudaDeviceReset", [] {
     release_everything();
     Runtime::get().registry.unload_all(current_device());

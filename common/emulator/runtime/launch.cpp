@@ -110,6 +110,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorAssert;
   case Kind::barrier: // a GPU would wait forever
   case Kind::endless:
+  case Kind::waiting:
   case Kind::interrupted:
     return cudaErrorLaunchTimeout;
   case Kind::unsupported:
@@ -230,7 +231,8 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   if (!record.fault) return cudaSuccess;
   const bool was_checked =
       record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
-  if (runtime.recording && !was_checked) runtime.recorder.add(watch::hazard_from(*record.fault));
+  if (runtime.recording && !was_checked && !record.fault->follows)
+    runtime.recorder.add(watch::hazard_from(*record.fault));
   runtime.checks_go_on = was_checked;
   // Many programs abort at their first error, and then nothing runs at exit.
   if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());

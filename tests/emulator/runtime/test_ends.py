@@ -32,6 +32,15 @@ class Ends(unittest.TestCase):
                     result = run(which, step_limit="1000000", checks=checks)
                     self.assert_told(result, "warp instructions without coming to an end", f"ends.cu:{line} (running)")
 
+    def test_a_wait_is_told_apart_from_another_endless_loop(self):
+        for which, words in ("lock", "given back"), ("polling", "who would write"), ("atomics", "how the loop's variable changes"):
+            with self.subTest(which), tempfile.TemporaryDirectory() as folder:
+                report = Path(folder) / "report.json"
+                run(which, step_limit="1000000", report=str(report))
+                hazards = json.loads(report.read_text())["hazards"]
+                self.assertEqual([each["kind"] for each in hazards], ["endless"])
+                self.assertIn(words, hazards[0]["advice"])
+
     def test_a_barrier_of_the_grid_that_blocks_have_left_is_told(self):
         self.assert_told(run("grid barrier"), "waits for all 8 blocks of the grid, 4 of which have ended")
 

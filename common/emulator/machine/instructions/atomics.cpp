@@ -81,7 +81,7 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
     count_global(warp, op, request, width, AccessKind::atomic);
   if (space == ptx::Space::shared || space == ptx::Space::global)
     tell(warp, op, request, space, AccessKind::atomic, width);
-  if (spins) note_possible_spin(warp);
+  if (spins) note_possible_spin(warp, op);
 }
 
 // Lanes take turns in order. On one word, this is a single exchange of the combined result.

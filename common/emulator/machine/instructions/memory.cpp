@@ -196,7 +196,7 @@ void after_load(Warp& warp, const Operation* op) {
   if (!is_strong(op)) return;
   order_after_load(static_cast<MemoryOrder>(op->order));
   tell_read(warp);
-  note_possible_spin(warp, S == ptx::Space::shared ? spin_cost : global_spin_cost);
+  note_possible_spin(warp, op, S == ptx::Space::shared ? spin_cost : global_spin_cost);
 }
 
 template <typename T, typename R, ptx::Space S>

@@ -1,0 +1,60 @@
+#include "running.hpp"
+
+#include <fmt/format.h>
+
+namespace warpfold::machine {
+namespace {
+
+struct Running {
+  std::mutex mutex;
+  std::vector<const Grid*> grids;
+  std::atomic<bool> one_was_stopped = false;
+  int device_of_stopped = 0; // the last one
+  SourceLine line_of_stopped;
+};
+
+Running& running() {
+  static Running* const only = new Running; // kernels may run while static destructors do
+  return *only;
+}
+
+} // namespace
+
+RunningGrid::RunningGrid(const Grid& grid) : grid_(grid) {
+  std::lock_guard lock(running().mutex);
+  running().grids.push_back(&grid_);
+}
+
+RunningGrid::~RunningGrid() {
+  std::lock_guard lock(running().mutex);
+  std::erase(running().grids, &grid_);
+  if (!grid_.fault || grid_.fault->was_told) return;
+  running().device_of_stopped = grid_.device;
+  running().line_of_stopped = grid_.fault->where;
+  running().one_was_stopped = true;
+}
+
+std::string standing_elsewhere(const Grid& grid) {
+  std::string text;
+  std::lock_guard lock(running().mutex);
+  for (const Grid* other : running().grids) {
+    const Operation* const at = other->stood_at;
+    if (other == &grid || other->device == grid.device || !at) continue;
+    text += fmt::format("\n    {} (running): another kernel, on device {}",
+                        file_and_line(other->code.line_of(*at)), other->device);
+  }
+  return text;
+}
+
+std::string stopped_kernel() {
+  if (!running().one_was_stopped) return "";
+  std::lock_guard lock(running().mutex);
+  return fmt::format("a kernel on device {} was stopped at {}", running().device_of_stopped,
+                     file_and_line(running().line_of_stopped));
+}
+
+void forget_stopped_kernels() {
+  running().one_was_stopped = false;
+}
+
+} // namespace warpfold::machine
