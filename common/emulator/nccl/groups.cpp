@@ -49,6 +49,8 @@ void note_in_group(const Request& request, bool is_in) {
   segment.own().calls_in_group.fetch_add(is_in ? 1 : -1);
 }
 
+std::atomic<unsigned long long> calls = 0; // collectives, sends and receives that were issued
+
 bool is_between(const Request& request) {
   return request.call.kind == Kind::send || request.call.kind == Kind::receive;
 }
@@ -56,6 +58,7 @@ bool is_between(const Request& request) {
 // The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
 // far; and the communicators in the same order on all ranks, since a rank may wait in the call.
 ncclResult_t issue(const std::vector<Request>& requests) {
+  calls += requests.size();
   const std::uint64_t number = new_group();
   struct Place {
     Request request;
@@ -92,6 +95,10 @@ ncclResult_t issue(const std::vector<Request>& requests) {
 }
 
 } // namespace
+
+unsigned long long calls_so_far() {
+  return calls;
+}
 
 bool in_group() {
   return group.depth > 0;

@@ -7,6 +7,9 @@
 namespace warpfold::nccl {
 
 bool in_group();
+// Collectives, sends and receives that this process has issued.
+unsigned long long calls_so_far();
+
 ncclResult_t start_group();
 ncclResult_t end_group();
 // Of a call: within a group, the group's end returns the error, too, and issues nothing.

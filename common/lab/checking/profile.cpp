@@ -87,12 +87,21 @@ Recorded recorded_from(std::string text) {
   return recorded;
 }
 
+// Calls of collectives, sends and receives by this process; a program that never calls NCCL may not be linked
+// to it.
+unsigned long long nccl_calls_so_far() {
+  void* const count = dlsym(RTLD_DEFAULT, "warpfold_nccl_calls");
+  return count ? reinterpret_cast<unsigned long long (*)()>(count)() : 0;
+}
+
 } // namespace
 
 Recorded record(const std::function<void()>& run) {
   look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+  const unsigned long long nccl_calls_before = nccl_calls_so_far();
   run();
   Recorded recorded = recorded_so_far();
+  add_to(recorded.profile, "nccl_calls", double(nccl_calls_so_far() - nccl_calls_before));
   int rank = 0;
   for (const std::string& report : reports_of_other_ranks()) {
     Recorded other = recorded_from(report);

@@ -36,6 +36,9 @@ Promise nothing_written_to_peers() {
 Promise nothing_copied() {
   return none(Counter::peer_copy_bytes, "nothing is copied from device to device here");
 }
+Promise nccl_adds_up() {
+  return at_least(Counter::nccl_calls, one, "NCCL must add up the devices' sums");
+}
 // And the sums of the blocks once more, by the last block of each device, and those of the devices.
 Promise each_element_read_once() {
   return at_most(
@@ -78,6 +81,7 @@ std::vector<Rung> many_gpus() {
           .on_the_host_at_most(one_per_device)
           .promise(equal(Counter::launches_per_device, one,
                          "one launch per device for its shard; NCCL does the rest"))
+          .promise(nccl_adds_up())
           .promise(each_element_read_once()),
       Rung("one_kernel")
           .depth(depth_of_all)
@@ -99,6 +103,7 @@ std::vector<Rung> many_gpus() {
           .promise(equal(
               Counter::launches, [](const Size& s) { return double(s.devices); },
               "each process launches one kernel, for its own shard; NCCL does the rest"))
+          .promise(nccl_adds_up())
           .promise(each_element_read_once())};
 }
 
