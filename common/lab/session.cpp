@@ -214,18 +214,19 @@ void Session::print_results(const std::string& rest) const {
     if (!out) throw std::runtime_error("--answer: that is no open descriptor");
     print_json(out, heading_, results_, rest.empty() ? std::span<const std::string>() : std::span(&rest, 1));
     std::fflush(out);
-  } else if (options_.tap && rungs_.size() == 1 && results_.size() == 1) {
-    print_tap(results_[0], options_.solutions);
-    if (!is_failure(results_[0].state, options_.solutions)) return;
-    const StdoutAside to_stderr(true); // Meson shows a failed test's stderr unchanged
-    print_text(results_[0], options_);
-  } else if (options_.tap) {
-    std::vector<Result> results = results_;
-    if (!rest.empty()) {
-      for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
-    }
-    print_tap(std::span<const Result>(results), options_.solutions);
+    return;
   }
+  if (!options_.tap) return;
+  std::vector<Result> results = results_;
+  if (!rest.empty()) {
+    for (Result& result : results_from_json(rest)) results.push_back(std::move(result));
+  }
+  if (rungs_.size() != 1 || results.size() != 1)
+    return print_tap(std::span<const Result>(results), options_.solutions);
+  print_tap(results[0], options_.solutions);
+  if (!is_failure(results[0].state, options_.solutions)) return;
+  const StdoutAside to_stderr(true); // Meson shows a failed test's stderr unchanged
+  print_text(results[0], options_);
 }
 
 int Session::exit_code() const {

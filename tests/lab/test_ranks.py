@@ -94,6 +94,13 @@ class Lost(unittest.TestCase):
         self.assertIn(("host-access", line_of("touch")), found)
         self.assertIn("on rank 1", report["hazards"][0]["message"])
 
+    def test_meson_shows_as_much_of_it_as_of_any_other_rung(self):
+        done = self.run_lab("touch", "--tap")
+        self.assertRegex(done.stdout, r"(?m)^ok 1 - n = 0")
+        self.assertRegex(done.stdout, r"(?m)^not ok \d+ - host-access: ")
+        self.assertIn(line_of("touch"), done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^ +try: ")
+
     def test_an_early_exit(self):
         for rung, code in {"exit_3": 3, "exit_0": 0}.items():
             with self.subTest(rung=rung):

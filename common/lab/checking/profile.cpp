@@ -1,6 +1,7 @@
 #include "checking/profile.hpp"
 
 #include "checking/causes.hpp"
+#include "checking/hazard_json.hpp"
 #include "device.hpp"
 #include "devices/ranks.hpp"
 
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,26 +23,6 @@ Function* look_up(const char* name) {
   void* symbol = dlsym(RTLD_DEFAULT, name);
   if (!symbol) throw std::runtime_error(std::string("the emulator in use has no ") + name + "; rebuild it");
   return reinterpret_cast<Function*>(symbol);
-}
-
-Hazard hazard_from(const nlohmann::ordered_json& json) {
-  Hazard hazard;
-  hazard.kind = json.value("kind", "");
-  const auto path_of = [&json](const char* key) {
-    return std::filesystem::path(json.value(key, "")).lexically_normal().string();
-  };
-  hazard.file = path_of("file");
-  hazard.line = json.value("line", 0);
-  hazard.other_file = path_of("other_file");
-  hazard.other_line = json.value("other_line", 0);
-  hazard.call_line = json.value("call_line", 0);
-  hazard.message = json.value("message", "");
-  hazard.why = json.value("why", "");
-  hazard.advice = json.value("advice", "");
-  hazard.read = json.value("read", "");
-  hazard.group = json.value("group", "");
-  hazard.rank = json.value("rank", 0);
-  return hazard;
 }
 
 // A launch that was under way when interrupt_device() was called is not the kernel's mistake.

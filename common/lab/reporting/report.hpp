@@ -36,7 +36,7 @@ void print_tap_skip(std::string_view reason);
 void print_json(std::FILE* out, const Heading& heading, std::span<const Result> results,
                 std::span<const std::string> more);
 
-// The rungs in such a JSON text: name, state, reason, place, checks.
+// The rungs in such a JSON text: all that a verdict shows, without counters and times.
 std::vector<Result> results_from_json(std::string_view text);
 
 bool is_failure(State state, bool todo_fails);

@@ -1,3 +1,4 @@
+#include "checking/hazard_json.hpp"
 #include "checking/profile.hpp"
 #include "device.hpp"
 #include "reporting/report.hpp"
@@ -88,6 +89,22 @@ ordered_json to_json(const Result& result) {
   return out;
 }
 
+Diagnosis diagnosis_in(const ordered_json& json) {
+  if (!json.contains("diagnosis")) return {};
+  const ordered_json& diagnosis = json.at("diagnosis");
+  return {.kind = diagnosis.value("kind", ""), .text = diagnosis.value("text", "")};
+}
+
+Check check_from(const ordered_json& json) {
+  Check check;
+  check.name = json.value("name", "");
+  check.ok = json.value("ok", true);
+  check.skipped = json.value("skipped", false);
+  check.message = json.value("message", "");
+  check.diagnosis = diagnosis_in(json);
+  return check;
+}
+
 State state_from(std::string_view name) {
   for (const StateRow& row : states) {
     if (row.name == name) return row.state;
@@ -149,6 +166,11 @@ std::vector<Result> results_from_json(std::string_view text) {
     result.reason = rung.value("reason", "");
     result.file = rung.value("file", "");
     result.line = rung.value("line", 0);
+    result.diagnosis = diagnosis_in(rung);
+    for (const auto& check : rung.value("checks", ordered_json::array()))
+      result.checks.push_back(check_from(check));
+    for (const auto& hazard : rung.value("hazards", ordered_json::array()))
+      result.hazards.push_back(hazard_from(hazard));
     results.push_back(result);
   }
   return results;
