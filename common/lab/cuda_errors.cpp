@@ -1,6 +1,12 @@
 #include "cuda_errors.hpp"
 
+#include "source/source_file.hpp"
+
+#include "runtime/warpfold_emulator.h"
+
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace lab {
 namespace {
@@ -25,13 +31,39 @@ constexpr Advice advices[] = {
                               "nvidia-fabricmanager"},
 };
 
-} // namespace
+// "cudaMemcpy at tree.cu:12 was refused: 16 bytes, but only 4 are left at the source"; "" if that is not
+// known.
+std::string refusal() {
+  static const auto ask = reinterpret_cast<decltype(&warpfold_emulator_refusal)>(
+      dlsym(RTLD_DEFAULT, "warpfold_emulator_refusal"));
+  if (!ask) return "";
+  const char *call = "", *file = nullptr;
+  unsigned line = 0;
+  const std::string_view why = ask(&call, &file, &line);
+  if (why.empty()) return "";
+  return fmt::format("{}{} was refused: {}", std::string_view(call) == "launch" ? "the launch" : call,
+                     file ? fmt::format(" at {}:{}", find_source(file), line) : "", why);
+}
 
-std::string explain(cudaError_t error) {
-  std::string text = fmt::format("{} ({})", cudaGetErrorString(error), cudaGetErrorName(error));
+std::string explain(cudaError_t error, const std::string& what) {
+  std::string text = fmt::format("{} ({})", what, cudaGetErrorName(error));
   for (const Advice& advice : advices)
     if (advice.error == error) return fmt::format("{}; {}", text, advice.text);
   return text;
+}
+
+} // namespace
+
+std::string explain(cudaError_t error) {
+  return explain(error, cudaGetErrorString(error));
+}
+
+std::string explain_last_error() {
+  const cudaError_t error = cudaPeekAtLastError();
+  const std::string refused = refusal();
+  return explain(error, refused.empty()
+                            ? std::string("a launch or another call failed: ") + cudaGetErrorString(error)
+                            : refused);
 }
 
 } // namespace lab

@@ -10,4 +10,8 @@ namespace lab {
 // The runtime's own text, and one more sentence if the machine, not the program, is at fault.
 std::string explain(cudaError_t error);
 
+// The same for what this thread's cudaGetLastError is about to return. The emulator also knows which call was
+// refused, why, and on which line.
+std::string explain_last_error();
+
 } // namespace lab

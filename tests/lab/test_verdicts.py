@@ -124,6 +124,13 @@ class Verdicts(unittest.TestCase):
         self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop", rung["reason"])
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
 
+    def test_a_refused_call_is_told_with_its_reason_and_once(self):
+        made = program("02_tree", "refused", ("many_pass_kernel<<<blocks, block,", "many_pass_kernel<<<blocks, 16 * block,"))
+        said = run(made, "--rung=many_pass")
+        self.assertRegex(said.stdout, r"^wrong +many_pass: .*: the launch(?: at \S+tree\.cu:\d+)? was refused: many_pass_kernel\(.*\): the block is "
+                         r"\(\d+, 1, 1\), larger than the device's limit \(1024, 1024, 64\) \(cudaErrorInvalidConfiguration\)")  # fmt: skip
+        self.assertEqual(len(said.stderr.splitlines()), len(set(said.stderr.splitlines())))
+
     def test_a_kernel_that_faults_does_not_take_the_other_rungs_with_it(self):
         made = program("02_tree", "fault", ("float sum = t < n ? input[t] : 0;", "float sum = input[t + 4096];"))
         found = rungs(made)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -181,7 +182,14 @@ UseDevice::~UseDevice() {
 }
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw CudaFailure{fmt::format("{} fails: {}", what, cudaGetErrorString(error))};
+  if (error == cudaSuccess) return;
+  // The emulator knows more than the error's name, and tells any program that asks.
+  using Refusal = const char* (*)(const char** call, const char** file, unsigned* line);
+  static const auto refusal = reinterpret_cast<Refusal>(dlsym(RTLD_DEFAULT, "warpfold_emulator_refusal"));
+  const char *call = "", *file = nullptr;
+  unsigned line = 0;
+  const std::string why = refusal ? refusal(&call, &file, &line) : "";
+  throw CudaFailure{fmt::format("{} fails: {}", what, why.empty() ? cudaGetErrorString(error) : why)};
 }
 
 ncclComm* live(ncclComm_t comm) {

@@ -1,10 +1,13 @@
 #include "errors.hpp"
 
+#include "call_sites.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <fmt/format.h>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace warpfold::runtime {
@@ -29,6 +32,7 @@ const ErrorText* find_text(cudaError_t error) {
 
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local const char* outermost_call = nullptr;
+thread_local std::optional<RefusedCall> first_refused;
 std::atomic<cudaError_t> process_error{cudaSuccess};
 
 } // namespace
@@ -91,11 +95,31 @@ cudaError_t remember(cudaError_t error) {
   return error;
 }
 
+RefusedCall* refused_call() {
+  return first_refused ? &*first_refused : nullptr;
+}
+
+namespace {
+
+// A loop that is refused the same each time is told of it once.
+void say_once(const std::string& message) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::string>; // outlives static destructors that call us
+  constexpr std::size_t most = 1000;
+  std::lock_guard lock(mutex);
+  if (said.size() < most && said.insert(message).second) say(message);
+}
+
+} // namespace
+
 cudaError_t error_from_exception(const char* function) noexcept {
   try {
     throw;
   } catch (const Refusal& refusal) {
-    if (*refusal.what() != '\0') say(fmt::format("{}: {}", function, refusal.what()));
+    if (*refusal.what() == '\0') return refusal.code;
+    say_once(fmt::format("{}: {}", function, refusal.what()));
+    if (!first_refused)
+      first_refused = {.function = function, .why = refusal.what(), .frames = callers(), .kernel = {}};
     return refusal.code;
   } catch (const std::bad_alloc&) {
     return cudaErrorMemoryAllocation;
@@ -108,11 +132,7 @@ cudaError_t error_from_exception(const char* function) noexcept {
 }
 
 cudaError_t not_supported(const char* function, const char* instead) {
-  static std::mutex mutex;
-  static auto& said = *new std::set<std::string>; // outlives static destructors that call us
-  std::lock_guard lock(mutex);
-  if (said.insert(function).second)
-    say(fmt::format("{} is not supported by the emulator{}{}", function, *instead ? ": " : "", instead));
+  say_once(fmt::format("{} is not supported by the emulator{}{}", function, *instead ? ": " : "", instead));
   return remember(cudaErrorNotSupported);
 }
 
@@ -125,6 +145,7 @@ extern "C" {
 cudaError_t cudaGetLastError() {
   take_unasked_launches();
   if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
+  first_refused.reset();
   return std::exchange(last_error, cudaSuccess);
 }
 

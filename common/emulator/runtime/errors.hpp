@@ -4,6 +4,7 @@
 
 #include "cuda_api.hpp"
 
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -40,6 +41,15 @@ cudaError_t remember(cudaError_t error);
 
 // Turns the exception that is being handled into an error code, after reporting it on stderr.
 cudaError_t error_from_exception(const char* function) noexcept;
+
+// A call that was refused, with the words that stderr got.
+struct RefusedCall {
+  std::string function, why;
+  std::vector<std::uint64_t> frames; // its callers: call_sites.hpp
+  std::string kernel;                // whose launch was refused, readable; "" for any other call
+};
+// This thread's first since it last took its last error; null if there is none.
+RefusedCall* refused_call();
 
 // The function that the program has called on this thread; if one function is implemented by another, the
 // outermost.

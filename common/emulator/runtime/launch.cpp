@@ -294,6 +294,8 @@ cudaError_t launch_from_stub(const void* function, machine::LaunchShape shape, s
   const bool faulted_now = sticky_error() != cudaSuccess; // that is a hazard of its own
   if (error != cudaSuccess && !faulted_before && !faulted_now) {
     const KernelEntry* kernel = function ? Runtime::get().registry.find_kernel(function) : nullptr;
+    if (RefusedCall* const refused = refused_call(); refused && kernel && refused->function == "launch")
+      refused->kernel = readable_name(*kernel);
     note_refused_launch(fmt::format("a launch of {} was refused: {}",
                                     kernel ? readable_name(*kernel) : "a kernel", cudaGetErrorString(error)));
   }

@@ -73,8 +73,8 @@ std::string describe(const void* pointer) {
   const std::uint64_t address = address_of(pointer);
   const std::string state = nearest->live ? "" : ", which was freed";
   if (address < nearest->begin)
-    return fmt::format("{}, {} bytes before {}{}", pointer, nearest->begin - address, nearest->label, state);
-  return fmt::format("{}, byte {} of {}{}", pointer, address - nearest->begin, nearest->label, state);
+    return fmt::format("{} bytes before {}{}", nearest->begin - address, nearest->label, state);
+  return fmt::format("byte {} of {}{}", address - nearest->begin, nearest->label, state);
 }
 
 void check_device_range(const char* what, const void* pointer, std::size_t size) {

@@ -1,4 +1,5 @@
 // warpfold_emulator.h, and the report at the end of the process.
+#include "call_sites.hpp"
 #include "errors.hpp"
 #include "host_faults.hpp"
 #include "launch.hpp"
@@ -112,6 +113,18 @@ int warpfold_emulator_option(const char* name, const char* value) {
   if (!name || !value || !set_option(runtime.options, name, value)) return -1;
   guard_device_memory(runtime.memory, runtime.options.guard_device_memory);
   return 0;
+}
+
+const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line) {
+  static thread_local std::string path;
+  *call = "", *file = nullptr, *line = 0;
+  const RefusedCall* const refused = refused_call();
+  if (!refused) return "";
+  const warpfold::machine::SourceLine at = line_of(refused->frames, refused->kernel);
+  path = at.file;
+  *call = refused->function.c_str();
+  if (at.line != 0) *file = path.c_str(), *line = at.line;
+  return refused->why.c_str();
 }
 
 void warpfold_emulator_interrupt(void) {

@@ -50,6 +50,12 @@ void warpfold_emulator_input(const void* begin, size_t size);
  * count its elements from `begin`. Does nothing if no live allocation contains `begin`. */
 void warpfold_emulator_name(const void* begin, const char* name);
 
+/* Why this thread's last error came about: the first call that was refused since the thread last called
+ * cudaGetLastError. "" if none was, or if there is nothing more to say than what the error's name says.
+ * `call`: the function, "launch" for <<<...>>>; `file` and `line`: where the program calls it, null and 0 if
+ * unknown. All valid until this thread's next call of this or of cudaGetLastError. */
+const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line);
+
 /* Device code that is not part of the program: PTX text, which is parsed when one of its kernels is first
  * requested. Never null. */
 void* warpfold_emulator_module(const char* ptx);

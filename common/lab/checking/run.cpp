@@ -26,14 +26,16 @@ std::string explained(cudaError_t error) {
 // Errors of a launch or of a kernel that ran. After some of them, the process's device context is gone for
 // good.
 void collect_errors(Outcome& outcome, Shards devices) {
-  const cudaError_t launched = cudaGetLastError();
+  const bool was_refused = cudaPeekAtLastError() != cudaSuccess;
+  const std::string refused = was_refused ? explain_last_error() : "";
+  cudaGetLastError();
   const auto finished = static_cast<cudaError_t>(wait_for(devices));
   cudaGetLastError();
   // Of a kernel that has stopped, every later call tells, a launch too.
   if (finished != cudaSuccess) {
     outcome.error = "the kernel stopped: " + explained(finished);
-  } else if (launched != cudaSuccess) {
-    outcome.error = "the launch failed: " + explained(launched);
+  } else if (was_refused) {
+    outcome.error = refused;
   }
   outcome.device_lost = wait_for(devices) != cudaSuccess;
   cudaGetLastError();
