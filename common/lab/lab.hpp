@@ -49,6 +49,10 @@ T* scratch(std::size_t count) {
   return static_cast<T*>(scratch_bytes(count * sizeof(T)));
 }
 
+// From now on, messages and traces call the device memory that begins here by this name, followed by the
+// number. Memory from scratch() has a name already. Does nothing on a GPU.
+void name_memory(const void* begin, const char* name, int number);
+
 // The part of an array of floats that lies in the memory of one device. Where there are more devices than
 // elements, some parts are empty.
 struct Shard {

@@ -267,6 +267,7 @@ Mailbox* mailbox_on(int device) {
   if (!mailboxes[device]) {
     cudaSetDevice(device);
     cudaMalloc(&mailboxes[device], sizeof(Mailbox));
+    lab::name_memory(mailboxes[device], "the mailbox on device", device);
     cudaMemset(mailboxes[device], 0, sizeof(Mailbox));
     cudaDeviceSynchronize();
   }

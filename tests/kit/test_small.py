@@ -54,6 +54,13 @@ class Steps(unittest.TestCase):
         self.assertIn("  Then all threads wait at the barrier in line 4.", told)
         self.assertEqual(told[-1], "The result is 3: right.")
 
+    def test_of_memory_that_is_mostly_unknown_the_known_elements_are_told_with_their_indices(self):
+        event = access("store", 7, 0b11, 2, [16, 17]) | {"bits": [*bits(73), 1]}
+        arrays = [*LAUNCH["arrays"][:2], {"name": "the mailbox on device 0", "space": "global", "bytes": 128, "offset": 0}]
+        launch = LAUNCH | {"events": [event], "arrays": arrays}
+        found = small.Small("one_kernel", run().answer, record.steps_of_launches([launch], [], 0), [])
+        self.assertIn("    the mailbox on device 0   16: [73]   17: [1]", self.lines(found))
+
     def test_a_wrong_result_is_told_beside_the_right_one(self):
         found = run(results=[1.0])
         self.assertFalse(found.right)

@@ -108,6 +108,10 @@ class Verdicts(unittest.TestCase):
         said = json.loads(run(made, "--once", "--rung=sequential", "--n=12").stdout)
         self.assertEqual(said["input"], [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3])
         self.assertEqual((said["results"], said["expected"]), ([51], [51]))
+        trace = made.with_suffix(".trace")  # the input is checked afterwards, which is no part of the run
+        subprocess.run([made, "--device=emulator", "--once", "--rung=sequential", "--n=64"], capture_output=True,
+                       env=os.environ | {"WARPFOLD_TRACE": str(trace), "WARPFOLD_CHECKS": "all"}, timeout=120)  # fmt: skip
+        self.assertEqual([launch["kernel"] for launch in json.loads(trace.read_text())["launches"]], ["_Z17sequential_kernelPKfPfm"])
         refused = run(made, "--once", "--rung=sequential", "--n=2^20")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("can be looked at", refused.stderr)

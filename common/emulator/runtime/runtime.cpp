@@ -134,7 +134,7 @@ watch::Checker* Runtime::checker() {
 
 machine::Watcher* Runtime::watcher() {
   watch::Checker* const checks = checker();
-  if (!tracer) return checks;
+  if (!tracer || !recording) return checks;
   if (!checks) return tracer.get();
   std::lock_guard lock(checker_mutex_);
   if (!checker_and_tracer_) {

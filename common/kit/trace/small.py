@@ -76,7 +76,11 @@ def arrays_after(small: Small, step: Step, before: dict, wide: int) -> list[str]
         changed = {element for element in values if values[element] != before.get(key, values_before(small, array)).get(element)}
         before[key] = values
         if values:
-            told += rows(f"{array.name:<{widest}}", values, changed, shown(small, array, values), wide)
+            name, count = f"{array.name:<{widest}}", shown(small, array, values)
+            if 2 * sum(element < count for element in values) < count:
+                told += pairs(name, one_by_one(step, index, array), changed, wide)
+            else:
+                told += rows(name, values, changed, count, wide)
     return told
 
 
@@ -98,6 +102,12 @@ def values_of(small: Small, step: Step, index: int, array: Array) -> dict[int, s
     return values_before(small, array) | {element: text(number(bits, array.width, as_float)) for element, bits in known.items()}
 
 
+def one_by_one(step: Step, index: int, array: Array) -> dict[int, str]:
+    """The values that are known, each a float or an integer by its own bits: such memory often holds both."""
+    known = step.values.get(index, {})
+    return {element: text(number(bits, array.width, reads_as_float([bits], array.width))) for element, bits in known.items()}
+
+
 def rows(name: str, values: dict[int, str], changed: set[int], count: int, wide: int) -> list[str]:
     cell = max(3, *(len(values.get(element, "?")) + 2 for element in range(count)))
     margin = 4 + len(name) + 2
@@ -114,6 +124,17 @@ def rows(name: str, values: dict[int, str], changed: set[int], count: int, wide:
             line += told_value
         told.append(line.rstrip())
     return told
+
+
+def pairs(name: str, values: dict[int, str], changed: set[int], wide: int) -> list[str]:
+    """The elements of which something is known, each with its index, where most of an array was never read or written."""
+    parts = []
+    for element in sorted(values)[:MOST_SHOWN]:
+        value = values[element]
+        if element in changed:
+            value = paint(value, "green") if wants_colour(sys.stdout) else f"[{value}]"
+        parts.append(f"{element}: {value}")
+    return words.filled(f"{name}   {'   '.join(parts)}", wide, " " * (len(name) + 7), " " * 4)
 
 
 def text(value: float) -> str:

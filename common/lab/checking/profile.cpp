@@ -4,6 +4,7 @@
 #include "checking/hazard_json.hpp"
 #include "device.hpp"
 #include "devices/ranks.hpp"
+#include "lab.hpp"
 
 #include "runtime/warpfold_emulator.h"
 
@@ -138,15 +139,15 @@ void close_device_memory() {
 }
 
 WithoutChecks::WithoutChecks() {
-  if (!on_emulator() || std::getenv("WARPFOLD_CHECKS")) return;
+  if (!on_emulator()) return;
   option_ = look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option");
-  option_("checks", "none");
   option_("recording", "0");
+  if (!std::getenv("WARPFOLD_CHECKS")) option_("checks", "none");
 }
 
 WithoutChecks::~WithoutChecks() {
   if (!option_) return;
-  option_("checks", "all");
+  if (!std::getenv("WARPFOLD_CHECKS")) option_("checks", "all");
   option_("recording", "1");
 }
 
@@ -178,6 +179,10 @@ void protect_input(const void* begin, std::size_t bytes) {
 
 void name_memory(const void* begin, const std::string& name) {
   if (on_emulator()) look_up<decltype(warpfold_emulator_name)>("warpfold_emulator_name")(begin, name.c_str());
+}
+
+void name_memory(const void* begin, const char* name, int number) {
+  name_memory(begin, fmt::format("{} {}", name, number));
 }
 
 double Profile::total(std::string_view key) const {

@@ -33,7 +33,7 @@ void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_num
 // than a comparison of results. Settings in the user's environment take precedence. Only on the emulator.
 void check_all_hazards();
 
-// While this object lives, they are not watched, and run faster.
+// While this object lives, launches are neither watched nor recorded or traced, and run faster.
 class WithoutChecks {
 public:
   WithoutChecks();
