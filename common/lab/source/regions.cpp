@@ -73,6 +73,8 @@ std::vector<Region> find_regions(std::string_view source, std::string_view file)
       }
       open->last_line = number;
       if (open->todo_line == 0) open->todo_line = open->first_line + 1;
+      if (open->todo.empty() && !open->filled)
+        open->todo = fmt::format("There is no code yet between \"// BEGIN {0}\" and \"// END {0}\".", *name);
       regions.push_back(*open);
       open.reset();
       continue;

@@ -39,6 +39,11 @@ TEST(Regions, CodeThatIsCommentedOutDoesNot) {
   }
 }
 
+TEST(Regions, OfAnEmptyOneThatHasNoTodoEither) {
+  EXPECT_EQ(regions_of("// BEGIN a\n// END a\n").at(0).todo,
+            "There is no code yet between \"// BEGIN a\" and \"// END a\".");
+}
+
 TEST(Regions, WithoutATodoTheFirstLineInsideIsNamed) {
   EXPECT_EQ(regions_of("\n// BEGIN a\n\n// END a").at(0).todo_line, 3);
 }
