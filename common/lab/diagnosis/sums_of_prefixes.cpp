@@ -2,6 +2,7 @@
 #include "diagnosis/hypotheses.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace lab {
@@ -10,8 +11,18 @@ namespace {
 // A grid-stride loop that ends after its first round, or, if the grid is larger than that, blocks that are
 // not added up.
 void add_first_pass(Hypotheses& all, std::size_t threads) {
-  const bool whole_grid = threads == std::size_t{all.symptom.resident_blocks} * all.block;
-  all.add_prefix("only-first-pass", threads, [threads, block = all.block, whole_grid] {
+  const double launched = all.symptom.launched_blocks;
+  const bool whole_grid =
+      threads == (launched > 0 ? std::size_t(launched) : all.symptom.resident_blocks) * all.block;
+  // Of the blocks that the grid has; each reads a whole number of its threads' elements.
+  const double each = launched > 0 ? std::ceil(double(all.n) / launched / all.block) * all.block : 0;
+  const auto share = each > 0 ? std::size_t(std::llround(double(threads) / each)) : 0;
+  all.add_prefix("only-first-pass", threads, [threads, block = all.block, whole_grid, launched, share] {
+    if (!whole_grid && share > 0 && double(share) < launched)
+      return fmt::format(
+          "The result is the sum of the first {} elements, about as many as {} of the {} blocks read: only "
+          "the sums of the first blocks were added up, or the walk over the elements ends too early.",
+          threads, share, launched);
     return fmt::format(
         "The result is the sum of the first {} elements, one for each thread of {} blocks: {}.", threads,
         threads / block,
