@@ -115,6 +115,13 @@ std::string said_by_nccl() {
   return text ? text : "";
 }
 
+// Of NCCL's stand-in: what is wrong if the rung has begun a group of calls and not ended it, so that none of
+// them was made. "" elsewhere.
+std::string open_group_of_nccl() {
+  void* const ask = dlsym(RTLD_DEFAULT, "warpfold_nccl_open_group");
+  return ask ? reinterpret_cast<const char* (*)()>(ask)() : "";
+}
+
 Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
   Outcome outcome;
   run_on_other_ranks(given, input, false);
@@ -134,6 +141,8 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
       if (!outcome.device_lost) outcome.error = "NCCL: " + said;
       outcome.device_lost = true;
     }
+    if (const std::string open = open_group_of_nccl(); !open.empty() && !outcome.device_lost)
+      outcome.error = "NCCL: " + open, outcome.device_lost = true;
     const std::string error = error_of_other_ranks();
     outcome.error = joined_errors(outcome.error, error);
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon
