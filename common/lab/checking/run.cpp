@@ -65,6 +65,7 @@ std::string describe(const Case& given) {
   if (given.block != usual_block) text += fmt::format(", {} threads per block", given.block);
   if (given.offset != 0) text += ", unaligned";
   if (given.devices > 1) text += fmt::format(", {} devices", given.devices);
+  if (given.in_a_row > 1) text += fmt::format(", {} sums in a row", given.in_a_row);
   return text;
 }
 
@@ -133,7 +134,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
-    variant.invoke(variant.function, on.arguments(given));
+    for (unsigned i = 0; i < given.in_a_row; ++i) variant.invoke(variant.function, on.arguments(given));
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
     // says no more than that it did.
