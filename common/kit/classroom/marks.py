@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,6 +175,25 @@ def about(into: Path, student: str, lab: str) -> dict:
         return json.loads((into / "submissions" / student / lab / "about.json").read_text())
     except (OSError, ValueError):
         return {}
+
+
+def lab_named(name: str, labs: Iterable[str], option: str) -> str:
+    """The one lab that a name means, which may be short: "09". `option`: where the name comes from."""
+    known = sorted(labs)
+    found = [lab for lab in known if lab == name] or [lab for lab in known if name and name in lab]
+    if len(found) != 1:
+        what = f"several labs are called so: {', '.join(found)}" if found else "no such lab"
+        raise KitError(f"{option} {name}: {what}", "The labs: " + ", ".join(known), USAGE)
+    return found[0]
+
+
+def labs_named(asked: list[str], labs: Iterable[str], option: str = "--lab") -> list[str]:
+    """The labs that these names mean, which may be short; all labs if there are none."""
+    known = list(labs)
+    for name in asked:
+        if not any(name in lab for lab in known):
+            raise KitError(f"{option} {name}: no such lab", "The labs: " + ", ".join(known), USAGE)
+    return [lab for lab in known if not asked or any(name in lab for name in asked)]
 
 
 def rounded(points: float) -> float:

@@ -58,11 +58,17 @@ class Roster:
         return found
 
 
-def aliases(student: Student) -> set[str]:
+def names_of(student: Student) -> set[str]:
+    """The student's name in every order in which it may be written."""
     words = student.name.split()
-    found = {squashed(student.id), squashed(student.name)}
+    found = {squashed(student.name)}
     if len(words) > 1:  # Canvas puts the last name first
         found |= {squashed(words[-1] + "".join(words[:-1])), squashed("".join(words[1:]) + words[0])}
+    return found - {""}
+
+
+def aliases(student: Student) -> set[str]:
+    found = {squashed(student.id)} | names_of(student)
     found |= {
         squashed(value)
         for column, value in student.fields.items()
