@@ -107,6 +107,52 @@ class Marks(Case):
         with self.assertRaisesRegex(KitError, "nobody"):
             self.marks()
 
+    def override(self, *lines: str, heading: str = "student,lab,rung,points,comment") -> None:
+        (self.into / "overrides.csv").write_text("\n".join([heading, *lines]) + "\n")
+
+    def test_lines_about_other_labs_are_not_used(self):
+        every = [path.name for path in (support.ROOT / "labs").glob("07_*")]
+        self.assertEqual(len(every), 1)
+        self.override("bo,02_tree,one,1,", "ann,05_grid_stride,three,2,", f"eve,{every[0]},,1,")
+        made = marks.all_marks(self.into, self.course, self.students, {"02_tree": LABS["02_tree"]}, self.pieces)
+        self.assertEqual({mark.student.id: mark.points for mark in made}, {"ann": 6, "bo": 3, "eve": None})
+        self.override("ann,77_nothing,,1,")
+        with self.assertRaisesRegex(KitError, "overrides.csv, line 2: there is no ann 77_nothing"):
+            self.marks()
+
+    def test_short_names_of_labs_and_semicolons_are_taken(self):
+        self.override("bo;02;one;1,5;nearly, but no", heading="student;lab;rung;points;comment")
+        self.assertEqual(self.points()["bo", "02_tree"], 3.5)
+
+    def test_a_line_that_cannot_be_meant_is_named(self):
+        for lines, said in (
+            (["ann,02_tree,,nan,"], "line 2: nan is not a number of points"),
+            (["ann,02_tree,,inf,"], "line 2: inf is not a number of points"),
+            (["ann,02_tree,,-1,"], "line 2: -1 is not a number of points"),
+            (["", "ann,02_tree,,many,"], "line 3: many is not a number of points"),
+            (["ann,02_tree,,7,"], r"line 2: 7 points are more than 02_tree has \(6\)"),
+            (["ann,02_tree,two,4.5,"], r"line 2: 4.5 points are more than 02_tree two has \(4\)"),
+            (["ann,02_tree,three,1,"], "line 2: there is no rung three in 02_tree"),
+            (["ann,02_tree,,1,", "bo,02_tree,,1,", "ann,02,,2,"], "lines 2 and 4 are both about ann 02_tree"),
+            (["ann,02_tree,,1,right, but late"], "line 2: more cells"),
+        ):
+            with self.subTest(lines=lines):
+                self.override(*lines)
+                with self.assertRaisesRegex(KitError, said) as raised:
+                    self.marks()
+                self.assertEqual(raised.exception.code, 2)
+
+    def test_a_header_without_a_column_and_utf_16_are_named(self):
+        self.override("ann,02_tree,1", heading="student,lab,points")
+        with self.assertRaisesRegex(KitError, "line 1: there is no column rung, comment"):
+            self.marks()
+        (self.into / "overrides.csv").write_bytes("student,lab,rung,points,comment\n".encode("utf-16"))
+        with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
+            self.marks()
+        (self.into / "overrides.csv").write_bytes("student,lab,rung,points,comment\nann,02_tree,,1,schön\n".encode("latin-1"))
+        with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
+            self.marks()
+
     def test_unsafe_is_in_the_note(self):
         self.result("bo", "05_grid_stride", [rung("three", "pass")], unsafe=True)
         self.assertIn("without a sandbox", formats.as_csv(self.marks()))
@@ -143,6 +189,12 @@ class ByHand(Case):
         with self.assertRaisesRegex(KitError, "there is no ann 10_opencl") as raised:
             self.marks()
         self.assertIn("labs in course.toml", raised.exception.advice)
+        self.course.labs = ["02_tree", "10_opencl"]
+        self.marks()  # its line is only not used here
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,10_opencl,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no nobody 10_opencl") as raised:
+            self.marks()
+        self.assertNotIn("course.toml", raised.exception.advice)
 
 
 CANVAS = (
