@@ -259,6 +259,24 @@ class Commands(unittest.TestCase):
             self.assertEqual(said.returncode, 0, said.stderr)
             self.assertIn("10_opencl: 1 handed in, 0 with points in overrides.csv", said.stdout)
 
+    def test_a_lab_that_does_not_exist_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            said = support.kit("collect", f"{name}/in", "--lab", "77", "--class", f"{name}/class")
+            self.assertEqual(said.returncode, 2)
+            self.assertIn("--lab 77: no such lab\nThe labs: 01_naive_atomic", said.stderr)
+            self.assertFalse(Path(name, "class").exists())
+
+    def test_grading_that_was_killed_is_told_from_none(self):
+        with tempfile.TemporaryDirectory() as name:
+            into = support.small_class(Path(name), 1)
+            self.assertIn("nothing has been graded there yet", support.kit("grades", "--to", "csv", "--class", str(into)).stderr)
+            (into / "results" / "01_naive_atomic").mkdir(parents=True)
+            (into / "results" / "01_naive_atomic" / "key.json").write_text("{}")
+            said = support.kit("grades", "--to", "csv", "--class", str(into))
+            self.assertEqual(said.returncode, 1)
+            self.assertIn("grading has not come to its end there\nRun ./kit grade again", said.stderr)
+
     def test_an_unknown_student_is_named(self):
         with tempfile.TemporaryDirectory() as name:
             into = support.small_class(Path(name), 1)

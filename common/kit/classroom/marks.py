@@ -261,12 +261,12 @@ def lab_named(name: str, labs: Iterable[str], option: str) -> str:
     return found
 
 
-def labs_named(asked: list[str], labs: Iterable[str], option: str = "--lab") -> list[str]:
+def labs_named(asked: list[str], labs: Iterable[str], otherwise: str = "no such lab") -> list[str]:
     """The labs that these names mean, which may be short; all labs if there are none."""
     known = list(labs)
     for name in asked:
         if not any(name in lab for lab in known):
-            raise KitError(f"{option} {name}: no such lab", "The labs: " + ", ".join(known), USAGE)
+            raise KitError(f"--lab {name}: {otherwise}", "The labs: " + ", ".join(known), USAGE)
     return [lab for lab in known if not asked or any(name in lab for name in asked)]
 
 

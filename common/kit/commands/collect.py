@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from ..classroom import collect, course_folder, sandbox
+from ..classroom import collect, course_folder, marks, sandbox
 from ..classroom.results import write
 from ..console import say, width
 from ..errors import USAGE, KitError
@@ -28,8 +28,10 @@ def arguments(parser) -> None:
 def run(options) -> int:
     if not options.source.exists():
         raise KitError(f"{options.source}: there is no such file or folder", code=USAGE)
+    every = course_folder.stubs()
+    named = marks.labs_named(options.lab, [stub.name for stub in every])
+    stubs = [stub for stub in every if stub.name in named]
     course = course_folder.open(options.folder, options.roster)
-    stubs = [stub for stub in course_folder.stubs() if not options.lab or any(name in stub.name for name in options.lab)]
     room = sandbox.Sandbox() if not sandbox.why_not() else None
     report = collect.collect(options.source, stubs, course.roster, course.folder, room)
     write(course.folder / "collected.json", report.as_json())

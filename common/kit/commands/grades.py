@@ -31,7 +31,7 @@ def arguments(parser) -> None:
 def run(options) -> int:
     course = course_folder.collected(options.folder)
     labs, pieces = index.read(course.folder)
-    labs = {lab: labs[lab] for lab in marks.labs_named(options.lab, labs)}
+    labs = {lab: labs[lab] for lab in marks.labs_named(options.lab, labs, "no such lab has been graded")}
     students = students_in(course.folder, course.roster)
     made = marks.all_marks(course.folder, course.config, students, labs, pieces)
     text, problems = written(options, course, made, course.roster if course.roster.students else Roster(students))
