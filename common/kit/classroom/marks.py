@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import USAGE, KitError
 from ..paths import ROOT
-from . import results, spreadsheet
+from . import collected, results, spreadsheet
 from .archive import shown
 from .config import Course
 from .roster import Student
@@ -37,7 +37,7 @@ class Mark:
     lab: str
     most: float
     points: float | None  # None: not graded, and `why` says why
-    state: str  # "graded", "not graded", "missing", "by hand" (the lab is one that no machine grades)
+    state: str  # "graded", "not graded", "missing", "refused" (what came could not be read), "by hand" (the lab is one that no machine grades)
     why: str = ""
     rungs: list[RungMark] = field(default_factory=list)
     days_late: int = 0
@@ -167,18 +167,33 @@ def all_marks(
 ) -> list[Mark]:
     """The marks of each student for each lab, in that order. `labs`: the rungs of each."""
     by_hand = overrides(into, course, students, labs)
+    refused = collected.refusals(into)
     return [
-        mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand)
+        mark(into, course, student, lab, rungs, pieces.get((student.id, lab)), by_hand, refused)
         for student in students
         for lab, rungs in labs.items()
     ]
 
 
-def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[str, ...], piece: Piece | None, by_hand: dict) -> Mark:
+def mark(
+    into: Path,
+    course: Course,
+    student: Student,
+    lab: str,
+    rungs: tuple[str, ...],
+    piece: Piece | None,
+    by_hand: dict,
+    refused: dict[tuple[str, str], collected.RefusedFile] | None = None,
+) -> Mark:
+    """`refused`: by student and lab ("": it cannot be told which), what could not be read."""
+    refused = refused or {}
+    of_lab = refused.get((student.id, lab))
     most = sum(course.points_of(lab, rung) for rung in rungs)
     if lab in BY_HAND and (into / "submissions" / student.id / lab).is_dir():
         return marked_by_hand(Mark(student, lab, most, None, "by hand", BY_HAND[lab]), by_hand)
-    if piece is None:
+    if piece is None and (unread := of_lab or refused.get((student.id, ""))):
+        made = Mark(student, lab, most, 0.0, "refused", unread.text)
+    elif piece is None:
         made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in")
     elif (result := piece.result) is None:
         failure = results.read(results.failure_place(into, lab, piece.key))
@@ -193,6 +208,8 @@ def mark(into: Path, course: Course, student: Student, lab: str, rungs: tuple[st
         )
     else:
         made = graded(into, course, student, lab, most, result)
+    if piece is not None and of_lab:
+        made.flags = [*made.flags, of_lab.text]
     made.machine = made.points
     return with_overrides(made, by_hand)
 

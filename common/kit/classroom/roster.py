@@ -36,6 +36,7 @@ def safe_id(text: str) -> str:
 class Roster:
     def __init__(self, students: list[Student]):
         self.students = {student.id: student for student in students}
+        self.given = bool(students)  # without one, everybody who hands something in is in the class
         self.known: dict[str, str | None] = {}  # any name or id -> id; None if it is ambiguous
         for student in students:
             for alias in aliases(student):
@@ -52,7 +53,7 @@ class Roster:
         """A student who is not in the roster gets an entry of their own, and is listed as unknown."""
         found = self.find(*names)
         if found is None:
-            new = Student(safe_id(names[0]), names[-1], rostered=not self.students)
+            new = Student(safe_id(names[0]), names[-1], rostered=not self.given)
             found = self.students.setdefault(new.id, new)
             self.known.setdefault(squashed(names[0]), found.id)
         return found
