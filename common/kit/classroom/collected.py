@@ -36,7 +36,11 @@ def read(into: Path) -> dict:
 
 def files(listed: list) -> list[RefusedFile]:
     keys = RefusedFile.__dataclass_fields__
-    return [RefusedFile(**{key: str(value) for key, value in each.items() if key in keys}) for each in listed if "path" in each and "why" in each]
+    return [
+        RefusedFile(**{key: str(value) for key, value in each.items() if key in keys})
+        for each in listed
+        if "path" in each and "why" in each
+    ]
 
 
 def refusals(into: Path) -> dict[tuple[str, str], RefusedFile]:

@@ -37,7 +37,9 @@ class Mark:
     lab: str
     most: float
     points: float | None  # None: not graded, and `why` says why
-    state: str  # "graded", "not graded", "missing", "refused" (what came could not be read), "by hand" (the lab is one that no machine grades)
+    state: (
+        str  # "graded", "not graded", "missing", "refused" (what came could not be read), "by hand" (the lab is one that no machine grades)
+    )
     why: str = ""
     rungs: list[RungMark] = field(default_factory=list)
     days_late: int = 0
