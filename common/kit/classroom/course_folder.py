@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import KitError
 from ..paths import ROOT
-from . import config, roster, version
+from . import config, roster, settings, version
 from .handin import Stub
 from .regions import take_apart
 
@@ -33,11 +33,19 @@ def open(folder: Path, new_roster: Path | None = None) -> Class:
     course = config.load(folder)
     kept = folder / "roster.csv"
     if new_roster is not None:
-        roster.read(new_roster)  # raises an error if it is not a roster
+        check_extensions(folder, course, roster.read(new_roster))  # raises an error if it is not a roster, too
         if new_roster.resolve() != kept:
             shutil.copyfile(new_roster, kept)
     known = roster.read(kept) if kept.exists() else roster.Roster([])
+    check_extensions(folder, course, known)
     return Class(folder, course, known)
+
+
+def check_extensions(folder: Path, course: config.Course, known: roster.Roster) -> None:
+    """Refuses an extension of somebody who is neither in the roster nor has handed in anything. Without a roster, anybody may be in the class."""
+    if known.students:
+        handed_in = {path.name for path in (folder / "submissions").glob("*")}
+        settings.check_students(folder / "course.toml", course.extensions, set(known.students) | handed_in)
 
 
 def collected(folder: Path) -> Class:
