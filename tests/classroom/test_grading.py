@@ -129,6 +129,23 @@ class Splicing(unittest.TestCase):
         self.assertEqual(spliced.text, self.pristine.replace("// TODO: x", "one"))
         self.assertTrue(any("gone" in flag for flag in spliced.flags))
 
+    def test_directives_that_are_no_part_of_a_kernel_are_flagged(self):
+        for line in ("#include <x>", " # line 3", "#line 1 \"tree.cu\"", "# 7", "#error no", "#pragma nv_diag_suppress 177", "#pragma once",
+                     "%:define x y", "/* */ #include <x>", "#inc\\\nlude <x>", "#include_next <x>", '_Pragma("once")'):  # fmt: skip
+            self.assertIn("r: a preprocessor directive", self.flags_of(line), line)
+        for line in (
+            "#pragma unroll",
+            "  # pragma unroll 4",
+            "#pragma nounroll",
+            '_Pragma("unroll")',
+            "x = 3; // error, line 4",
+            "#if N > 3",
+        ):
+            self.assertEqual(self.flags_of(line), [], line)
+
+    def flags_of(self, line: str) -> list[str]:
+        return regions.splice(self.pristine, self.pristine.replace("// TODO: x", line)).flags
+
     def test_untouched_is_told_from_touched(self):
         self.assertEqual(regions.splice(self.pristine, self.pristine.replace("b", "b \n\n")).untouched, {"r"})
         self.assertEqual(regions.splice(self.pristine, self.pristine.replace("// TODO: x", "x();")).untouched, set())

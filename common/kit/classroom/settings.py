@@ -44,10 +44,8 @@ def check_students(path: Path, extensions: dict, known: set[str]) -> None:
     for student in extensions:
         if student not in known:
             near = did_you_mean(student, sorted(known))
-            raise KitError(
-                f"{path}: extensions.{student}: no student has this id{near}; allowed: the ids in roster.csv and of those who have handed something in",
-                code=USAGE,
-            )
+            allowed = "the ids in roster.csv, and of those who have handed something in"
+            raise KitError(f"{path}: extensions.{student}: no student has this id{near}; allowed: {allowed}", code=USAGE)
 
 
 def rungs_of_labs() -> dict[str, list[str]]:
@@ -61,14 +59,12 @@ def rungs_of_labs() -> dict[str, list[str]]:
 def top(rungs: dict[str, list[str]]) -> dict[str, Check]:
     """The table of all keys. `rungs`: those of each lab."""
     points, days = number(0, MOST_POINTS), number(0, MOST_DAYS)
+    by_rung = lambda of: table_of({"default": points, **dict.fromkeys(of, points)}, "rung")  # noqa: E731
     days_by_lab = table_of(dict.fromkeys(rungs, days), "lab")
     return {
         "title": text,
         "labs": list_of(one_of(list(rungs), "lab")),
-        "points": table_of(
-            {"default": points} | {lab: either(points, table_of({"default": points} | dict.fromkeys(of, points), "rung")) for lab, of in rungs.items()},
-            "lab",
-        ),
+        "points": table_of({"default": points, **{lab: either(points, by_rung(of)) for lab, of in rungs.items()}}, "lab"),
         "credit": table_of({state.name: number(0, 1) for state in states.STATES}, "state"),
         "due": table_of(dict.fromkeys(rungs, moment), "lab"),
         "extensions": table_of_any(either(days, days_by_lab)),
@@ -83,7 +79,7 @@ def top(rungs: dict[str, list[str]]) -> dict[str, Check]:
                 **dict.fromkeys(("partition", "account", "options", "shared", "address"), text),
             }
         ),
-    }  # fmt: skip
+    }
 
 
 # ---- checks of one value
