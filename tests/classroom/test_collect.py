@@ -3,14 +3,16 @@
 import io
 import json
 import os
+import shutil
 import stat
+import subprocess
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
 
 import support
-from kit.classroom import archive, collect, handin
+from kit.classroom import archive, collect, handin, sandbox
 from kit.classroom.roster import Roster, Student, read
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
@@ -208,6 +210,54 @@ class Strangers(Case):
         self.take(self.zip({"..__..__x_5_assignsubmission_file_/tree.cu": TREE, "....//tree.cu": TREE}))
         outside = [path for path in self.folder.iterdir() if path.name not in ("class", "download.zip")]
         self.assertEqual(outside, [])
+
+
+@support.needs_sandbox
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Clones(Case):
+    """A folder that is a clone: the time of its last commit counts, for what was committed."""
+
+    COMMITTED = 1_600_000_000
+
+    def clone(self, text: str, *settings: str) -> Path:
+        folder = self.folder / "in" / "ann"
+        (folder / "labs").mkdir(parents=True)
+        (folder / "labs" / "tree.cu").write_text(text)
+        when = f"{self.COMMITTED} +0000"
+        environment = os.environ | {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": when, "GIT_CONFIG_GLOBAL": "/dev/null"}
+        for words in (
+            ["init", "-q", *settings],
+            ["add", "."],
+            ["-c", "user.name=Ann", "-c", "user.email=ann@x.org", "commit", "-qm", "done"],
+        ):
+            subprocess.run(["git", "-C", str(folder), *words], check=True, env=environment)
+        return folder / "labs" / "tree.cu"
+
+    def report(self) -> tuple[collect.Report, dict]:
+        report = collect.collect(self.folder / "in", STUBS, Roster([ANN]), self.into, sandbox.Sandbox())
+        return report, json.loads((self.into / "submissions/ann/02_tree/about.json").read_text())
+
+    def test_the_time_of_the_commit_counts_for_what_was_committed(self):
+        file = self.clone(TREE)
+        report, about = self.report()
+        self.assertEqual((about["time"], about["flags"], report.uncommitted), (self.COMMITTED, [], []))
+        file.write_text(TREE.replace("\n", "\r\n"), newline="")  # as a clone on another system writes it
+        self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
+    def test_a_file_that_was_changed_after_the_commit_has_its_own_time_and_is_listed(self):
+        file = self.clone(STUB)
+        file.write_text(TREE)
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        report, about = self.report()
+        self.assertEqual(about["time"], 1_700_000_000)
+        self.assertRegex(report.as_json()["uncommitted"][0], "^ann 02_tree: ann/labs/tree.cu is not the file of the last commit")
+        self.assertEqual(len(about["flags"]), 1)
+        os.utime(file, (1, 1))  # anybody can set this, too
+        self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
+    def test_a_file_that_was_never_committed_is_listed(self):
+        self.clone(STUB).rename(self.folder / "in" / "ann" / "tree.cu")
+        self.assertEqual(len(self.report()[0].uncommitted), 1)
 
 
 class Rosters(Case):

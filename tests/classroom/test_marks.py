@@ -101,6 +101,12 @@ class Marks(Case):
             self.assertEqual((found["ann", "05_grid_stride"].points, found["ann", "05_grid_stride"].comments), (1, ["see me"]))
         self.assertEqual((self.into / "overrides.csv").read_bytes(), before)
 
+    def test_what_collect_flagged_is_shown_with_what_the_grader_flagged(self):
+        results.write(self.into / "submissions/ann/02_tree/about.json", {"time": 1.0, "flags": ["changed after the last commit"]})
+        found = {(mark.student.id, mark.lab): mark for mark in self.marks()}["ann", "02_tree"]
+        self.assertEqual(found.flags, ["changed after the last commit"])
+        self.assertIn("changed after the last commit", pages.overview(self.course, [found], {}))
+
     def test_an_override_for_nobody_is_said(self):
         (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,02_tree,,1,\n")
         with self.assertRaisesRegex(KitError, "nobody"):

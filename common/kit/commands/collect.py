@@ -41,6 +41,7 @@ def run(options) -> int:
     show("handed in more than once", report.duplicates)
     show("not in the roster", report.strangers)
     show("late, according to the system they come from", report.late)
+    show("changed after the last commit", report.uncommitted)
     for lab, students in report.missing.items():
         name(f"students without a submission for {lab}", students)
     return 0 if taken else 1
