@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
     except OSError as error:
         if not is_about_a_place(error):
             raise  # a mistake of the kit's own
-        complain(KitError(f"{error.filename}: {os.strerror(error.errno)}" if error.filename else f"{os.strerror(error.errno)}"))
+        complain(KitError(f"{error.filename or 'a file could not be written'}: {os.strerror(error.errno)}"))
         return 1
 
 

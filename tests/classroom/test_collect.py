@@ -1,5 +1,6 @@
 """What came in: each place's download, and everything that a stranger can put into one."""
 
+import errno
 import io
 import json
 import os
@@ -10,9 +11,10 @@ import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import support
-from kit.classroom import archive, collect, handin, sandbox
+from kit.classroom import archive, collect, config, handin, sandbox
 from kit.classroom.roster import Roster, Student, read
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
@@ -274,8 +276,36 @@ class Rosters(Case):
         self.assertEqual(roster.find("a2").id, "a2")
 
 
+class FullDisk(Case):
+    def test_what_was_collected_before_is_left_as_it_was(self):
+        self.take(self.zip({"ann/tree.cu": TREE}), ANN)
+        real = Path.write_text
+
+        def full(path: Path, text: str, *more) -> int:
+            real(path, text[:100], *more)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+            self.take(self.zip({"ann/tree.cu": STUB}), ANN)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual([path.name for path in (self.into / "submissions" / "ann").iterdir()], ["02_tree"])
+        with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+            config.load(self.folder / "new")
+        self.assertFalse((self.folder / "new" / "course.toml").exists())
+
+
 class Commands(unittest.TestCase):
     """What comes after `collect` names it, before anything is installed or built, and makes no folder."""
+
+    def test_a_place_that_is_no_folder_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            Path(name, "file").write_text("x")
+            for place in ("file", "file/class"):
+                said = support.kit("collect", f"{name}/in", "--class", f"{name}/{place}")
+                self.assertGreater(said.returncode, 0)
+                self.assertRegex(said.stderr, "^kit: error: (--class )?.*/file")
+                self.assertNotIn("Traceback", said.stderr)
 
     def test_every_command_after_it_says_so(self):
         with tempfile.TemporaryDirectory() as name:

@@ -120,10 +120,16 @@ def keep(into: Path, student: str, lab: str, several: list[Candidate], report: R
     about = {"path": best.path, "time": best.time, "late": best.late, "flags": [best.flag] if best.flag else []}
     report.taken[student][lab] = about
     folder = into / "submissions" / student / lab
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / best.stub.file).write_text(best.text)
-    (folder / "about.json").write_text(json.dumps(about))
+    new = folder.with_name(f".new-{lab}")
+    shutil.rmtree(new, ignore_errors=True)  # left by a run that was ended
+    try:
+        new.mkdir(parents=True)
+        (new / best.stub.file).write_text(best.text)
+        (new / "about.json").write_text(json.dumps(about))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.replace(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 # ---- what the download of each submission system looks like

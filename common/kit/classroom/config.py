@@ -104,7 +104,9 @@ def load(into: Path) -> Course:
     path = into / "course.toml"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
-        path.write_text(DEFAULT)
+        new = path.with_suffix(".new")
+        new.write_text(DEFAULT)
+        new.replace(path)  # so that a full disk leaves no half of it
     table = toml(path)
     settings.check(path, table)
     return Course(**table)

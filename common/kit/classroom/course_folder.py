@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import KitError
+from ..errors import USAGE, KitError
 from ..paths import ROOT
 from . import config, roster, settings, version
 from .handin import Stub
@@ -30,6 +30,8 @@ def open(folder: Path, new_roster: Path | None = None) -> Class:
     folder = folder.resolve()
     if folder == ROOT or (folder / "meson.build").exists():
         raise KitError(f"--class {folder}: this is the course; a class needs a folder of its own")
+    if folder.exists() and not folder.is_dir():
+        raise KitError(f"--class {folder}: this is not a folder", "Name the class's folder; ./kit collect makes it.", USAGE)
     course = config.load(folder)
     kept = folder / "roster.csv"
     if new_roster is not None:

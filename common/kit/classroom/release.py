@@ -130,6 +130,8 @@ def write_folder(target: Path, held: dict[str, tuple[bytes, int]], force: bool =
             advice = "Name a new folder; or --force deletes this one, with everything that was added to it, and writes it anew."
             raise KitError(f"{target}: there is an edition there already", advice, USAGE)
     place = target.resolve()
+    if place.parent.exists() and not place.parent.is_dir():
+        raise KitError(f"{place.parent}: this is not a folder", "Name a new folder.", USAGE)
     place.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     try:
