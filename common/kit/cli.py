@@ -8,6 +8,7 @@ Such a module has
 """
 
 import argparse
+import errno
 import importlib
 import importlib.metadata
 import os
@@ -77,6 +78,15 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
     except KeyboardInterrupt:
         print(f"\n{console.SPEAKER}: stopped", file=sys.stderr)
         return 130
-    except PermissionError as error:
-        complain(KitError(f"{error.filename}: {os.strerror(error.errno)}"))
+    except OSError as error:
+        if not is_about_a_place(error):
+            raise  # a mistake of the kit's own
+        complain(KitError(f"{error.filename or 'a file could not be written'}: {os.strerror(error.errno)}"))
         return 1
+
+
+def is_about_a_place(error: OSError) -> bool:
+    """Whether the user can do something about it: a file or folder that is missing or closed to them, or a disk that is full or read-only."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return True  # a write that fails does not say which file it was for
+    return bool(error.filename) and isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError | IsADirectoryError)

@@ -1,16 +1,20 @@
 """What came in: each place's download, and everything that a stranger can put into one."""
 
+import errno
 import io
 import json
 import os
+import shutil
 import stat
+import subprocess
 import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import support
-from kit.classroom import archive, collect, collected, config, handin, marks, pages, results
+from kit.classroom import archive, collect, collected, config, handin, marks, pages, results, sandbox
 from kit.classroom.roster import Roster, Student, read
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
@@ -324,6 +328,54 @@ class Namesakes(Case):
         self.assertEqual(set(report.taken), {"ak", "kimalex_8"})
 
 
+@support.needs_sandbox
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class Clones(Case):
+    """A folder that is a clone: the time of its last commit counts, for what was committed."""
+
+    COMMITTED = 1_600_000_000
+
+    def clone(self, text: str, *settings: str) -> Path:
+        folder = self.folder / "in" / "ann"
+        (folder / "labs").mkdir(parents=True)
+        (folder / "labs" / "tree.cu").write_text(text)
+        when = f"{self.COMMITTED} +0000"
+        environment = os.environ | {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": when, "GIT_CONFIG_GLOBAL": "/dev/null"}
+        for words in (
+            ["init", "-q", *settings],
+            ["add", "."],
+            ["-c", "user.name=Ann", "-c", "user.email=ann@x.org", "commit", "-qm", "done"],
+        ):
+            subprocess.run(["git", "-C", str(folder), *words], check=True, env=environment)
+        return folder / "labs" / "tree.cu"
+
+    def report(self) -> tuple[collect.Report, dict]:
+        report = collect.collect(self.folder / "in", STUBS, Roster([ANN]), self.into, sandbox.Sandbox())
+        return report, json.loads((self.into / "submissions/ann/02_tree/about.json").read_text())
+
+    def test_the_time_of_the_commit_counts_for_what_was_committed(self):
+        file = self.clone(TREE)
+        report, about = self.report()
+        self.assertEqual((about["time"], about["flags"], report.uncommitted), (self.COMMITTED, [], []))
+        file.write_text(TREE.replace("\n", "\r\n"), newline="")  # as a clone on another system writes it
+        self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
+    def test_a_file_that_was_changed_after_the_commit_has_its_own_time_and_is_listed(self):
+        file = self.clone(STUB)
+        file.write_text(TREE)
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        report, about = self.report()
+        self.assertEqual(about["time"], 1_700_000_000)
+        self.assertRegex(report.uncommitted[0], "^ann 02_tree: ann/labs/tree.cu is not the file of the last commit")
+        self.assertEqual(len(about["flags"]), 1)
+        os.utime(file, (1, 1))  # anybody can set this, too
+        self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
+    def test_a_file_that_was_never_committed_is_listed(self):
+        self.clone(STUB).rename(self.folder / "in" / "ann" / "tree.cu")
+        self.assertEqual(len(self.report()[0].uncommitted), 1)
+
+
 class Rosters(Case):
     def test_columns_by_other_names(self):
         path = self.folder / "roster.csv"
@@ -338,8 +390,36 @@ class Rosters(Case):
         self.assertEqual(roster.find("a2").id, "a2")
 
 
+class FullDisk(Case):
+    def test_what_was_collected_before_is_left_as_it_was(self):
+        self.take(self.zip({"ann/tree.cu": TREE}), ANN)
+        real = Path.write_text
+
+        def full(path: Path, text: str, *more) -> int:
+            real(path, text[:100], *more)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+            self.take(self.zip({"ann/tree.cu": STUB}), ANN)
+        self.assertEqual(self.taken("ann"), TREE)
+        self.assertEqual([path.name for path in (self.into / "submissions" / "ann").iterdir()], ["02_tree"])
+        with mock.patch.object(Path, "write_text", full), self.assertRaises(OSError):
+            config.load(self.folder / "new")
+        self.assertFalse((self.folder / "new" / "course.toml").exists())
+
+
 class Commands(unittest.TestCase):
     """What comes after `collect` names it, before anything is installed or built, and makes no folder."""
+
+    def test_a_place_that_is_no_folder_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            Path(name, "file").write_text("x")
+            for place in ("file", "file/class"):
+                said = support.kit("collect", f"{name}/in", "--class", f"{name}/{place}")
+                self.assertGreater(said.returncode, 0)
+                self.assertRegex(said.stderr, "^kit: error: (--class )?.*/file")
+                self.assertNotIn("Traceback", said.stderr)
 
     def test_every_command_after_it_says_so(self):
         with tempfile.TemporaryDirectory() as name:

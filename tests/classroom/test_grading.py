@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import support
 from kit.building import folder
@@ -149,6 +150,38 @@ class AsAtHome(unittest.TestCase):
         self.assertIn("sandbox could not be made", result["why"])
 
 
+class TooLittleMemory(unittest.TestCase):
+    """An input that this machine cannot hold is not the student's mistake."""
+
+    REASON = "the rung runs: cannot allocate {} bytes of device memory (25276510208 of 25276510208 are free): out of memory"
+
+    def answered(self, hidden: grader.Hidden, reason: str) -> list[dict]:
+        lab = mock.Mock(file="tree.cu")
+        lab.name = "02_tree"
+        job = mock.Mock(hidden=hidden, lab=lab, source=Path("/in/tree.cu"))
+        rung = {"name": "interleaved", "state": "wrong", "reason": reason}
+        return grader.Job.read_answer(job, json.dumps({"rungs": [rung]}).encode(), ["interleaved"])
+
+    def test_an_input_that_cannot_be_allocated_is_not_graded(self):
+        for size, hidden in ((399999999996, ("99999999999",)), (4 << 24, ("2^24",)), (4000, ())):
+            with self.assertRaisesRegex(grader.NotGraded, "too little memory for the input of interleaved"):
+                self.answered(grader.Hidden(1, hidden), self.REASON.format(size))
+
+    def test_more_than_any_input_is_the_students_mistake(self):
+        for reason in (self.REASON.format(1 << 40), "n = 5: expected 3, got 4"):
+            self.assertEqual(self.answered(grader.Hidden(1, ("777:64",)), reason)[0]["state"], "wrong")
+
+    def test_a_run_that_was_ended_over_an_input_beyond_the_limit_is_not_graded(self):
+        killed = sandbox.Outcome(-9, b"", b"", "memory", True)
+        for sizes, graded in ((("777", "2^24"), True), (("777", "2^31"), False)):
+            job = mock.Mock(hidden=grader.Hidden(1, sizes))
+            if graded:
+                self.assertIn("they used too much memory", grader.Job.why_no_answer(job, killed, killed))
+            else:
+                with self.assertRaisesRegex(grader.NotGraded, "a hidden size is larger than 16777216"):
+                    grader.Job.why_no_answer(job, killed, killed)
+
+
 class Splicing(unittest.TestCase):
     pristine = "a\n// BEGIN r\n// TODO: x\n// END r\nb\n  // BEGIN r\n  // END r\nc\n"
 
@@ -161,6 +194,23 @@ class Splicing(unittest.TestCase):
         spliced = regions.splice(self.pristine, "// BEGIN r\none\n// END r\n")
         self.assertEqual(spliced.text, self.pristine.replace("// TODO: x", "one"))
         self.assertTrue(any("gone" in flag for flag in spliced.flags))
+
+    def test_directives_that_are_no_part_of_a_kernel_are_flagged(self):
+        for line in ("#include <x>", " # line 3", "#line 1 \"tree.cu\"", "# 7", "#error no", "#pragma nv_diag_suppress 177", "#pragma once",
+                     "%:define x y", "/* */ #include <x>", "#inc\\\nlude <x>", "#include_next <x>", '_Pragma("once")'):  # fmt: skip
+            self.assertIn("r: a preprocessor directive", self.flags_of(line), line)
+        for line in (
+            "#pragma unroll",
+            "  # pragma unroll 4",
+            "#pragma nounroll",
+            '_Pragma("unroll")',
+            "x = 3; // error, line 4",
+            "#if N > 3",
+        ):
+            self.assertEqual(self.flags_of(line), [], line)
+
+    def flags_of(self, line: str) -> list[str]:
+        return regions.splice(self.pristine, self.pristine.replace("// TODO: x", line)).flags
 
     def test_untouched_is_told_from_touched(self):
         self.assertEqual(regions.splice(self.pristine, self.pristine.replace("b", "b \n\n")).untouched, {"r"})

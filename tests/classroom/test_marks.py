@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import support
-from kit.classroom import config, formats, index, marks, pages, results, similar
+from kit.classroom import config, course_folder, formats, index, marks, pages, results, similar
 from kit.classroom.roster import Roster, Student
 from kit.commands import grades
 from kit.errors import KitError
@@ -101,6 +101,12 @@ class Marks(Case):
             self.assertEqual((found["eve", "02_tree"].points, found["eve", "02_tree"].machine), (5, None))
             self.assertEqual((found["ann", "05_grid_stride"].points, found["ann", "05_grid_stride"].comments), (1, ["see me"]))
         self.assertEqual((self.into / "overrides.csv").read_bytes(), before)
+
+    def test_what_collect_flagged_is_shown_with_what_the_grader_flagged(self):
+        results.write(self.into / "submissions/ann/02_tree/about.json", {"time": 1.0, "flags": ["changed after the last commit"]})
+        found = {(mark.student.id, mark.lab): mark for mark in self.marks()}["ann", "02_tree"]
+        self.assertEqual(found.flags, ["changed after the last commit"])
+        self.assertIn("changed after the last commit", pages.overview(self.course, [found], {}))
 
     def test_an_override_for_nobody_is_said(self):
         (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,02_tree,,1,\n")
@@ -418,6 +424,86 @@ class Settings(unittest.TestCase):
                 Path(name, "course.toml").write_text(text)
                 with self.assertRaisesRegex(KitError, said):
                     config.load(Path(name))
+
+    def test_every_mistake_is_one_line_that_names_the_key_and_what_is_allowed(self):
+        with tempfile.TemporaryDirectory() as name:
+            for text, said in (
+                ("title = 7", "title: 7 is not a text"),
+                ('labs = "02_tree"', 'labs: "02_tree" is not a list'),
+                ('labs = ["02_tre"]', r"labs\[0\]: .* no such lab \(did you mean 02_tree\?\); allowed: 01_naive_atomic, "),
+                ("labs = [[]]", r"labs\[0\]: "),
+                ("points = 3", "points: 3 is not a table"),
+                ('[points]\ndefault = "x"', "points.default: .* a number from 0 to 1000000"),
+                ("[points]\ndefault = -1", "points.default: -1 "),
+                ("[points]\ndefault = nan", "points.default: nan "),
+                ("[points]\ndefault = true", "points.default: True "),
+                ("[points]\ndefault = 1" + 1000 * "0", "points.default: 1000"),
+                ("[points]\n02_tree = inf", "points.02_tree: inf "),
+                ("[points.02_tree]\nmany_passs = 3", r"points.02_tree.many_passs: .* no such rung \(did you mean many_pass\?\)"),
+                ("[points.02_tre]\nmany_pass = 3", r"points.02_tre: .* no such lab \(did you mean 02_tree\?\)"),
+                ("[credit]\npass = 5", "credit.pass: 5 is not allowed: give a number from 0 to 1$"),
+                ("[due]\n2_tree = 2026-11-30T23:59:00Z", "due.2_tree: .*did you mean 02_tree"),
+                ("[late]\nper_dya = 0.1", "late.per_dya: .*did you mean per_day"),
+                ('[late]\nper_day = "x"', "late.per_day: "),
+                ("[late]\nmost_days = 2.5", "late.most_days: 2.5 .* whole number"),
+                ('[late]\ngrace_minutes = "q"', "late.grace_minutes: "),
+                ('[extensions]\ndan = "two"', "extensions.dan: "),
+                ("[extensions]\ndan = 1e300", "extensions.dan: "),
+                ("[extensions]\ndan = {02_tre = 2}", "extensions.dan.02_tre: .*did you mean 02_tree"),
+                ("[hidden]\nsizez = []", "hidden.sizez: .*did you mean sizes"),
+                ('[hidden]\nseed = "x"', "hidden.seed: "),
+                ('[hidden]\nsizes = "12345"', "hidden.sizes: .* is not a list"),
+                ('[hidden]\nsizes = ["abc"]', r"hidden.sizes\[0\]: "),
+                ('[hidden]\nsizes = ["5", "777:65"]', r"hidden.sizes\[1\]: "),
+                ('[hidden]\nsizes = ["2^31"]', r"hidden.sizes\[0\]: .* at most 2\^24 = 16777216 elements"),
+                ('[hidden]\nsizes = ["99999999999"]', r"hidden.sizes\[0\]: .* at most 2\^24"),
+                ("[engine]\nworkers = 0", "engine.workers: 0 .* from 1 to"),
+                ('engine = "slurm"', "engine: .* is not a table"),
+                ('[engine]\nkind = "slrum"', "engine.kind: .*did you mean slurm"),
+                ('[engine]\nwalltime = "an hour"', "engine.walltime: "),
+                ("title = 1" + 5000 * "0", "course.toml: "),
+            ):
+                Path(name, "course.toml").write_text(text)
+                with self.subTest(text=text[:80]), self.assertRaisesRegex(KitError, said) as raised:
+                    config.load(Path(name))
+                self.assertEqual((str(raised.exception).count("\n"), raised.exception.advice, raised.exception.code), (0, "", 2))
+
+    def test_all_that_the_guide_shows_can_be_read(self):
+        examples = [
+            found
+            for page in ("grading", "slurm")
+            for found in re.findall("```toml\n(.*?)```", (support.ROOT / f"docs/instructor/{page}.md").read_text(), re.DOTALL)
+        ]
+        self.assertEqual(len(examples), 2)
+        with tempfile.TemporaryDirectory() as name:
+            for text in [
+                *examples,
+                '[hidden]\nsizes = [5000, "2^24", "0"]\n[points]\n10_opencl = 4',
+                "[extensions]\nbob = {02_tree = 7, 10_opencl = 1}",
+            ]:
+                Path(name, "course.toml").write_text(text)
+                config.load(Path(name))
+
+    def test_an_extension_is_for_somebody_in_the_class(self):
+        with tempfile.TemporaryDirectory() as name:
+            into = Path(name)
+            Path(name, "course.toml").write_text("[extensions]\nanne = 3\n")
+            self.assertEqual(course_folder.open(into).config.extensions, {"anne": 3})  # without a roster, anybody may be in the class
+            Path(name, "new.csv").write_text("id,name\nann,Ann Lee\n")
+            with self.assertRaisesRegex(KitError, r"extensions.anne: .*did you mean ann\?"):
+                course_folder.open(into, into / "new.csv")
+            self.assertFalse(Path(name, "roster.csv").exists())
+            Path(name, "submissions", "anne").mkdir(parents=True)
+            course_folder.open(into, into / "new.csv")
+
+    def test_an_emptied_secret_is_refused_and_left_as_it_is(self):
+        with tempfile.TemporaryDirectory() as name:
+            kept = config.secret(Path(name))
+            self.assertEqual(config.secret(Path(name)), kept)
+            Path(name, "secret.txt").write_bytes(b"")
+            with self.assertRaisesRegex(KitError, "secret.txt: this file is empty"):
+                config.hidden(Path(name), config.Course())
+            self.assertEqual(Path(name, "secret.txt").read_bytes(), b"")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The students' edition: nothing solved in it, the same bytes each time, and a manifest that says the truth."""
 
+import errno
 import hashlib
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from kit.building import labs
 from kit.classroom import regions, release
 from kit.commands import demo
 from kit.course import hints
+from kit.errors import KitError
 from kit.setup import environment
 
 # What a stub shows of another lab's solution, as the course wants it: the tree, the shuffles and the like are given once they have
@@ -158,11 +161,13 @@ class Release(unittest.TestCase):
 
     def test_the_same_input_gives_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder:
-            first, second = Path(folder, "a", "course.tar.gz"), Path(folder, "b", "course.tar.gz")
+            first, second = Path(folder, "a", "course.tar.gz"), Path(folder, "b", "another-name.tar.gz")
             for path in (first, second):
                 path.parent.mkdir()
                 release.write_archive(path, release.contents(None))
             self.assertEqual(first.read_bytes(), second.read_bytes())
+            with tarfile.open(first) as archive:
+                self.assertEqual({name.split("/")[0] for name in archive.getnames()}, {"warpfold-students"})
 
     def test_the_commands_of_the_edition_start(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -207,6 +212,35 @@ class Release(unittest.TestCase):
             with self.assertRaisesRegex(Exception, "something else"):
                 release.write_folder(Path(folder), self.held)
             self.assertTrue(Path(folder, "thesis.tex").exists())
+
+    def test_an_edition_is_replaced_only_if_that_is_asked_for(self):
+        with tempfile.TemporaryDirectory() as name:
+            target = Path(name, "course")
+            target.mkdir()  # an empty folder is as good as none
+            release.write_folder(target, self.held)
+            (target / "notes.txt").write_text("mine")
+            with self.assertRaisesRegex(KitError, "there is an edition there already"):
+                release.write_folder(target, self.held)
+            self.assertTrue((target / "notes.txt").exists())
+            release.write_folder(target, self.held, force=True)
+            self.assertFalse((target / "notes.txt").exists())
+            self.assertTrue((target / release.MANIFEST).exists())
+            self.assertEqual([path.name for path in Path(name).iterdir()], ["course"])
+
+    def test_a_disk_that_is_full_leaves_the_old_edition_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as name:
+            target, packed = Path(name, "course"), Path(name, "course.tar.gz")
+            release.write_folder(target, self.held)
+            release.write_archive(packed, self.held)
+            before = packed.read_bytes()
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            with mock.patch.object(Path, "write_bytes", side_effect=full), self.assertRaises(OSError):
+                release.write_folder(target, self.held, force=True)
+            with mock.patch.object(release.gzip.GzipFile, "write", side_effect=full), self.assertRaises(OSError):
+                release.write_archive(packed, self.held)
+            self.assertTrue((target / release.MANIFEST).exists())
+            self.assertEqual(packed.read_bytes(), before)
+            self.assertEqual(sorted(path.name for path in Path(name).iterdir()), ["course", "course.tar.gz"])
 
 
 if __name__ == "__main__":

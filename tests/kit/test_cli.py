@@ -1,8 +1,13 @@
 """Wrong command lines are answered, not met with a traceback; the help reads as the documentation says."""
 
 import argparse
+import contextlib
+import errno
+import io
+import os
 import re
 import unittest
+from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
 from kit import cli
@@ -35,6 +40,34 @@ class Commands(unittest.TestCase):
             for action in parser._actions:
                 self.assertTrue(action.help, f"{name} {action.dest}")
                 self.assertNotRegex(action.help, r"[.]$", f"{name} {action.dest}")
+
+
+class Failures(unittest.TestCase):
+    """A failure of the operating system is one line if the user can do something about it, and a traceback if the kit is mistaken."""
+
+    def said(self, error: OSError) -> str:
+        command = mock.Mock(run=mock.Mock(side_effect=error))
+        printed = io.StringIO()
+        with mock.patch.object(cli, "parser") as parser, contextlib.redirect_stderr(printed):
+            parser.return_value.parse_args.return_value = command
+            self.assertEqual(cli.main(["grades"]), 1)
+        return printed.getvalue()
+
+    def test_places_that_are_missing_closed_or_full(self):
+        for number in (errno.EACCES, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EROFS):
+            said = self.said(OSError(number, os.strerror(number), "a/marks.csv"))
+            self.assertEqual(said, f"kit: error: a/marks.csv: {os.strerror(number)}\n")
+        self.assertIn("No space left on device", self.said(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+
+    def test_other_failures_are_not_hidden(self):
+        for error in (
+            OSError(errno.EBADF, "bad"),
+            OSError(errno.ENOENT, "no name"),
+            BrokenPipeError(errno.EPIPE, "pipe"),
+            OSError("only words"),
+        ):
+            with self.assertRaises(OSError):
+                self.said(error)
 
 
 class Reference(unittest.TestCase):

@@ -1,5 +1,6 @@
 """The submissions, by student and lab: `./kit collect`."""
 
+import hashlib
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from .collected import RefusedFile
 from .handin import Stub
 from .regions import NotALab, clean, splice
 from .roster import Roster, Student, names_of, safe_id, squashed
-from .sandbox import Limits, Room, Sandbox
+from .sandbox import MIB, Limits, Room, Sandbox
 
 CANVAS = re.compile(r"^(?P<name>[^/_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>[^/]+)$")
 MOODLE = re.compile(r"^(?P<name>[^/]+?)_(?P<user>\d+)_assignsubmission_[a-z]+_?(?:/(?P<file>.+))?$")
@@ -50,6 +51,7 @@ class Candidate:
     late: bool
     touched: bool
     attempt: int
+    flag: str = ""  # what an instructor should look at
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Report:
     strangers: list[str] = field(default_factory=list)
     missing: dict[str, list[str]] = field(default_factory=dict)  # lab -> students
     late: list[str] = field(default_factory=list)  # according to the submission system
+    uncommitted: list[str] = field(default_factory=list)  # other than in the last commit of their clone
 
 
 @dataclass
@@ -111,7 +114,7 @@ def collect(
     """`stubs`: the labs asked for; `every`: all labs, so that a file of another one is not called unreadable."""
     report = Report()
     candidates: dict[tuple[str, str], list[Candidate]] = {}
-    commits: dict[str, float | None] = {}
+    commits: dict[str, Commit | None] = {}
     names = file_names(source)
     people = People(roster, several_numbers(names))
     for each in handed_in(source, people, stubs, report):
@@ -127,10 +130,11 @@ def collect(
             continue
         found = candidate(each, stub, student, report)
         if found is not None:
-            top = each.entry.path.split("/")[0]
+            top, _, path = each.entry.path.partition("/")
             if top not in commits:
-                commits[top] = commit_time(source / top, sandbox)
-            found.time = commits[top] or found.time
+                commits[top] = last_commit(source / top, sandbox)
+            if commit := commits[top]:
+                dated(found, commit, path, each.entry.data)
             candidates.setdefault((student.id, stub.name), []).append(found)
     for (student, lab), several in sorted(candidates.items()):
         keep(into, student, lab, several, report)
@@ -243,13 +247,21 @@ def keep(into: Path, student: str, lab: str, several: list[Candidate], report: R
         report.duplicates.append(f"{student} {lab}: took {best.path}, not {', '.join(sorted(others))}")
     if best.late:
         report.late.append(f"{student} {lab}")
-    about = {"path": best.path, "time": best.time, "late": best.late}
+    if best.flag:
+        report.uncommitted.append(f"{student} {lab}: {best.flag}")
+    about = {"path": best.path, "time": best.time, "late": best.late, "flags": [best.flag] if best.flag else []}
     report.taken[student][lab] = about
     folder = into / "submissions" / student / lab
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / best.stub.file).write_text(best.text)
-    (folder / "about.json").write_text(json.dumps(about))
+    new = folder.with_name(f".new-{lab}")
+    shutil.rmtree(new, ignore_errors=True)  # left by a run that was ended
+    try:
+        new.mkdir(parents=True)
+        (new / best.stub.file).write_text(best.text)
+        (new / "about.json").write_text(json.dumps(about))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.replace(folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 # ---- what the download of each submission system looks like
@@ -341,19 +353,49 @@ def seconds(text: str) -> float:
         return 0.0
 
 
-def commit_time(folder: Path, sandbox: Sandbox | None) -> float | None:
-    """When the last commit of a clone was made. Git reads untrusted settings there, so it runs in the sandbox."""
+@dataclass(frozen=True)
+class Commit:
+    """The last commit of a student's clone. Its time is whatever the student's machine said."""
+
+    time: float
+    files: dict[str, str]  # path -> the hash that git has of it
+
+
+def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
+    """The last commit of a clone. Git reads untrusted settings there, so it runs in the sandbox."""
     if sandbox is None or sandbox.unsafe or not (folder / ".git").is_dir() or (folder / ".git").is_symlink() or not shutil.which("git"):
         return None
     room = Room(
         read={folder / ".git": "/repository"},
         environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"},
     )
+    git = ["git", "--git-dir=/repository"]
+    limits = Limits(cpu=10, wall=20, output=8 * MIB)
     try:
-        told = sandbox.run(["git", "--git-dir=/repository", "log", "-1", "--format=%ct"], room, Limits(cpu=10, wall=20))
-        return float(told.stdout) if told.code == 0 else None
+        told = sandbox.run([*git, "log", "-1", "--format=%ct"], room, limits)
+        listed = sandbox.run([*git, "ls-tree", "-r", "-z", "--full-tree", "HEAD"], room, limits)
+        if told.code != 0:
+            return None
+        rows = [row.partition("\t") for row in listed.stdout.decode(errors="replace").split("\0") if row]
+        return Commit(float(told.stdout), {path: words.split(" ")[-1] for words, _, path in rows})
     except (ValueError, subprocess.SubprocessError, OSError):
         return None
+
+
+def dated(found: Candidate, commit: Commit, path: str, data: bytes) -> None:
+    """The time of the commit for a file that is as it was committed; for one that was changed since, its own time if that is later, and a flag."""
+    committed = commit.files.get(path, "")
+    if committed in hashes_of(data):
+        found.time = commit.time or found.time
+    else:
+        found.time = max(commit.time, found.time)
+        found.flag = f"{found.path} is not the file of the last commit, so the file's own time counts if it is later"
+
+
+def hashes_of(data: bytes) -> set[str]:
+    """What git may call a file with these contents, with either kind of hash; a clone may have given it other line ends."""
+    texts = (data, data.replace(b"\r\n", b"\n"), data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    return {name(b"blob %d\0" % len(text) + text).hexdigest() for text in texts for name in (hashlib.sha1, hashlib.sha256)}
 
 
 def students_in(into: Path, roster: Roster) -> list[Student]:

@@ -73,4 +73,5 @@ def merged(before: dict, report, into: Path, roster: Roster, labs: list[str]) ->
         "namesakes": list(dict.fromkeys([*before.get("namesakes", []), *report.namesakes])),
         "missing": missing,
         "late": [*still("late"), *report.late],
+        "uncommitted": [*still("uncommitted"), *report.uncommitted],
     }

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from .. import states
 from ..errors import USAGE, KitError
+from . import settings
 from .grader import Hidden
 
 DEFAULT = """# What counts in this class. docs/instructor/grading.md lists everything that this file may contain.
@@ -46,7 +46,6 @@ off-technique = 0.5
 # walltime = "01:00:00"
 # shared = "/home/teacher/class-work"  # a folder that all nodes see
 """
-KEYS = {"title", "labs", "points", "credit", "due", "extensions", "late", "hidden", "engine"}
 
 
 def toml(path: Path) -> dict:
@@ -56,7 +55,7 @@ def toml(path: Path) -> dict:
         import tomli as tomllib  # Python 3.10
     try:
         return tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise KitError(f"{path}: {error}", code=USAGE) from error
 
 
@@ -105,20 +104,11 @@ def load(into: Path) -> Course:
     path = into / "course.toml"
     if not path.exists():
         into.mkdir(parents=True, exist_ok=True)
-        path.write_text(DEFAULT)
+        new = path.with_suffix(".new")
+        new.write_text(DEFAULT)
+        new.replace(path)  # so that a full disk leaves no half of it
     table = toml(path)
-    if unknown := set(table) - KEYS:
-        raise KitError(f"{path}: unknown: {', '.join(sorted(unknown))}", f"The keys: {', '.join(sorted(KEYS))}.", USAGE)
-    for state in table.get("credit", {}):
-        if state not in {each.name for each in states.STATES}:
-            raise KitError(
-                f"{path}: credit for {state}: there is no such state",
-                "The states: " + ", ".join(each.name for each in states.STATES),
-                USAGE,
-            )
-    for lab, due in table.get("due", {}).items():
-        if not isinstance(due, datetime):
-            raise KitError(f"{path}: due.{lab}: write a date with a time: 2026-11-30T23:59:00+01:00", code=USAGE)
+    settings.check(path, table)
     return Course(**table)
 
 
@@ -131,7 +121,12 @@ def secret(into: Path) -> bytes:
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(secrets.token_hex(16) + "\n")
         new.replace(path)
-    return path.read_bytes().strip()
+    if kept := path.read_bytes().strip():
+        return kept
+    raise KitError(
+        f"{path}: this file is empty, and the hidden sizes and the names on the board are derived from it",
+        "Restore it from a copy. If there is none, delete it: the next ./kit grade makes a new one and grades everything again.",
+    )
 
 
 def hidden(into: Path, course: Course) -> Hidden:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import KitError
+from ..errors import USAGE, KitError
 from ..paths import ROOT
-from . import config, roster, version
+from . import config, roster, settings, version
 from .handin import Stub
 from .regions import take_apart
 
@@ -30,14 +30,24 @@ def open(folder: Path, new_roster: Path | None = None) -> Class:
     folder = folder.resolve()
     if folder == ROOT or (folder / "meson.build").exists():
         raise KitError(f"--class {folder}: this is the course; a class needs a folder of its own")
+    if folder.exists() and not folder.is_dir():
+        raise KitError(f"--class {folder}: this is not a folder", "Name the class's folder; ./kit collect makes it.", USAGE)
     course = config.load(folder)
     kept = folder / "roster.csv"
     if new_roster is not None:
-        roster.read(new_roster)  # raises an error if it is not a roster
+        check_extensions(folder, course, roster.read(new_roster))  # raises an error if it is not a roster, too
         if new_roster.resolve() != kept:
             shutil.copyfile(new_roster, kept)
     known = roster.read(kept) if kept.exists() else roster.Roster([])
+    check_extensions(folder, course, known)
     return Class(folder, course, known)
+
+
+def check_extensions(folder: Path, course: config.Course, known: roster.Roster) -> None:
+    """Refuses an extension of somebody who is neither in the roster nor has handed in anything. Without a roster, anybody may be in the class."""
+    if known.students:
+        handed_in = {path.name for path in (folder / "submissions").glob("*")}
+        settings.check_students(folder / "course.toml", course.extensions, set(known.students) | handed_in)
 
 
 def collected(folder: Path) -> Class:

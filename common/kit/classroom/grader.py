@@ -25,6 +25,7 @@ from pathlib import Path
 from . import gpus, version
 from .regions import NotALab, Spliced, splice
 from .sandbox import MIB, Limits, Outcome, Room, Sandbox
+from .settings import LARGEST_SIZE, elements
 
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
 HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
@@ -38,6 +39,7 @@ MACHINE_FAILS = re.compile(
     r"cudaError(MemoryAllocation|ECCUncorrectable|HardwareStackError|DevicesUnavailable|DeviceUnavailable|SystemNotReady|NoDevice"
     r"|SystemDriverMismatch|InsufficientDriver|InitializationError|NvlinkUncorrectable|Unknown)\b"
 )
+LARGEST_ELEMENT, GUARDS = 8, MIB  # bytes of an element; and at most those that the lab library adds to an allocation
 LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 
 
@@ -348,6 +350,9 @@ class Job:
             raise NotGraded(f"the answer of the trusted program cannot be read: {error}") from error
         if [rung["name"] for rung in rungs] != asked[: len(rungs)] or not rungs:
             raise NotGraded("the trusted program answered for other rungs than those it was asked about")
+        for rung in rungs:
+            if rung["state"] == "wrong" and lacks_room_for_input(rung["reason"], self.hidden):
+                raise NotGraded(f"this machine has too little memory for the input of {rung['name']}: {rung['reason']}")
         if answer.get("device", {}).get("kind") == GPU:
             for rung in rungs:
                 rung["device"] = answer["device"]["name"]
@@ -357,6 +362,10 @@ class Job:
         if judged.code == 77:
             raise NotGraded(f"no GPU could be used in the sandbox: {judged.said.strip()[:300]}")
         if judged.ended in ("cpu", "memory"):
+            if most_elements(self.hidden) > LARGEST_SIZE:
+                raise NotGraded(
+                    f"a hidden size is larger than {LARGEST_SIZE}, and the input alone may need too much {resource_name(judged.ended)}"
+                )
             return f"the kernels were ended: they used too much {resource_name(judged.ended)}"
         if judged.ended == "output":
             return "the kernels print endlessly"
@@ -373,6 +382,18 @@ class Job:
         if judged.code == 1 and "in the sandbox" in judged.said:
             return "the program does not behave like a lab's program"
         raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
+
+
+def most_elements(hidden: Hidden) -> int:
+    """Of the largest hidden input; 0 if there is none."""
+    return max((elements(size) or 0 for size in hidden.sizes), default=0)
+
+
+def lacks_room_for_input(reason: str, hidden: Hidden) -> bool:
+    """Whether a run failed because memory for no more than an input could not be allocated. What a student's own code asks for beyond that
+    is the student's mistake."""
+    found = re.search(r"cannot allocate (\d+) bytes of device memory", reason)
+    return bool(found) and int(found[1]) <= LARGEST_ELEMENT * max(LARGEST_SIZE, most_elements(hidden)) + GUARDS
 
 
 def confirmed(rung: dict, on_gpu: dict) -> dict:

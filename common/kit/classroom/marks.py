@@ -223,7 +223,9 @@ def graded(into: Path, course: Course, student: Student, lab: str, most: float, 
         made.rungs.append(
             RungMark(rung["name"], rung["state"], rung["reason"], worth * course.credit_for(rung["state"]), worth, detail=rung)
         )
-    when = about(into, student.id, lab).get("time")
+    handed_in = about(into, student.id, lab)
+    made.flags = [*result["flags"], *handed_in.get("flags", [])]
+    when = handed_in.get("time")
     made.days_late = course.days_late(student.id, lab, when)
     made.factor = course.late_factor(made.days_late)
     made.points = rounded(made.factor * sum(rung.points for rung in made.rungs))

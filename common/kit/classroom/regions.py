@@ -112,7 +112,11 @@ def edits_elsewhere(ours: Parts, theirs: Parts) -> list[str]:
 
 COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 SUSPICIOUS = [
-    (r"^[ \t]*#[ \t]*(include|embed|define|undef|pragma[ \t]+push_macro)\b", "a preprocessor directive"),
+    (
+        r"^[ \t]*(#|%:)[ \t]*(\d|(include|include_next|import|embed|define|undef|line|error|warning|pragma(?![ \t]+(no)?unroll\b))\b)"
+        r"|\b_Pragma[ \t]*\([ \t]*\"(?![ \t]*(no)?unroll\b)",
+        "a preprocessor directive",
+    ),
     (r"\basm\b|\b__asm", "inline assembly"),
     (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that has effects outside the region"),
     (
@@ -128,7 +132,9 @@ def suspicions(rung: str, region: list[str]) -> list[str]:
     """What is unusual in a region. It decides nothing; it tells an instructor where to look first."""
     text = "\n".join(region)
     bare = COMMENTS_AND_STRINGS.sub(" ", text)
-    found = [f"{rung}: {what}" for pattern, what in SUSPICIOUS if re.search(pattern, text, re.M)]
+    # A directive may follow a comment, and any word may be split over two lines.
+    compiled = COMMENTS_AND_STRINGS.sub(" ", text.replace("\\\n", ""))
+    found = [f"{rung}: {what}" for pattern, what in SUSPICIOUS if any(re.search(pattern, each, re.M) for each in (text, compiled))]
     depth = 0
     for character in bare:
         depth += {"{": 1, "}": -1}.get(character, 0)

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 
 from ..errors import USAGE, KitError
@@ -41,6 +42,7 @@ REWORDED = [
     ("(`--pdf` makes\nprintable pages as well; `--edition instructor` includes the answers)", "(`--pdf` makes\nprintable pages as well)"),
 ]
 MANIFEST = "RELEASE.json"
+TOP = "warpfold-students"  # the folder in an archive, whatever the file is called, so that the same clone always gives the same bytes
 
 
 def files(root: Path = ROOT) -> list[str]:
@@ -117,14 +119,34 @@ def chosen_labs(asked: list[str]) -> list[str] | None:
     return sorted(set(found))
 
 
-def write_folder(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
-    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / MANIFEST).exists())):
-        raise KitError(f"{target}: there is something else there", "Name a new folder.", USAGE)
+def write_folder(target: Path, held: dict[str, tuple[bytes, int]], force: bool = False) -> None:
+    """Replaces what is there only once the new edition is complete. `force`: replaces an edition that is already there."""
     if target.resolve() == ROOT or ROOT.is_relative_to(target.resolve()):
         raise KitError(f"{target}: the course itself is there", "Name a new folder.", USAGE)
-    shutil.rmtree(target, ignore_errors=True)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if not (target / MANIFEST).exists():
+            raise KitError(f"{target}: there is something else there", "Name a new folder.", USAGE)
+        if not force:
+            advice = "Name a new folder; or --force deletes this one, with everything that was added to it, and writes it anew."
+            raise KitError(f"{target}: there is an edition there already", advice, USAGE)
+    place = target.resolve()
+    if place.parent.exists() and not place.parent.is_dir():
+        raise KitError(f"{place.parent}: this is not a folder", "Name a new folder.", USAGE)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    try:
+        write_files(new, held)
+        new.chmod(0o755)
+        if place.exists():
+            shutil.rmtree(place)
+        new.replace(place)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def write_files(folder: Path, held: dict[str, tuple[bytes, int]]) -> None:
     for name, (data, mode) in held.items():
-        path = target / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if mode == 0o120000:
             path.symlink_to(data.decode())
@@ -135,11 +157,10 @@ def write_folder(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
 
 def write_archive(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
     """The same input gives the same bytes: no times, no owners, names in order."""
-    top = target.name.removesuffix(".tar.gz")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (data, mode) in held.items():
-            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry = tarfile.TarInfo(f"{TOP}/{name}")
             if mode == 0o120000:
                 entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, data.decode(), 0o777
                 archive.addfile(entry)
@@ -147,6 +168,11 @@ def write_archive(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
                 entry.size, entry.mode = len(data), mode
                 archive.addfile(entry, io.BytesIO(data))
     new = target.with_name(target.name + ".new")
-    with open(new, "wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=9, mtime=0) as squeezed:
-        squeezed.write(packed.getvalue())
-    new.replace(target)
+    try:
+        with open(new, "wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=9, mtime=0) as squeezed:
+            squeezed.write(packed.getvalue())
+        new.replace(target)
+    except OSError:
+        if new.is_file():
+            new.unlink()
+        raise

@@ -49,6 +49,7 @@ def run(options) -> int:
     show("handed in more than once", report.duplicates)
     show("not in the roster", report.strangers)
     show("late, according to the system they come from", report.late)
+    show("changed after the last commit", report.uncommitted)
     for lab in report.missing:
         name(f"students without a submission for {lab}", now["missing"].get(lab, []))
     return 0 if taken else 1

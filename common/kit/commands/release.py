@@ -13,6 +13,7 @@ ORDER = 200
 def arguments(parser) -> None:
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder, or a file that ends in .tar.gz")
     parser.add_argument("--labs", action="append", default=[], metavar="LAB,...", help="only these labs; may be repeated")
+    parser.add_argument("--force", action="store_true", help="replace an edition that is already in FOLDER, with everything added to it")
 
 
 def run(options) -> int:
@@ -21,7 +22,7 @@ def run(options) -> int:
     if options.target.name.endswith(".tar.gz"):
         release.write_archive(options.target, held)
     else:
-        release.write_folder(options.target, held)
+        release.write_folder(options.target, held, options.force)
     names = [name for name in held if name.startswith("labs/") and name.count("/") == 2]
     say(f"wrote {relative(options.target)}: {len(held)} files, {len({name.split('/')[1] for name in names})} labs")
     return 0
