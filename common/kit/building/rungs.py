@@ -14,6 +14,7 @@ from .. import states
 from ..child import bound
 from ..console import say
 from ..errors import PROGRAM, USAGE, KitError
+from ..paths import ROOT
 from ..process import relative
 from . import folder, labs
 
@@ -64,7 +65,24 @@ def arguments(parser) -> None:
     parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
 
 
+def has_solutions() -> bool:
+    """A students' edition has none."""
+    return (ROOT / "solutions").is_dir()
+
+
+def require_solutions(option: str) -> None:
+    if not has_solutions():
+        raise KitError(f"{option}: this edition has no solutions", f"Without {option} the command works on your own files.", USAGE)
+
+
+def fill_it_in() -> str:
+    """What to do about a rung that is still a TODO."""
+    return "Fill it in first, or use the solved file: --solutions." if has_solutions() else "Fill it in first."
+
+
 def find(options) -> labs.Lab:
+    if options.solutions:
+        require_solutions("--solutions")
     build = folder.prepare()
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
     if lab.source.suffix == ".cpp":
@@ -78,7 +96,7 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     """The rung of that name; an error if it is still a TODO."""
     rung = rungs_of(lab, [name])[0]
     if rung["state"] == "todo":
-        raise KitError(todo_text(rung), "Fill it in first, or use the solved file: --solutions.")
+        raise KitError(todo_text(rung), fill_it_in())
     return rung["name"]
 
 
@@ -135,8 +153,7 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
                 raise
             say(f"left out: {error}")  # a size that this rung does not accept
     if not results:
-        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
-                       "Fill in the TODO first, or use the solved file: --solutions.")  # fmt: skip
+        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run", fill_it_in())
     return results
 
 
