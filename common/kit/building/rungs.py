@@ -28,6 +28,7 @@ class Run:
     result: dict  # of the rung, as the lab's program reports it
     report: dict  # from the emulator: the profile's launches or, if the rung is wrong, those of its checks
     trace: dict | None = None
+    of_rank_0: bool = False  # of a rung that runs in several processes
 
     @property
     def n(self) -> int | None:
@@ -43,9 +44,10 @@ class Run:
     def size(self) -> str:
         """Text to follow the rung's name."""
         if self.n is None:
-            return "; the counts are sums over the launches that checked it"
+            return "; the counts are sums over the launches that checked it" if self.report.get("launches") else ""
         rows = self.result["profile"]["rows"]
-        return f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+        shape = f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+        return f"{shape}; of its processes, rank 0's counts" if self.of_rank_0 else shape
 
     @property
     def placeless_hazards(self) -> list[dict]:
@@ -100,16 +102,16 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     return rung["name"]
 
 
-def one_to_trace(lab: labs.Lab, name: str) -> str:
+def one_to_trace(lab: labs.Lab, name: str, purpose: str = "traced") -> str:
     """The rung of that name; an error if it is still a TODO, or runs in several processes."""
-    require_one_process(lab, name)
+    require_one_process(lab, name, purpose)
     return one_filled(lab, name)
 
 
-def require_one_process(lab: labs.Lab, name: str) -> None:
-    """A trace is of one process."""
+def require_one_process(lab: labs.Lab, name: str, purpose: str = "traced") -> None:
+    """A trace is of one process, and so are the steps on a few numbers. `purpose`: what the user asked for."""
     if rungs_of(lab, [name])[0].get("in_processes"):
-        raise KitError(f"{name} runs in several processes, one per device, and such a rung cannot be traced",
+        raise KitError(f"{name} runs in several processes, one per device, and such a rung cannot be {purpose}",
                        f"./kit watch {lab.name} --rung {name} shows what is right and what is wrong.", USAGE)  # fmt: skip
 
 
@@ -159,7 +161,10 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
 
 def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
     answer, found, steps = observed(lab, rung, "--profile", options, traced_block)
-    return Run(lab, rung, answer["rungs"][0], found, steps)
+    result = answer["rungs"][0]
+    # The processes of such a rung are not this program, whose own report is empty; the program passes on what rank 0 reported.
+    of_rank_0 = result.get("profile", {}).get("report", {}).get("launches", []) if not found["launches"] else []
+    return Run(lab, rung, result, found | {"launches": found["launches"] or of_rank_0}, steps, bool(of_rank_0))
 
 
 def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:
