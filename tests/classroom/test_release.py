@@ -232,6 +232,14 @@ class Release(unittest.TestCase):
             said = subprocess.run([sys.executable, "kit", "test"], cwd=f"{folder}/course", text=True, capture_output=True)
             self.assertEqual(said.returncode, 0, said.stdout[-3000:] + said.stderr[-1000:])
 
+    @unittest.skipUnless("WARPFOLD_EDITION" in os.environ, "WARPFOLD_EDITION=1 builds the edition's site, which takes minutes")
+    def test_kit_docs_works_in_it(self):
+        for picked in (None, ["01_naive_atomic", "02_tree", "05_grid_stride"]):
+            with tempfile.TemporaryDirectory() as folder:
+                release.write_folder(Path(folder, "course"), release.contents(picked))
+                said = subprocess.run([sys.executable, "kit", "docs"], cwd=f"{folder}/course", text=True, capture_output=True)
+                self.assertEqual(said.returncode, 0, said.stdout[-3000:] + said.stderr[-3000:])
+
     def test_the_demo_of_the_edition_runs_what_the_student_has_filled_in(self):
         listed = [{"name": "empty", "state": "todo"}, {"name": "as_handed_out", "state": "broken"}, {"name": "mine", "state": "filled"}]
         with mock.patch.object(demo.labs, "ask", return_value={"rungs": listed}) as asked:
@@ -272,6 +280,9 @@ class Release(unittest.TestCase):
                 said = subprocess.run([sys.executable, "kit", *words], cwd=target, text=True, capture_output=True)
                 self.assertEqual(said.returncode, 2, said.stderr)
                 self.assertIn("this edition has no solutions", said.stderr)
+                self.assertNotIn("no such lab", said.stderr)
+            said = subprocess.run([sys.executable, "kit", "profile", "--help"], cwd=target, text=True, capture_output=True)
+            self.assertNotIn("--solutions", said.stdout)
         with mock.patch.object(rungs, "ROOT", Path("/nowhere")):
             self.assertNotIn("--solutions", rungs.fill_it_in())
         self.assertIn("--solutions", rungs.fill_it_in())

@@ -1,5 +1,6 @@
 """One rung of a lab on the emulator, with its report: what `kit profile` and `kit trace` look at."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -64,7 +65,7 @@ def arguments(parser) -> None:
     parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
+    solutions(parser)
 
 
 def has_solutions() -> bool:
@@ -80,6 +81,12 @@ def require_solutions(option: str) -> None:
 def fill_it_in() -> str:
     """What to do about a rung that is still a TODO."""
     return "Fill it in first, or use the solved file: --solutions." if has_solutions() else "Fill it in first."
+
+
+def solutions(parser) -> None:
+    """The option --solutions, which --help does not mention where it has no use."""
+    known = "use the solved file instead of yours" if has_solutions() else argparse.SUPPRESS
+    parser.add_argument("--solutions", action="store_true", help=known)
 
 
 def find(options) -> labs.Lab:

@@ -33,7 +33,7 @@ def arguments(parser) -> None:
     parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20; with --gpus over all GPUs (default: 2^33)")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
+    rungs.solutions(parser)
     parser.add_argument(
         "--gpus",
         metavar="P",
