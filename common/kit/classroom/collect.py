@@ -1,20 +1,18 @@
 """The submissions, by student and lab: `./kit collect`."""
 
-import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import archive, handin
+from . import archive, clones, handin
 from .archive import Entry, Refused, shown
 from .handin import Stub
 from .regions import NotALab, clean, splice
 from .roster import Roster, Student
-from .sandbox import MIB, Limits, Room, Sandbox
+from .sandbox import Sandbox
 
 CANVAS = re.compile(r"^(?P<name>[^/_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>[^/]+)$")
 MOODLE = re.compile(r"^(?P<name>[^/]+?)_(?P<user>\d+)_assignsubmission_[a-z]+_?(?:/(?P<file>.+))?$")
@@ -49,10 +47,10 @@ class Report:
     taken: dict[str, dict[str, dict]] = field(default_factory=dict)  # student -> lab -> about
     refused: list[Refused] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
+    uncommitted: list[str] = field(default_factory=list)  # other than in the last commit of their clone
     strangers: list[str] = field(default_factory=list)
     missing: dict[str, list[str]] = field(default_factory=dict)  # lab -> students
     late: list[str] = field(default_factory=list)  # according to the submission system
-    uncommitted: list[str] = field(default_factory=list)  # other than in the last commit of their clone
 
     def as_json(self) -> dict:
         return {
@@ -65,7 +63,7 @@ class Report:
 def collect(source: Path, stubs: list[Stub], roster: Roster, into: Path, sandbox: Sandbox | None) -> Report:
     report = Report()
     candidates: dict[tuple[str, str], list[Candidate]] = {}
-    commits: dict[str, Commit | None] = {}
+    commits: dict[str, clones.Commit | None] = {}
     for each in handed_in(source, roster, report):
         stub = handin.lab_of(each.file, each.entry.data, stubs)
         student = roster.find_or_add(*each.names)
@@ -78,9 +76,9 @@ def collect(source: Path, stubs: list[Stub], roster: Roster, into: Path, sandbox
         if found is not None:
             top, _, path = each.entry.path.partition("/")
             if top not in commits:
-                commits[top] = last_commit(source / top, sandbox)
+                commits[top] = clones.last_commit(source / top, sandbox)
             if commit := commits[top]:
-                dated(found, commit, path, each.entry.data)
+                found.time, found.flag = clones.dated(commit, path, each.entry, found.path)
             candidates.setdefault((student.id, stub.name), []).append(found)
     for (student, lab), several in sorted(candidates.items()):
         keep(into, student, lab, several, report)
@@ -203,51 +201,6 @@ def seconds(text: str) -> float:
         return datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return 0.0
-
-
-@dataclass(frozen=True)
-class Commit:
-    """The last commit of a student's clone. Its time is whatever the student's machine said."""
-
-    time: float
-    files: dict[str, str]  # path -> the hash that git has of it
-
-
-def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
-    """The last commit of a clone. Git reads untrusted settings there, so it runs in the sandbox."""
-    if sandbox is None or sandbox.unsafe or not (folder / ".git").is_dir() or (folder / ".git").is_symlink() or not shutil.which("git"):
-        return None
-    room = Room(
-        read={folder / ".git": "/repository"},
-        environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"},
-    )
-    git = ["git", "--git-dir=/repository"]
-    limits = Limits(cpu=10, wall=20, output=8 * MIB)
-    try:
-        told = sandbox.run([*git, "log", "-1", "--format=%ct"], room, limits)
-        listed = sandbox.run([*git, "ls-tree", "-r", "-z", "--full-tree", "HEAD"], room, limits)
-        if told.code != 0:
-            return None
-        rows = [row.partition("\t") for row in listed.stdout.decode(errors="replace").split("\0") if row]
-        return Commit(float(told.stdout), {path: words.split(" ")[-1] for words, _, path in rows})
-    except (ValueError, subprocess.SubprocessError, OSError):
-        return None
-
-
-def dated(found: Candidate, commit: Commit, path: str, data: bytes) -> None:
-    """The time of the commit for a file that is as it was committed; for one that was changed since, its own time if that is later, and a flag."""
-    committed = commit.files.get(path, "")
-    if committed in hashes_of(data):
-        found.time = commit.time or found.time
-    else:
-        found.time = max(commit.time, found.time)
-        found.flag = f"{found.path} is not the file of the last commit, so the file's own time counts if it is later"
-
-
-def hashes_of(data: bytes) -> set[str]:
-    """What git may call a file with these contents, with either kind of hash; a clone may have given it other line ends."""
-    texts = (data, data.replace(b"\r\n", b"\n"), data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-    return {name(b"blob %d\0" % len(text) + text).hexdigest() for text in texts for name in (hashlib.sha1, hashlib.sha256)}
 
 
 def students_in(into: Path, roster: Roster) -> list[Student]:

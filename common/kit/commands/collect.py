@@ -39,9 +39,9 @@ def run(options) -> int:
     say(f"{taken} files from {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
     show("refused", [f"{each.path}: {each.why}" if each.path else each.why for each in report.refused])
     show("handed in more than once", report.duplicates)
+    show("changed after the last commit", report.uncommitted)
     show("not in the roster", report.strangers)
     show("late, according to the system they come from", report.late)
-    show("changed after the last commit", report.uncommitted)
     for lab, students in report.missing.items():
         name(f"students without a submission for {lab}", students)
     return 0 if taken else 1
