@@ -61,6 +61,9 @@ struct Shard {
   std::size_t n;
 };
 
+// Ends the rung: there is no such part.
+[[noreturn]] void refuse_shard(unsigned index, unsigned count);
+
 // The parts of an array, one per device. They are of about the same length. The result belongs on the first
 // of these devices.
 class Shards {
@@ -69,7 +72,10 @@ public:
   const Shard* begin() const { return first_; }
   const Shard* end() const { return first_ + count_; }
   unsigned size() const { return count_; }
-  const Shard& operator[](unsigned i) const { return first_[i]; }
+  const Shard& operator[](unsigned i) const {
+    if (i >= count_) refuse_shard(i, count_);
+    return first_[i];
+  }
 
 private:
   const Shard* first_;

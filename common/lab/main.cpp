@@ -172,6 +172,7 @@ private:
       limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
       limit_launches(time_limit_for(how));
+      limit_nccl(time_limit_for(how));
     }
     refuse_what_does_not_fit(how);
     return how;

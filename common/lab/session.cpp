@@ -67,6 +67,12 @@ std::string crash_text(int signal) {
                          : "");
 }
 
+// Of a process, by its exit code as a shell has it. mpirun hands on that of one of its own.
+static std::string ending_text(int exit_code) {
+  if (exit_code <= 128) return fmt::format("ended with exit code {}", exit_code);
+  return fmt::format("ended because a process was ended by a signal ({})", strsignal(exit_code - 128));
+}
+
 std::string no_return_text() {
   ask_for_host_place();
   const std::string place = host_place();
@@ -114,9 +120,10 @@ int Session::finish() {
   if (!under_.empty() && !verdict.was_given()) {
     const Check silent{.name = "the processes run to their end",
                        .ok = false,
-                       .message = fmt::format("{} ended with exit code {} before rank 0 had a verdict; what "
-                                              "it and the processes said is above",
-                                              under_[0], rest.exit_code),
+                       .message =
+                           fmt::format("{} {} before rank 0 had a verdict; what it and the processes said, "
+                                       "if anything, is above",
+                                       under_[0], ending_text(rest.exit_code)),
                        .diagnosis = {}};
     rest.output.clear();
     for (const std::string& rung : left) {

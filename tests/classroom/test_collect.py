@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.classroom import archive, collect, config, handin, sandbox
+from kit.classroom import archive, collect, collected, config, handin, marks, pages, results, sandbox
 from kit.classroom.roster import Roster, Student, read
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
@@ -214,6 +214,120 @@ class Strangers(Case):
         self.assertEqual(outside, [])
 
 
+class Unreadable(Case):
+    """What cannot be read is told from nothing, for as long as nothing else comes."""
+
+    def collect(self, source: Path, *students: Student) -> dict:
+        roster = Roster(list(students))
+        report = collect.collect(source, STUBS, roster, self.into, None)
+        now = collected.merged(collected.read(self.into), report, self.into, roster, [stub.name for stub in STUBS])
+        results.write(collected.place(self.into), now)
+        return now
+
+    def marks(self, *students: Student) -> dict[tuple[str, str], marks.Mark]:
+        rungs = {stub.name: tuple(sorted({rung for rung, _ in stub.keys})) for stub in STUBS}
+        everybody = collect.students_in(self.into, Roster(list(students)))
+        return {(mark.student.id, mark.lab): mark for mark in marks.all_marks(self.into, config.Course(), everybody, rungs, {})}
+
+    def test_every_kind_is_told_from_nothing(self):
+        for name, data, lab, why in (
+            ("tree.cu", TREE.encode("utf-16"), "02_tree", "refused: tree.cu: it is in UTF-16; save it as UTF-8"),
+            ("02_tree.ipynb", b'{"cells": [', "02_tree", "refused: 02_tree.ipynb: not a readable notebook"),
+            ("work.ipynb", b"no", "", "refused: work.ipynb: not a readable notebook"),
+            ("02_tree.md", TREE.encode("utf-16"), "02_tree", "refused: 02_tree.md: it is in UTF-16"),
+            ("solution.cu", TREE.encode("utf-16"), "", "refused: solution.cu: it is in UTF-16"),
+            ("tree.cu", b"// " + b"x" * (3 << 20), "02_tree", "refused: tree.cu: larger than 2 MiB"),
+            ("work.rar", b"Rar!", "", "refused: work.rar: files of the type .rar are not read"),
+            ("tree.tar.gz", b"", "02_tree", "refused: tree.tar.gz: files of the type .gz are not read"),
+            ("thesis.pdf", b"%PDF", "", "refused: thesis.pdf: files of the type .pdf are not read"),
+            ("tree.cu.txt", TREE.encode(), "02_tree", "refused: tree.cu.txt: files of the type .txt"),
+            ("work.zip", b"PK", "", "refused: work.zip: not a readable zip file"),
+        ):
+            with self.subTest(name=name, why=why):
+                collected.place(self.into).unlink(missing_ok=True)
+                path = self.folder / "in.zip"
+                with zipfile.ZipFile(path, "w") as file:  # not packed, so that nothing is a bomb
+                    file.writestr(f"Ann Lee_1_assignsubmission_file_/{name}", data)
+                self.collect(path, ANN, BO)
+                found = self.marks(ANN, BO)
+                self.assertEqual((found["ann", "02_tree"].state, found["ann", "02_tree"].points), ("refused", 0))
+                self.assertIn(why, found["ann", "02_tree"].why)
+                self.assertEqual(found["ann", "01_naive_atomic"].state, "missing" if lab else "refused")
+                self.assertEqual(found["bo", "02_tree"].why, "nothing was handed in")
+                text = pages.feedback(config.Course(), [found["ann", "02_tree"]], {})
+                self.assertIn("What was handed in could not be read", text)
+                self.assertNotIn("nothing was handed in", text)
+                self.assertIn("Refused, to look at", pages.overview(config.Course(), list(found.values()), {}))
+
+    def test_it_is_remembered_until_something_else_comes(self):
+        self.collect(self.zip({"ann/tree.cu": TREE.encode("utf-16"), "bo_LATE_102_5_tree.cu": TREE}), ANN, BO)
+        now = self.collect(self.zip({"bo/naive_atomic.cu": STUBS[0].text.replace("// TODO", "int x; // TODO")}), ANN, BO)
+        self.assertEqual([(each["student"], each["lab"]) for each in now["refused"]], [("ann", "02_tree")])
+        self.assertEqual(now["late"], ["bo 02_tree"])
+        self.assertEqual(now["missing"], {"01_naive_atomic": ["ann"], "02_tree": ["ann"]})
+        self.assertEqual(self.marks(ANN, BO)["ann", "02_tree"].state, "refused")
+        now = self.collect(self.zip({"ann/tree.cu": TREE, "bo/tree.cu": TREE}), ANN, BO)
+        self.assertEqual((now["refused"], now["late"], now["missing"]["02_tree"]), ([], [], []))
+
+    def test_a_document_beside_a_lab_refuses_nothing(self):
+        now = self.collect(self.zip({"ann/tree.cu": TREE, "ann/report.pdf": "%PDF", "ann/docs/figure.png": "x"}), ANN)
+        self.assertEqual(([each["path"] for each in now["ignored"]], now["refused"]), (["ann/report.pdf"], []))
+        self.assertEqual(self.marks(ANN)["ann", "01_naive_atomic"].state, "missing")
+
+    def test_without_a_roster_it_is_a_student_too(self):
+        self.collect(self.zip({"ann/tree.cu": TREE, "bo/work.rar": "Rar!", "../zoe/work.rar": "no"}))
+        found = self.marks()
+        self.assertEqual({student for student, _ in found}, {"ann", "bo"})
+        self.assertEqual(found["bo", "02_tree"].state, "refused")
+
+    def test_the_command_lists_it(self):
+        (self.folder / "in" / "ann").mkdir(parents=True)
+        (self.folder / "in" / "ann" / "work.rar").write_text("Rar!")
+        (self.folder / "in" / "ann" / "tree.cu").write_bytes(TREE.encode("utf-16"))
+        (self.folder / "more" / "bo").mkdir(parents=True)
+        (self.folder / "more" / "bo" / "tree.cu").write_text(TREE)
+        said = support.kit("collect", str(self.folder / "in"), "--class", str(self.into))
+        self.assertIn("refused (1):\n  ann/tree.cu: it is in UTF-16", said.stdout)
+        self.assertIn("ignored, as nothing reads such files (1):\n  ann/work.rar", said.stdout)
+        said = support.kit("collect", str(self.folder / "more"), "--class", str(self.into))
+        self.assertIn("refused earlier, and not replaced since (2):\n", said.stdout)
+
+
+class Namesakes(Case):
+    FIRST, SECOND = "Alex Kim_4100_assignsubmission_file_/tree.cu", "Alex Kim_4101_assignsubmission_file_/tree.cu"
+
+    def test_two_numbers_are_two_people(self):
+        source = self.zip({self.FIRST: TREE, self.SECOND: TREE + "// two\n"})
+        for students in ((), (Student("ak", "Alex Kim"),), (Student("ak1", "Alex Kim"), Student("ak2", "Alex Kim"))):
+            with self.subTest(students=len(students)):
+                report = self.take(source, *students)
+                self.assertEqual(report.duplicates, [])
+                self.assertEqual((self.taken("Alex_Kim_4100"), self.taken("Alex_Kim_4101")), (TREE, TREE + "// two\n"))
+                self.assertIn("several have this name; kept apart as Alex_Kim_4100", report.namesakes[0])
+                self.assertEqual(len(report.namesakes), 2)
+                self.assertEqual(report.strangers, ["Alex_Kim_4100", "Alex_Kim_4101"] if students else [])
+
+    def test_a_number_in_the_roster_says_who_is_who(self):
+        source = self.zip({self.FIRST: TREE, self.SECOND: TREE + "// two\n"})
+        self.take(source, Student("ak1", "Alex Kim"), Student("ak2", "Alex Kim"))
+        report = self.take(source, Student("ak1", "Alex Kim", {"moodle": "4100"}), Student("ak2", "Alex Kim", {"moodle": "4101"}))
+        self.assertEqual((self.taken("ak1"), self.taken("ak2")), (TREE, TREE + "// two\n"))
+        self.assertEqual((report.namesakes, report.strangers), ([], []))
+        self.assertEqual(sorted(path.name for path in (self.into / "submissions").iterdir()), ["ak1", "ak2"])
+
+    def test_another_download_gives_other_numbers(self):
+        report = self.take(
+            self.zip({f"one/{self.FIRST}": TREE, f"two/{self.SECOND}".replace("tree.cu", "naive_atomic.cu"): STUBS[0].text}),
+            Student("ak", "Alex Kim"),
+        )
+        self.assertEqual((set(report.taken), report.namesakes), ({"ak"}, []))
+        self.assertEqual(set(report.taken["ak"]), {"01_naive_atomic", "02_tree"})
+
+    def test_in_canvas_too(self):
+        report = self.take(self.zip({"kimalex_7_1_tree.cu": TREE, "kimalex_8_2_tree.cu": TREE}), Student("ak", "Alex Kim", {"canvas": "7"}))
+        self.assertEqual(set(report.taken), {"ak", "kimalex_8"})
+
+
 @support.needs_sandbox
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Clones(Case):
@@ -252,7 +366,7 @@ class Clones(Case):
         os.utime(file, (1_700_000_000, 1_700_000_000))
         report, about = self.report()
         self.assertEqual(about["time"], 1_700_000_000)
-        self.assertRegex(report.as_json()["uncommitted"][0], "^ann 02_tree: ann/labs/tree.cu is not the file of the last commit")
+        self.assertRegex(report.uncommitted[0], "^ann 02_tree: ann/labs/tree.cu is not the file of the last commit")
         self.assertEqual(len(about["flags"]), 1)
         os.utime(file, (1, 1))  # anybody can set this, too
         self.assertEqual(self.report()[1]["time"], self.COMMITTED)
@@ -338,6 +452,24 @@ class Commands(unittest.TestCase):
             said = support.kit("grade", "--here", "--class", str(into))
             self.assertEqual(said.returncode, 0, said.stderr)
             self.assertIn("10_opencl: 1 handed in, 0 with points in overrides.csv", said.stdout)
+
+    def test_a_lab_that_does_not_exist_is_named(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            said = support.kit("collect", f"{name}/in", "--lab", "77", "--class", f"{name}/class")
+            self.assertEqual(said.returncode, 2)
+            self.assertIn("--lab 77: no such lab\nThe labs: 01_naive_atomic", said.stderr)
+            self.assertFalse(Path(name, "class").exists())
+
+    def test_grading_that_was_killed_is_told_from_none(self):
+        with tempfile.TemporaryDirectory() as name:
+            into = support.small_class(Path(name), 1)
+            self.assertIn("nothing has been graded there yet", support.kit("grades", "--to", "csv", "--class", str(into)).stderr)
+            (into / "results" / "01_naive_atomic").mkdir(parents=True)
+            (into / "results" / "01_naive_atomic" / "key.json").write_text("{}")
+            said = support.kit("grades", "--to", "csv", "--class", str(into))
+            self.assertEqual(said.returncode, 1)
+            self.assertIn("grading has not come to its end there\nRun ./kit grade again", said.stderr)
 
     def test_an_unknown_student_is_named(self):
         with tempfile.TemporaryDirectory() as name:

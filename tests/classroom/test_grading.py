@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -32,6 +33,7 @@ MISTAKES = [
 def at_home(lab, text: str) -> dict[str, dict]:
     """What the student's own program says: compiled and linked as Meson does, on the same seed."""
     build = folder.prepare()
+    seed = grader.seed_of(support.HIDDEN, lab.name, grader.spliced_with(lab, text).text)
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / lab.name / lab.file
         file.parent.mkdir()
@@ -41,7 +43,7 @@ def at_home(lab, text: str) -> dict[str, dict]:
         library = lab.nvcc.parent.parent / "lib64"
         subprocess.run(["c++", "-o", f"{name}/lab", f"{name}/lab.o", "-Wl,--start-group", build.path / "labs/liblab_promises.a", build.path / "common/lab/liblab.a",
                         "-Wl,--end-group", f"-L{library}", "-lcudart", f"-Wl,-rpath,{library},--enable-new-dtags", "-lfmt", "-ldl"], check=True)  # fmt: skip
-        said = subprocess.run([f"{name}/lab", "--json", "--device", "emulator", "--seed", str(support.HIDDEN.seed)], text=True, capture_output=True,
+        said = subprocess.run([f"{name}/lab", "--json", "--device", "emulator", "--seed", str(seed)], text=True, capture_output=True,
                               env=os.environ | {"WARPFOLD_EMULATOR_DIR": str(lab.emulator)})  # fmt: skip
         return {rung["name"]: rung for rung in json.loads(said.stdout)["rungs"]}
 
@@ -67,6 +69,37 @@ class EveryLab(unittest.TestCase):
                     self.assertEqual([rung["name"] for rung in result["rungs"]], list(lab.rungs))
                     stub = grader.grade(lab, lab.pristine.read_text(), support.HIDDEN, sandbox.Sandbox())
                     self.assertEqual(set(support.states(stub).values()), {"todo"})
+
+
+@support.needs_sandbox
+class NumbersOfAVerdict(unittest.TestCase):
+    def test_they_are_of_no_use_to_the_next_submission(self):
+        """An attack over several submissions: the expected values that a verdict shows become a table in the next one."""
+        (lab,) = support.labs("01")
+        solution = lab.solution.read_text()
+        add = "if (i < n) atomicAdd(result, input[i]);"
+        self.assertIn(add, solution)
+        known: dict[int, int] = {}
+        for turn in range(3):
+            table = " ".join(f"if (n == {n}) value = {value};" for n, value in known.items())
+            attack = f"float value = 0; {table}\n  if (i == 0) atomicAdd(result, value); // turn {turn}"
+            (rung,) = grader.grade(lab, solution.replace(add, attack), support.HIDDEN, sandbox.Sandbox())["rungs"]
+            self.assertEqual(rung["state"], "wrong")
+            said = [
+                (re.fullmatch(r"n = (\d+), exact.*", each["name"]), re.search(r"expected (-?\d+)", each.get("message", "")))
+                for each in rung["checks"]
+            ]
+            known |= {int(n[1]): int(value[1]) for n, value in said if n and value}
+            self.assertTrue(known)
+
+    def test_each_lab_and_each_text_has_numbers_of_its_own(self):
+        other = grader.Hidden(support.HIDDEN.seed + 1, support.HIDDEN.sizes)
+        seeds = [
+            grader.seed_of(*which)
+            for which in ((support.HIDDEN, "01", "a"), (support.HIDDEN, "02", "a"), (support.HIDDEN, "01", "b"), (other, "01", "a"))
+        ]
+        self.assertEqual(len(set(seeds)), 4)
+        self.assertEqual(grader.seed_of(support.HIDDEN, "01", "a"), seeds[0])
 
 
 @support.needs_sandbox

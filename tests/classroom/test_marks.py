@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import support
 from kit.classroom import config, course_folder, formats, index, marks, pages, results, similar
 from kit.classroom.roster import Roster, Student
+from kit.commands import grades
 from kit.errors import KitError
 
 ANN, BO, EVE = (
@@ -112,6 +113,52 @@ class Marks(Case):
         with self.assertRaisesRegex(KitError, "nobody"):
             self.marks()
 
+    def override(self, *lines: str, heading: str = "student,lab,rung,points,comment") -> None:
+        (self.into / "overrides.csv").write_text("\n".join([heading, *lines]) + "\n")
+
+    def test_lines_about_other_labs_are_not_used(self):
+        every = [path.name for path in (support.ROOT / "labs").glob("07_*")]
+        self.assertEqual(len(every), 1)
+        self.override("bo,02_tree,one,1,", "ann,05_grid_stride,three,2,", f"eve,{every[0]},,1,")
+        made = marks.all_marks(self.into, self.course, self.students, {"02_tree": LABS["02_tree"]}, self.pieces)
+        self.assertEqual({mark.student.id: mark.points for mark in made}, {"ann": 6, "bo": 3, "eve": None})
+        self.override("ann,77_nothing,,1,")
+        with self.assertRaisesRegex(KitError, "overrides.csv, line 2: there is no ann 77_nothing"):
+            self.marks()
+
+    def test_short_names_of_labs_and_semicolons_are_taken(self):
+        self.override("bo;02;one;1,5;nearly, but no", heading="student;lab;rung;points;comment")
+        self.assertEqual(self.points()["bo", "02_tree"], 3.5)
+
+    def test_a_line_that_cannot_be_meant_is_named(self):
+        for lines, said in (
+            (["ann,02_tree,,nan,"], "line 2: nan is not a number of points"),
+            (["ann,02_tree,,inf,"], "line 2: inf is not a number of points"),
+            (["ann,02_tree,,-1,"], "line 2: -1 is not a number of points"),
+            (["", "ann,02_tree,,many,"], "line 3: many is not a number of points"),
+            (["ann,02_tree,,7,"], r"line 2: 7 points are more than 02_tree has \(6\)"),
+            (["ann,02_tree,two,4.5,"], r"line 2: 4.5 points are more than 02_tree two has \(4\)"),
+            (["ann,02_tree,three,1,"], "line 2: there is no rung three in 02_tree"),
+            (["ann,02_tree,,1,", "bo,02_tree,,1,", "ann,02,,2,"], "lines 2 and 4 are both about ann 02_tree"),
+            (["ann,02_tree,,1,right, but late"], "line 2: more cells"),
+        ):
+            with self.subTest(lines=lines):
+                self.override(*lines)
+                with self.assertRaisesRegex(KitError, said) as raised:
+                    self.marks()
+                self.assertEqual(raised.exception.code, 2)
+
+    def test_a_header_without_a_column_and_utf_16_are_named(self):
+        self.override("ann,02_tree,1", heading="student,lab,points")
+        with self.assertRaisesRegex(KitError, "line 1: there is no column rung, comment"):
+            self.marks()
+        (self.into / "overrides.csv").write_bytes("student,lab,rung,points,comment\n".encode("utf-16"))
+        with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
+            self.marks()
+        (self.into / "overrides.csv").write_bytes("student,lab,rung,points,comment\nann,02_tree,,1,schön\n".encode("latin-1"))
+        with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
+            self.marks()
+
     def test_unsafe_is_in_the_note(self):
         self.result("bo", "05_grid_stride", [rung("three", "pass")], unsafe=True)
         self.assertIn("without a sandbox", formats.as_csv(self.marks()))
@@ -148,6 +195,12 @@ class ByHand(Case):
         with self.assertRaisesRegex(KitError, "there is no ann 10_opencl") as raised:
             self.marks()
         self.assertIn("labs in course.toml", raised.exception.advice)
+        self.course.labs = ["02_tree", "10_opencl"]
+        self.marks()  # its line is only not used here
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,10_opencl,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no nobody 10_opencl") as raised:
+            self.marks()
+        self.assertNotIn("course.toml", raised.exception.advice)
 
 
 CANVAS = (
@@ -189,11 +242,80 @@ class Formats(Case):
         self.assertTrue(any("Else" in problem for problem in problems))
         self.assertTrue(text.endswith("\r\n"))
 
-    def test_canvas_wants_a_column_that_is_there(self):
-        with self.assertRaisesRegex(KitError, "no column for 05_grid_stride"):
-            self.filled(CANVAS.replace("Lab 05", "Nothing"), "canvas")
+    def test_a_lab_without_a_column_is_left_out_and_the_others_are_filled_in(self):
+        text, problems = self.filled(CANVAS.replace("Lab 05", "Nothing"), "canvas")
+        self.assertEqual([row[5:7] for row in self.rows(text)[2:4]], [["6", "1.5"], ["2", ""]])
+        self.assertTrue(any(problem.startswith("05_grid_stride: left out") for problem in problems), problems)
+        with self.assertRaisesRegex(KitError, "no column for 02_tree, 05_grid_stride"):
+            self.filled(CANVAS.replace("Lab 05", "Nothing").replace("02_tree", "Else"), "canvas")
+        with self.assertRaisesRegex(KitError, 'there is no column "Other"'):
+            self.filled(CANVAS, "canvas", **{"05_grid_stride": "Other"})
         text, _ = self.filled(CANVAS.replace("Lab 05", "Nothing"), "canvas", **{"05_grid_stride": "Nothing (556)"})
         self.assertEqual(self.rows(text)[2][6], "1")
+
+    def test_two_columns_for_one_lab_are_an_error(self):
+        with self.assertRaisesRegex(KitError, r'several columns for 02_tree: "02_tree \(555\)", "02_tree \(557\)"') as raised:
+            self.filled(CANVAS.replace("Essay", "02_tree"), "canvas")
+        self.assertIn("--column 02_tree=NAME", raised.exception.advice)
+        with self.assertRaisesRegex(KitError, "would be that of"):
+            self.filled(CANVAS, "canvas", **{"05_grid_stride": "02_tree (555)"})
+
+    def test_columns_are_given_by_short_names_of_labs(self):
+        self.assertEqual(grades.columns_given(["05=A (1)=x", "02_tree=B"], list(LABS)), {"05_grid_stride": "A (1)=x", "02_tree": "B"})
+        for given, said in (
+            (["05"], "write it as LAB=NAME"),
+            (["77=A"], "no such lab"),
+            (["0=A"], "several labs"),
+            (["05=A", "grid=B"], "twice"),
+        ):
+            with self.subTest(given=given), self.assertRaisesRegex(KitError, said) as raised:
+                grades.columns_given(given, list(LABS))
+            self.assertEqual(raised.exception.code, 2)
+
+    def test_a_namesake_gets_nobody_elses_mark(self):
+        heading = "Student,ID,SIS User ID,SIS Login ID,Section,02_tree (1)\n"
+        for name, rows, expected, said in (
+            ("another id", ['"Lee, Ann",101,ann,ann,S,', '"Lee, Ann",9997,zz9,yy,S,7'], ["6", "7"], "id is 9997, and 101 in the roster"),
+            ("both unknown", ['"Lee, Ann",9998,,xx,S,', '"Lee, Ann",9997,,yy,S,7'], ["", "7"], "id is 9998, and 101 in the roster"),
+            ("alone, but somebody else", ['"Lee, Ann",9997,,yy,S,7'], ["7"], "id is 9997, and 101 in the roster"),
+            ("no ids", ['"Lee, Ann",,,,S,', '"Lee, Ann",,,,S,7'], ["", "7"], "2 rows have this name"),
+            ("twice", ['"Lee, Ann",101,,,S,', "Somebody,,ann,,S,7"], ["", "7"], "several rows are ann's"),
+            ("of two", ['"Lee, Ann",101,bo,,S,'], [""], "belong to different students (ann, bo)"),
+            ("by name", ['"Lee, Ann",,,,S,'], ["6"], "bo has no row"),
+        ):
+            with self.subTest(name):
+                text, problems = self.filled(
+                    heading + "\n".join(rows) + "\n", "canvas", [mark for mark in self.marks() if mark.lab == "02_tree"]
+                )
+                self.assertEqual([row[5] for row in self.rows(text)[1:]], expected)
+                self.assertIn(said, "\n".join(problems))
+
+    def test_a_namesake_in_moodle_has_another_address(self):
+        other = MOODLE + "Participant 555,Ann Lee,other@x.org,Submitted,3.00,6.00,Yes,-,\n"
+        text, problems = self.filled(other, "moodle", [mark for mark in self.marks() if mark.lab == "02_tree"])
+        self.assertEqual([row[4] for row in self.rows(text)[1:]], ["6", "1.00", "3.00"])
+        self.assertIn(
+            "not filled in: Ann Lee (line 4): by its name it would be ann's, but email address is other@x.org, and ann@x.org",
+            "\n".join(problems),
+        )
+
+    def test_two_students_of_one_name_are_not_told_apart_by_it(self):
+        self.students = [ANN, BO, Student("ann2", "Ann Lee")]
+        text, problems = self.filled("Student,02_tree\nAnn Lee,\n", "canvas", [mark for mark in self.marks() if mark.lab == "02_tree"])
+        self.assertEqual(text, "Student,02_tree\nAnn Lee,\n")
+        self.assertIn("several students have this name (ann, ann2)", problems[0])
+
+    def test_semicolons_stay_semicolons(self):
+        made = [mark for mark in self.marks() if mark.lab == "02_tree"]
+        text, _ = self.filled("Student;ID;02_tree;Essay\r\nLee, Ann;101;;1,5\r\nDyk, Bo;102;3;\r\n", "canvas", made)
+        self.assertEqual(text, "Student;ID;02_tree;Essay\r\nLee, Ann;101;6;1,5\r\nDyk, Bo;102;2;\r\n")
+        made[0].points = 5.5
+        self.assertIn("Lee, Ann;101;5,5;", self.filled("Student;ID;02_tree;Essay\nLee, Ann;101;;1,5\n", "canvas", made)[0])
+        with self.assertRaisesRegex(KitError, "no column that says who the rows are about"):
+            self.filled("Student|ID|02_tree\nAnn Lee|101|\n", "canvas", made)
+        (self.into / "export.csv").write_bytes("Student,02_tree\n".encode("utf-16"))
+        with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
+            formats.filled_in(self.into / "export.csv", made, Roster(self.students), {}, "canvas")
 
     def test_moodle_fills_grade_and_comment_and_leaves_what_is_locked(self):
         made = [mark for mark in self.marks() if mark.lab == "02_tree"]

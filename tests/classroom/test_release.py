@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.building import labs
+from kit.building import labs, rungs
 from kit.classroom import regions, release
 from kit.commands import demo
 from kit.course import hints
@@ -34,6 +35,41 @@ SHOWN_LATER = {
     "08_hazards unwritten_shared 2",
     "08_hazards lost_tail 10",
 }
+
+
+MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+# Evaluates the handouts' cells about solved labs, with programs whose rungs are all right or all still to do.
+SOLVED_CELLS = """
+import ast, re, sys
+from pathlib import Path
+from types import SimpleNamespace
+import warpfold
+from warpfold import clone, labs, plots, traces
+right = sys.argv[1] == "1"
+def ask(lab, progress, what, *words):
+    named = [name for option, name in zip(words, words[1:]) if option == "--rung"] or ["some_rung"]
+    counted = {"profile": {"counters": {name: 7.0 for name in counters}, "n": 64, "launches": 1}}
+    return {"device": {"name": "none", "kind": "emulator"}, "rungs": [{"name": name, "state": "pass" if right else "todo"} | (counted if right else {}) for name in named]}
+from kit import counters as catalogue
+counters = set(plots.TELLING) | set(catalogue.CATALOGUE)
+clone.named = lambda name, solved, progress: (_ for _ in ()).throw(AssertionError("solved")) if solved else SimpleNamespace(name=name)
+clone.build = lambda lab, progress: ""
+clone.ask = ask
+traces.still = lambda lab, rung, *rest: f"the student's {rung}"
+cells = 0
+for path in sorted(Path("docs/handouts").glob("*.md")):
+    text = path.read_text()
+    opened = re.search(r"^lab = (.*)$", text, re.MULTILINE)
+    known = {"warpfold": warpfold} | ({"lab": eval(opened[1])} if opened else {})
+    for cell in re.findall(r"^```.code-cell.*?\\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        code = [line for line in cell.splitlines() if line and not line.startswith(":")]
+        if any(".solved." in line or "warpfold.ladder(" in line or 'counts["' in line or line.startswith("warpfold.open(") for line in code):
+            for statement in ast.parse("\\n".join(code)).body:
+                shown = eval(ast.unparse(statement), known) if isinstance(statement, ast.Expr) else exec(ast.unparse(statement), known)
+                print(path.name, str(shown))
+            cells += 1
+print(cells, "cells")
+"""
 
 
 @dataclass(frozen=True)
@@ -136,13 +172,16 @@ class Release(unittest.TestCase):
         self.assertEqual(on_their_site_alone, {name[5:] for name in release.LEFT_OUT if name.startswith("docs/results/")})
 
     def test_every_link_of_its_pages_leads_to_a_file_of_it(self):
-        for name in self.held:
+        self.assert_links_lead_somewhere(self.held)
+
+    def assert_links_lead_somewhere(self, held: dict) -> None:
+        for name in held:
             if not name.endswith(".md"):
                 continue
-            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", self.held[name][0].decode()):
+            for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", held[name][0].decode()):
                 if "://" not in target and not target.startswith(("/", "<")):
                     place = os.path.normpath(os.path.join(os.path.dirname(name), target))
-                    self.assertTrue(any(each == place or each.startswith(place + "/") for each in self.held), f"{name}: {target}")
+                    self.assertTrue(any(each == place or each.startswith(place + "/") for each in held), f"{name}: {target}")
 
     def test_the_manifest_lists_every_file_with_its_hash(self):
         manifest = json.loads(self.held[release.MANIFEST][0])
@@ -198,6 +237,14 @@ class Release(unittest.TestCase):
             said = subprocess.run([sys.executable, "kit", "test"], cwd=f"{folder}/course", text=True, capture_output=True)
             self.assertEqual(said.returncode, 0, said.stdout[-3000:] + said.stderr[-1000:])
 
+    @unittest.skipUnless("WARPFOLD_EDITION" in os.environ, "WARPFOLD_EDITION=1 builds the edition's site, which takes minutes")
+    def test_kit_docs_works_in_it(self):
+        for picked in (None, ["01_naive_atomic", "02_tree", "05_grid_stride"]):
+            with tempfile.TemporaryDirectory() as folder:
+                release.write_folder(Path(folder, "course"), release.contents(picked))
+                said = subprocess.run([sys.executable, "kit", "docs"], cwd=f"{folder}/course", text=True, capture_output=True)
+                self.assertEqual(said.returncode, 0, said.stdout[-3000:] + said.stderr[-3000:])
+
     def test_the_demo_of_the_edition_runs_what_the_student_has_filled_in(self):
         listed = [{"name": "empty", "state": "todo"}, {"name": "as_handed_out", "state": "broken"}, {"name": "mine", "state": "filled"}]
         with mock.patch.object(demo.labs, "ask", return_value={"rungs": listed}) as asked:
@@ -205,6 +252,54 @@ class Release(unittest.TestCase):
             self.assertEqual(demo.filled(lab), ["mine"])
             demo.ask(lab, False, None)
             asked.assert_called_with(lab, "--rung=mine", "--time")
+
+    def test_the_handouts_cells_about_solved_labs_show_something_without_solutions(self):
+        for picked in (None, ["05_grid_stride", "10_opencl"]):
+            with tempfile.TemporaryDirectory() as folder:
+                target = Path(folder, "course")
+                release.write_folder(target, release.contents(picked))
+                for right in (False, True):
+                    with self.subTest(labs=picked, right=right):
+                        self.run_solved_cells(target, right)
+
+    def run_solved_cells(self, edition: Path, right: bool) -> None:
+        program = [sys.executable if MATPLOTLIB else str(environment.VENV / "bin" / "python3"), "-c", SOLVED_CELLS, str(int(right))]
+        said = subprocess.run(program, cwd=edition, text=True, capture_output=True, env=os.environ | {"PYTHONPATH": "common/notebook"})
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("cells", said.stdout)
+        if not right and (edition / "labs" / "02_tree").is_dir():
+            self.assertIn("sequential, step 3. Once your own sequential passes", said.stdout)  # a picture that comes with the course
+            self.assertIn("In the students' edition, this appears once your own thread_sums passes", said.stdout)
+        if not (edition / "labs" / "02_tree").is_dir():
+            self.assertIn("10_opencl.md in_place_sequential, step 2.\n", said.stdout)
+        self.assertEqual(
+            "This edition does not include lab 01_naive_atomic" in said.stdout, not (edition / "labs" / "01_naive_atomic").is_dir()
+        )
+
+    def test_solutions_are_refused_by_name_and_not_advised_where_there_are_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, "course")
+            release.write_folder(target, self.held)
+            for words in (["profile", "02_tree", "--solutions"], ["run", "02_tree", "--rung", "sequential", "--solutions"],
+                          ["predict", "02_tree/sequential", "barriers=1", "--solutions"], ["docs", "--edition", "instructor"]):  # fmt: skip
+                said = subprocess.run([sys.executable, "kit", *words], cwd=target, text=True, capture_output=True)
+                self.assertEqual(said.returncode, 2, said.stderr)
+                self.assertIn("this edition has no solutions", said.stderr)
+                self.assertNotIn("no such lab", said.stderr)
+            said = subprocess.run([sys.executable, "kit", "profile", "--help"], cwd=target, text=True, capture_output=True)
+            self.assertNotIn("--solutions", said.stdout)
+        with mock.patch.object(rungs, "ROOT", Path("/nowhere")):
+            self.assertNotIn("--solutions", rungs.fill_it_in())
+        self.assertIn("--solutions", rungs.fill_it_in())
+
+    def test_of_some_labs_only_every_link_leads_somewhere(self):
+        picked = release.contents(["01_naive_atomic", "02_tree", "05_grid_stride"])
+        self.assert_links_lead_somewhere(picked)
+        tree = picked["docs/handouts/02_tree.md"][0].decode()
+        self.assertNotIn("(03_warp_unroll.md", tree)
+        self.assertIn("(00_start.md#races)", tree)
+        self.assertNotIn("(../handouts/12_many_gpus.md", picked["docs/reference/report.md"][0].decode())
+        self.assertIn("12_many_gpus", json.loads(picked[release.MANIFEST][0])["labs_left_out"])
 
     def test_a_folder_with_something_else_is_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -136,6 +136,25 @@ class GitService(Case):
 
 @support.needs_sandbox
 @unittest.skipUnless(SMALL, "no control groups that this user may make (version 1, of memory and cpu)")
+class Paths(unittest.TestCase):
+    """What does not exist is said at once; it is neither 0 points nor made."""
+
+    def test_a_submission_or_a_folder_that_does_not_exist_is_an_error(self):
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "in").mkdir()
+            for submission, written, said in (
+                ("missing", "x.json", "--submission"),
+                ("in", "none/x.json", "there is no folder"),
+                ("in", "in", "is a folder"),
+            ):
+                with self.subTest(said=said):
+                    words = ("autograder", "run", "--lab", LAB, "--submission", f"{name}/{submission}", "--results", f"{name}/{written}")
+                    told = support.kit(*words)
+                    self.assertEqual(told.returncode, 2, told.stdout)
+                    self.assertIn(said, told.stderr)
+                    self.assertEqual([path.name for path in Path(name).iterdir()], ["in"])
+
+
 class AsSmallAsGradescopes(Case):
     """768 MB and half a CPU, which the kernel enforces."""
 

@@ -37,6 +37,17 @@ class Hints(unittest.TestCase):
         self.assertEqual(hints.plain("Read [there](x.md#y), `a +\nb`.\n\nMore.\n\n```\nif (x)\n  y;\n```"),
                          ["Read there, a + b.", "More.", "    if (x)", "      y;"])  # fmt: skip
 
+    def test_each_statement_of_a_paragraph_gets_a_line(self):
+        self.assertEqual(
+            hints.plain("`int id; if (a) get(&id);`, `send(&id);`. Then `for (;;) { a; b; }` with `id` known, after `x;`."),
+            ["    int id;", "    if (a) get(&id);", "    send(&id);", "Then", "    for (;;) { a; b; }", "with id known, after", "    x;"],
+        )
+        self.assertEqual(hints.plain("`y = x;`, where `x` is 1."), ["    y = x;", "where x is 1."])
+        for name, given in hints.of_course().items():
+            for hint in given:
+                for line in hints.plain(hint.text):
+                    self.assertNotRegex(line, r";\)?,\s|;\.\s*\S", f"{name}: {hint.title}")
+
 
 class Command(CloneCase):
     only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "docs/handouts")

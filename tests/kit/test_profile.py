@@ -14,7 +14,7 @@ from unittest import mock
 import support  # noqa: F401  (finds the kit)
 from kit import process
 from kit.building import rungs
-from kit.commands import emulate
+from kit.commands import emulate, profile
 from kit.profile import annotate, listing, page
 
 SOURCE = """__global__ void tree(float* data) {
@@ -173,6 +173,33 @@ class Terminal(Case):
         self.assertEqual(sorted(lines), [3, 12, 13])
         self.assertEqual((lines[13]["share"], lines[13]["hottest"], lines[13]["simt_efficiency"]), (0.5, True, 0.5))
         self.assertEqual(lines[13]["hazards"][0]["advice"], "Wait first.")
+
+
+class Processes(Case):
+    """A rung that runs in several processes: the program's own report is empty."""
+
+    def run_of(self, profile: dict) -> rungs.Run:
+        answer = {"rungs": [{"name": "ranks", "state": "pass" if profile else "wrong"} | profile]}
+        lab = SimpleNamespace(name="12_x")
+        with mock.patch.object(rungs, "observed", return_value=(answer, {"launches": [], "hazards": []}, None)):
+            return rungs.run(lab, "ranks", SimpleNamespace())
+
+    def shown(self, found: rungs.Run) -> str:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), mock.patch.dict(os.environ, {"NO_COLOR": "1"}):
+            profile.show([(found, annotate.kernels(found.report, found.folder))])
+        return out.getvalue()
+
+    def test_the_counts_of_rank_0_are_shown(self):
+        counts = {"n": 64, "rows": 1, "report": {"launches": [self.launch()], "hazards": []}}
+        told = self.shown(self.run_of({"profile": counts}))
+        self.assertIn("n = 64; of its processes, rank 0's counts", told)
+        self.assertIn("partial[2 * threadIdx.x] = data[threadIdx.x];", told)
+
+    def test_where_nothing_was_counted_a_sentence_says_so_and_there_is_no_legend(self):
+        told = self.shown(self.run_of({}))
+        self.assertIn("There are no counts to show per line", told)
+        self.assertNotIn("marks the hottest line", told)
 
 
 class Reader(HTMLParser):

@@ -6,6 +6,7 @@ import json
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 import support  # noqa: F401  (finds the kit)
 from kit.building import tests
@@ -48,6 +49,19 @@ class Selection(unittest.TestCase):
         self.assertEqual(self.names([], "labs", "kit"), ["kit cli", "02_tree"])
         self.assertEqual(self.names(["02_tree"], "labs"), ["02_tree"])
 
+    def test_the_name_of_a_lab_means_the_students_own_file(self):
+        self.assertEqual(self.names(["02_tree"]), ["02_tree"])
+        self.assertEqual(self.names(["02_tree", "watch/*"]), ["watch/races", "watch/naming", "02_tree"])
+        for names, suites, told in [
+            (["02_tree"], [], ["02_tree"]),
+            (["*", "02_tree"], [], ["watch/races", "watch/naming", "kit cli", "02_tree"]),
+            (["watch/*"], [], ["watch/*", "--no-suite=labs"]),
+            (["02_tree"], ["labs"], ["02_tree", "--suite=labs"]),
+            ([], [], ["--no-suite=labs"]),
+        ]:
+            chosen = tests.chosen(self.tests, names, suites)
+            self.assertEqual(test.words_for_meson(SimpleNamespace(names=names, suite=suites), chosen), told)
+
     def test_builds_what_they_need_once_and_nothing_else(self):
         self.assertEqual(tests.needs(tests.chosen(self.tests, ["watch/*"], [])), [Path("/build/races_test"), Path("/build/libcudart.so")])
         self.assertEqual(tests.needs(tests.chosen(self.tests, ["kit cli"], [])), [])
@@ -57,7 +71,7 @@ class Selection(unittest.TestCase):
             (["watch/rases"], [], "no test is called watch/rases", "Did you mean: watch/races"),
             (["kit cli", "dance"], [], "no test is called dance", "--list"),
             ([], ["emulater"], "no suite is called emulater", "emulator, kit, labs"),
-            (["02_tree"], [], "02_tree belongs to the suite labs", "--suite labs 02_tree"),
+            (["02_*"], [], "02_* belongs to the suite labs", "--suite labs 02_*"),
         ]:
             with self.assertRaises(KitError) as refused:
                 tests.chosen(self.tests, names, suites)

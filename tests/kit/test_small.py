@@ -4,7 +4,10 @@ import contextlib
 import io
 import os
 import struct
+import tempfile
 import unittest
+from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
@@ -72,6 +75,18 @@ class Steps(unittest.TestCase):
     def test_what_the_kernel_printed_is_shown(self):
         told = self.lines(run(printed=["thread 0"]))
         self.assertIn("    thread 0", told[told.index("The kernel printed:") :])
+
+    def test_what_nccl_does_is_named_at_the_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "x.cu")
+            source.write_text(
+                "// BEGIN first\n  ncclReduce(a, b);\n// END first\n// BEGIN first_add\n  x(); // ncclReduce(a, b)\n// END first_add\n"
+            )
+            self.assertEqual(record.unseen(SimpleNamespace(source=source), "first_add"), "")
+            found = run()
+            found.unseen = record.unseen(SimpleNamespace(source=source), "first")
+        self.assertEqual(self.lines(found)[-1], record.NCCL_UNSEEN[: len(self.lines(found)[-1])])
+        self.assertIn(record.NCCL_UNSEEN, " ".join(line.strip() for line in self.lines(found)))
 
     def test_it_fits_a_narrow_terminal(self):
         self.assertLessEqual(max(map(len, self.lines(run(input=[1.0] * 2), 50))), 50)

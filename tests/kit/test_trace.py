@@ -270,6 +270,8 @@ class Choice(unittest.TestCase):
                 with self.assertRaisesRegex(KitError, "ranks runs in several processes, one per device, .* cannot be traced") as raised:
                     rungs.one_to_trace(lab, "ranks")
             self.assertEqual(raised.exception.code, USAGE)
+        with mock.patch.object(labs, "ask", return_value={"rungs": [rung]}), self.assertRaisesRegex(KitError, "cannot be run step by step"):
+            rungs.one_to_trace(lab, "ranks", "run step by step")
         with mock.patch.object(labs, "ask", return_value={"rungs": [{"name": "alone", "state": "filled"}]}):
             self.assertEqual(rungs.one_to_trace(lab, "alone"), "alone")
 

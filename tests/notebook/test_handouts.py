@@ -47,6 +47,16 @@ def judge(name: str, told: str, solved: bool) -> list[str]:
     return problems
 
 
+def stale_counts() -> list[str]:
+    """The counts that an edition without solutions shows in the first handout are those of the solved lab."""
+    import warpfold
+    from warpfold import own_rungs
+
+    counted = warpfold.open("01_naive_atomic").solved.counters("naive_atomic", n=1000)["naive_atomic"]
+    shipped = own_rungs.counts_of("01_naive_atomic", "naive_atomic", 1000)
+    return [] if shipped == counted else [f"docs/results/first_counts.json has {shipped}, but the solved lab counts {counted}"]
+
+
 def main() -> int:
     which = sys.argv[1]
     solved = which == "solutions"
@@ -61,6 +71,9 @@ def main() -> int:
                 problems = [str(error)]
             failed += bool(problems)
             print(f"{'FAILED' if problems else 'ok':<7}{path.name} on the {which}", *problems, sep="\n    ", flush=True)
+    if solved and (problems := stale_counts()):
+        print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
+        failed += 1
     took = time.monotonic() - started
     print(f"{took:.0f} s for all")
     if took > LONGEST:

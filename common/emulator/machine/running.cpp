@@ -18,6 +18,12 @@ Running& running() {
   return *only;
 }
 
+// By a limit or from outside. Kernels that wait for each other for ever have the same limit, and neither is
+// the cause of the other's end.
+bool is_for_want_of_an_end(Fault::Kind kind) {
+  return kind == Fault::Kind::endless || kind == Fault::Kind::waiting || kind == Fault::Kind::interrupted;
+}
+
 } // namespace
 
 RunningGrid::RunningGrid(const Grid& grid) : grid_(grid) {
@@ -28,7 +34,7 @@ RunningGrid::RunningGrid(const Grid& grid) : grid_(grid) {
 RunningGrid::~RunningGrid() {
   std::lock_guard lock(running().mutex);
   std::erase(running().grids, &grid_);
-  if (!grid_.fault || grid_.fault->was_told) return;
+  if (!grid_.fault || grid_.fault->was_told || is_for_want_of_an_end(grid_.fault->kind)) return;
   running().device_of_stopped = grid_.device;
   running().line_of_stopped = grid_.fault->where;
   running().one_was_stopped = true;

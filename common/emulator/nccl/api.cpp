@@ -76,9 +76,9 @@ void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
   require(error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered, ncclInvalidArgument,
           fmt::format("{} is no memory that a GPU can reach (allocate it with cudaMalloc)", name));
   require(attributes.type != cudaMemoryTypeDevice || attributes.device == comm.device, ncclInvalidArgument,
-          fmt::format(
-              "{} is memory of device {}, but rank {} uses device {} (call cudaSetDevice before cudaMalloc)",
-              name, attributes.device, comm.rank(), comm.device));
+          fmt::format("{} is memory of device {}, but rank {} uses device {} (a rank's buffers lie on its "
+                      "own device, and of a reduction only the root receives)",
+                      name, attributes.device, comm.rank(), comm.device));
 }
 
 void check_stream(const ncclComm& comm, cudaStream_t stream) {
@@ -352,9 +352,13 @@ ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer
   return issue("ncclRecv", {Kind::receive, nullptr, receive, count, type, -1, peer}, comm, stream);
 }
 
-// NVIDIA's library has no such function: for programs that check whether NCCL was used (common/lab).
+// NVIDIA's library has no such functions: for programs that check whether NCCL was used (common/lab).
 unsigned long long warpfold_nccl_calls(void) {
   return calls_so_far();
+}
+// What is wrong with a group that this thread has begun and not ended; "" if there is none.
+const char* warpfold_nccl_open_group(void) {
+  return group_without_end();
 }
 
 ncclResult_t ncclGroupStart(void) {

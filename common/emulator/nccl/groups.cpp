@@ -23,17 +23,25 @@ struct Group {
   std::vector<Splitting> splitting;
   std::vector<Request> requests;
 
-  // The thread ends, or the program.
-  ~Group() {
-    if (depth == 0) return;
+  // Of a group that has begun and not ended; "" if there is none.
+  std::string without_end() const {
+    if (depth == 0) return "";
+    constexpr std::size_t most_shown = 4;
     const std::size_t calls = joining.size() + splitting.size() + requests.size();
     std::string said =
         fmt::format("ncclGroupStart without ncclGroupEnd: {} call{} in the group {} never made\n  {}: the "
                     "group begins",
                     calls, calls == 1 ? "" : "s", calls == 1 ? "was" : "were", text(start));
+    std::size_t shown = 0;
     for (const Request& request : requests)
-      if (live(request.comm)) said += line_of(*request.comm->segment, request.comm->rank(), request.call);
-    refuse(ncclInvalidUsage, said + "\n  try:  Call ncclGroupEnd() after the last call of the group.");
+      if (live(request.comm) && ++shown <= most_shown)
+        said += line_of(*request.comm->segment, request.comm->rank(), request.call);
+    if (shown > most_shown) said += fmt::format("\n  and {} more", shown - most_shown);
+    return said + "\n  try:  Call ncclGroupEnd() after the last call of the group.";
+  }
+  // The thread ends, or the program.
+  ~Group() {
+    if (depth > 0) refuse(ncclInvalidUsage, without_end());
   }
 };
 thread_local Group group;
@@ -98,6 +106,12 @@ ncclResult_t issue(const std::vector<Request>& requests) {
 
 unsigned long long calls_so_far() {
   return calls;
+}
+
+const char* group_without_end() {
+  static thread_local std::string said;
+  said = group.without_end();
+  return said.c_str();
 }
 
 bool in_group() {

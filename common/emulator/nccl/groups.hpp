@@ -10,6 +10,9 @@ bool in_group();
 // Collectives, sends and receives that this process has issued.
 unsigned long long calls_so_far();
 
+// What is wrong with a group that this thread has begun and not ended; "" if there is none.
+const char* group_without_end();
+
 ncclResult_t start_group();
 ncclResult_t end_group();
 // Of a call: within a group, the group's end returns the error, too, and issues nothing.

@@ -94,13 +94,41 @@ private:
     }
   }
 
+  // The blocks from which the function goes round again: from which an edge leads to a block on the path to
+  // them.
+  std::vector<bool> ends_of_rounds() const {
+    std::vector<bool> found(exit_, false), seen(exit_, false), on_path(exit_, false);
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack{{0, 0}};
+    seen[0] = on_path[0] = true;
+    while (!stack.empty()) {
+      auto& [block, position] = stack.back();
+      if (position == blocks_[block].successors.size()) {
+        on_path[block] = false;
+        stack.pop_back();
+        continue;
+      }
+      const std::uint32_t next = blocks_[block].successors[position++];
+      if (on_path[next]) found[block] = true;
+      if (seen[next]) continue;
+      seen[next] = on_path[next] = true;
+      stack.emplace_back(next, 0);
+    }
+    return found;
+  }
+
   // A loop that is only left by `ret` has lost its only way to the end. It gets edges back, as few as
   // possible: first the last `ret` in the text, and a `trap` only if there is no `ret`. A loop without an end
-  // counts as ending anywhere.
+  // counts as ending where a round of it does, so that lanes which part within a round meet again.
   void restore_edges() {
-    for (const Way wanted : {Way::returns, Way::traps, Way::unknown}) {
+    const std::vector<bool> ends_round = ends_of_rounds();
+    struct Step {
+      Way way;
+      bool after_rounds;
+    };
+    for (const auto& [wanted, after_rounds] : {Step{Way::returns, false}, Step{Way::traps, false},
+                                               Step{Way::unknown, true}, Step{Way::unknown, false}}) {
       for (std::uint32_t block = exit_; block-- > 0;) {
-        if (reaches_exit_[block]) continue;
+        if (reaches_exit_[block] || (after_rounds && !ends_round[block])) continue;
         const auto& successors = blocks_[block].successors;
         const auto lost = std::find_if(successors.begin(), successors.end(),
                                        [&](std::uint32_t each) { return way_out_[each] == wanted; });

@@ -122,6 +122,24 @@ void check_belongs(const char* what, const void* pointer, int device) {
                                                      what, device, owner, describe(pointer)));
 }
 
+// "This function is asynchronous with respect to the host, but serialized with respect to all pending and
+// future asynchronous work" of the device in use and of both others (CUDA Runtime API, cudaMemcpyPeer and
+// cudaMemcpy3DPeer). Here the host waits for what is pending, and for the copy.
+template <typename Copy>
+cudaError_t between_peers(const char* caller, int destination, int source, Copy copy) {
+  const auto wait = [&] {
+    for (const int device : {current_device(), destination, source}) {
+      wait_for_device(device);
+      ordering::host_waits_for_device(device);
+    }
+  };
+  if (is_asynchronous(caller)) return copy();
+  wait();
+  const cudaError_t error = copy();
+  wait();
+  return error;
+}
+
 cudaError_t copy(const char* caller, const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
   if (!parameters) return remember(cudaErrorInvalidValue);
   if (parameters->srcArray || parameters->dstArray)
@@ -129,9 +147,11 @@ cudaError_t copy(const char* caller, const cudaMemcpy3DPeerParms* parameters, cu
   return entry(caller, [&] {
     check_belongs("the destination", parameters->dstPtr.ptr, parameters->dstDevice);
     check_belongs("the source", parameters->srcPtr.ptr, parameters->srcDevice);
-    return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
-                box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, cudaMemcpyDefault,
-                stream);
+    return between_peers(caller, parameters->dstDevice, parameters->srcDevice, [&] {
+      return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
+                  box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, cudaMemcpyDefault,
+                  stream);
+    });
   });
 }
 
@@ -197,23 +217,14 @@ cudaError_t fill(const char* caller, void* pointer, int value, std::size_t size,
   return fill(caller, box_of(pointer, size, 1), value, cudaExtent{size, 1, 1}, stream);
 }
 
-// "This function is asynchronous with respect to the host, but serialized with respect to all pending and
-// future asynchronous work" of both devices (CUDA Runtime API, cudaMemcpyPeer). Here the host waits for what
-// is pending.
-void wait_for_peers(int destination, int source) {
-  for (const int device : {destination, source}) {
-    wait_for_device(device);
-    ordering::host_waits_for_device(device);
-  }
-}
-
 cudaError_t peer(const char* caller, void* destination, int destination_device, const void* source,
                  int source_device, std::size_t size, cudaStream_t stream) {
   return entry(caller, [&] {
     check_belongs("the destination", destination, destination_device);
     check_belongs("the source", source, source_device);
-    if (!is_asynchronous(caller)) wait_for_peers(destination_device, source_device);
-    return copy(caller, destination, source, size, cudaMemcpyDeviceToDevice, stream);
+    return between_peers(caller, destination_device, source_device, [&] {
+      return copy(caller, destination, source, size, cudaMemcpyDeviceToDevice, stream);
+    });
   });
 }
 

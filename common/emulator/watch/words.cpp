@@ -22,11 +22,11 @@ const char* between(const Race& race) {
   case Missing::order:
     break;
   case Missing::fence:
-    return "and announced it with no fence between the two";
+    return "with no fence between that and what announces it";
   case Missing::wide_fence:
-    return "and announced it after a fence that reaches only its own block";
+    return "and announced after a fence that reaches only its own block";
   case Missing::system_fence:
-    return "and announced it after a fence that reaches only its own device";
+    return "and announced after a fence that reaches only its own device";
   case Missing::acquire:
     return "under the lock that this thread has since taken, but with no fence after taking it";
   case Missing::address:

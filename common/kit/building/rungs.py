@@ -1,5 +1,6 @@
 """One rung of a lab on the emulator, with its report: what `kit profile` and `kit trace` look at."""
 
+import argparse
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from .. import states
 from ..child import bound
 from ..console import say
 from ..errors import PROGRAM, USAGE, KitError
+from ..paths import ROOT
 from ..process import relative
 from . import folder, labs
 
@@ -27,6 +29,7 @@ class Run:
     result: dict  # of the rung, as the lab's program reports it
     report: dict  # from the emulator: the profile's launches or, if the rung is wrong, those of its checks
     trace: dict | None = None
+    of_rank_0: bool = False  # of a rung that runs in several processes
 
     @property
     def n(self) -> int | None:
@@ -42,9 +45,10 @@ class Run:
     def size(self) -> str:
         """Text to follow the rung's name."""
         if self.n is None:
-            return "; the counts are sums over the launches that checked it"
+            return "; the counts are sums over the launches that checked it" if self.report.get("launches") else ""
         rows = self.result["profile"]["rows"]
-        return f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+        shape = f", n = {self.n:,}" if rows == 1 else f", {rows:,} rows of {self.n // rows:,}"
+        return f"{shape}; of its processes, rank 0's counts" if self.of_rank_0 else shape
 
     @property
     def placeless_hazards(self) -> list[dict]:
@@ -61,10 +65,33 @@ def arguments(parser) -> None:
     parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
+    solutions(parser)
+
+
+def has_solutions() -> bool:
+    """A students' edition has none."""
+    return (ROOT / "solutions").is_dir()
+
+
+def require_solutions(option: str) -> None:
+    if not has_solutions():
+        raise KitError(f"{option}: this edition has no solutions", f"Without {option} the command works on your own files.", USAGE)
+
+
+def fill_it_in() -> str:
+    """What to do about a rung that is still a TODO."""
+    return "Fill it in first, or use the solved file: --solutions." if has_solutions() else "Fill it in first."
+
+
+def solutions(parser) -> None:
+    """The option --solutions, which --help does not mention where it has no use."""
+    known = "use the solved file instead of yours" if has_solutions() else argparse.SUPPRESS
+    parser.add_argument("--solutions", action="store_true", help=known)
 
 
 def find(options) -> labs.Lab:
+    if options.solutions:
+        require_solutions("--solutions")
     build = folder.prepare()
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
     if lab.source.suffix == ".cpp":
@@ -78,20 +105,20 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     """The rung of that name; an error if it is still a TODO."""
     rung = rungs_of(lab, [name])[0]
     if rung["state"] == "todo":
-        raise KitError(todo_text(rung), "Fill it in first, or use the solved file: --solutions.")
+        raise KitError(todo_text(rung), fill_it_in())
     return rung["name"]
 
 
-def one_to_trace(lab: labs.Lab, name: str) -> str:
+def one_to_trace(lab: labs.Lab, name: str, purpose: str = "traced") -> str:
     """The rung of that name; an error if it is still a TODO, or runs in several processes."""
-    require_one_process(lab, name)
+    require_one_process(lab, name, purpose)
     return one_filled(lab, name)
 
 
-def require_one_process(lab: labs.Lab, name: str) -> None:
-    """A trace is of one process."""
+def require_one_process(lab: labs.Lab, name: str, purpose: str = "traced") -> None:
+    """A trace is of one process, and so are the steps on a few numbers. `purpose`: what the user asked for."""
     if rungs_of(lab, [name])[0].get("in_processes"):
-        raise KitError(f"{name} runs in several processes, one per device, and such a rung cannot be traced",
+        raise KitError(f"{name} runs in several processes, one per device, and such a rung cannot be {purpose}",
                        f"./kit watch {lab.name} --rung {name} shows what is right and what is wrong.", USAGE)  # fmt: skip
 
 
@@ -135,14 +162,16 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
                 raise
             say(f"left out: {error}")  # a size that this rung does not accept
     if not results:
-        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run",
-                       "Fill in the TODO first, or use the solved file: --solutions.")  # fmt: skip
+        raise KitError(f"none of the rungs of {lab.name} that were asked for can be run", fill_it_in())
     return results
 
 
 def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
     answer, found, steps = observed(lab, rung, "--profile", options, traced_block)
-    return Run(lab, rung, answer["rungs"][0], found, steps)
+    result = answer["rungs"][0]
+    # The processes of such a rung are not this program, whose own report is empty; the program passes on what rank 0 reported.
+    of_rank_0 = result.get("profile", {}).get("report", {}).get("launches", []) if not found["launches"] else []
+    return Run(lab, rung, result, found | {"launches": found["launches"] or of_rank_0}, steps, bool(of_rank_0))
 
 
 def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:

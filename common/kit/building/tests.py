@@ -33,13 +33,13 @@ def of(build: Build) -> list[Test]:
 
 
 def chosen(tests: list[Test], names: list[str], suites: list[str]) -> list[Test]:
-    """The tests with these names (`*` is a wildcard) and suites; all but the student's if no suite is named. Every name and
-    every suite must exist."""
+    """The tests with these names (`*` is a wildcard) and suites; if no suite is named, the student's only where a name is
+    exactly theirs. Every name and every suite must exist."""
     known = list(dict.fromkeys(suite for test in tests for suite in test.suites))
     for suite in suites:
         if suite not in known:
             raise KitError(f"no suite is called {suite}", f"There are: {', '.join(known)}", USAGE)
-    offered = [test for test in tests if (set(suites) & set(test.suites) if suites else STUDENTS not in test.suites)]
+    offered = [test for test in tests if (set(suites) & set(test.suites) if suites else STUDENTS not in test.suites or test.name in names)]
     for name in names:
         if not any(fnmatch(test.name, name) for test in offered):
             raise unknown(name, tests, offered)

@@ -9,6 +9,7 @@
 4. With `--device gpu`, step 2 is done once more, with the kernels on a GPU, for the rungs that may earn points. A wrong result
    there makes a rung wrong; a right one gives nothing that the emulator's verdict has not given."""
 
+import hmac
 import json
 import os
 import re
@@ -46,8 +47,15 @@ LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 class Hidden:
     """What is tried in addition to the public sizes."""
 
-    seed: int
+    seed: int  # the key from which the seed of each submission is derived
     sizes: tuple[str, ...]  # as --more takes them: N or N:B
+
+
+def seed_of(hidden: Hidden, lab: str, text: str) -> int:
+    """The seed of the inputs on which this text is judged. Each text has its own: what a verdict says of the numbers cannot be written
+    into the next submission, whose numbers are others."""
+    digest = hmac.digest(str(hidden.seed).encode(), f"{lab}\0{text}".encode(), "sha256")
+    return 1 + int.from_bytes(digest[:8], "big") % (1 << 31)
 
 
 class NotGraded(Exception):
@@ -307,7 +315,7 @@ class Job:
         command = ["/course/program", "--json", f"--device={device}", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
         if device == GPU:
             command.append("--time")
-        command += ["--device-code=/course/kernels.ptx", f"--seed={self.hidden.seed}"]
+        command += ["--device-code=/course/kernels.ptx", f"--seed={seed_of(self.hidden, self.lab.name, self.spliced.text)}"]
         command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs] + list(more)
         try:
             host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)

@@ -52,6 +52,37 @@ def is_named(name: str, file: str) -> bool:
     return re.search(rf"(^|[_ -]){re.escape(stem)}([ _-]?\(?\d+\)?)?\.{ending}$", name, re.I) is not None
 
 
+def lab_by_name(path: str, stubs: list[Stub]) -> Stub | None:
+    """The lab that a file which cannot be read was meant for: its name says so, or there is only one."""
+    name = path.lower()
+    matches = [
+        stub
+        for stub in stubs
+        if stub.name in name or re.search(rf"(^|[/_ -]){re.escape(stub.file.rpartition('.')[0])}([ _-]?\(?\d+\)?)?(\.[^/]*)?$", name)
+    ]
+    if not matches and len(stubs) == 1:
+        return stubs[0]
+    return matches[0] if len(matches) == 1 else None
+
+
+def why_unreadable(path: str, data: bytes) -> str:
+    """Why nothing can be read in a file of a type that is read; "" if something can."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it is in UTF-16; save it as UTF-8"
+    if path.lower().endswith(".ipynb"):
+        try:
+            notebook = json.loads(clean_notebook(data))
+        except (ValueError, RecursionError):
+            return "not a readable notebook: it is damaged or incomplete"
+        return "" if isinstance(notebook, dict) and isinstance(notebook.get("cells"), list) else "not a notebook: it has no cells"
+    if path.lower().endswith((".cu", ".cl", ".md")):
+        try:
+            clean(data)
+        except NotALab as error:
+            return str(error)
+    return ""
+
+
 def as_source(path: str, data: bytes, stub: Stub) -> str:
     """The lab's file as handed in, or made from the cells of a handout. Raises NotALab."""
     if path.lower().endswith((".md", ".ipynb")):

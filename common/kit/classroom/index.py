@@ -41,6 +41,9 @@ def read(into: Path) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, str], 
     try:
         index = json.loads((into / "index.json").read_text())
     except (OSError, ValueError):
+        if any(into.glob("results/*/*.json")):
+            said = f"{into}: grading has not come to its end there"
+            raise KitError(said, "Run ./kit grade again: it goes on where it stopped. There are marks once it has ended.") from None
         raise KitError(f"{into}: nothing has been graded there yet", "Run ./kit grade first.") from None
     pieces = {}
     for name, (key, file, text) in index["keys"].items():

@@ -93,6 +93,8 @@ def lab_section(mark: Mark, source: list[str]) -> str:
     parts += [f"<p>{escape(comment)}</p>" for comment in mark.comments]
     if mark.state == "not graded":
         parts.append(f"<p>Not graded: {escape(mark.why)}</p>")
+    elif mark.state == "refused":
+        parts.append(f"<p>What was handed in could not be read, so none of it was graded: {escape(mark.why)}</p>")
     elif mark.state == "by hand":
         parts.append("<p>Marked by hand.</p>" if mark.points is not None else "<p>This lab is marked by hand; there are no points yet.</p>")
     elif mark.rungs:
@@ -185,6 +187,7 @@ def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str
         alike(texts),
         built_alike(pairs),
         listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]),
+        listing("Refused, to look at: 0 points so far", [(mark, mark.why) for mark in marks if mark.state == "refused"]),
         listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"]),
     ]
     by_hand = [

@@ -89,11 +89,31 @@ def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
     found["tests/meson.build"] = (f"foreach folder : {list(TESTS)}\n  subdir(folder)\nendforeach\n".encode(), 0o644)
     stubs = (ROOT / "tests/kit/meson.build").read_text()
     found["tests/kit/meson.build"] = (stubs[stubs.index("stubs = []") :].encode(), 0o644)
+    for name, (data, mode) in found.items():
+        if name.endswith(".md"):
+            found[name] = (without_dead_links(name, data.decode(), found).encode(), mode)
     listed = {name: hashlib.sha256(data).hexdigest() for name, (data, _) in sorted(found.items())}
     names = sorted({name.split("/")[1] for name in found if re.match(r"labs/\d\d_", name)})
-    manifest = {"name": "warpfold", "edition": "student", "version": version(), "labs": names, "files": listed}
+    left_out = sorted(path.name for path in (ROOT / "labs").iterdir() if path.is_dir() and path.name not in names)
+    manifest = {"name": "warpfold", "edition": "student", "version": version(), "labs": names, "labs_left_out": left_out, "files": listed}
     found[MANIFEST] = ((json.dumps(manifest, indent=1) + "\n").encode(), 0o644)
     return dict(sorted(found.items()))
+
+
+LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def without_dead_links(name: str, text: str, found: dict) -> str:
+    """A page's links to files that are left out become their text."""
+    places = set(found) | {str(folder) for each in found for folder in Path(each).parents}
+
+    def kept(link: re.Match) -> str:
+        if "://" in link[2] or link[2].startswith("/"):
+            return link[0]
+        place = os.path.normpath(os.path.join(os.path.dirname(name), link[2]))
+        return link[0] if place in places or not os.path.lexists(ROOT / place) else link[1]
+
+    return LINK.sub(kept, text)
 
 
 def reworded(text: str) -> str:

@@ -36,6 +36,7 @@ def safe_id(text: str) -> str:
 class Roster:
     def __init__(self, students: list[Student]):
         self.students = {student.id: student for student in students}
+        self.given = bool(students)  # without one, everybody who hands something in is in the class
         self.known: dict[str, str | None] = {}  # any name or id -> id; None if it is ambiguous
         for student in students:
             for alias in aliases(student):
@@ -52,17 +53,23 @@ class Roster:
         """A student who is not in the roster gets an entry of their own, and is listed as unknown."""
         found = self.find(*names)
         if found is None:
-            new = Student(safe_id(names[0]), names[-1], rostered=not self.students)
+            new = Student(safe_id(names[0]), names[-1], rostered=not self.given)
             found = self.students.setdefault(new.id, new)
             self.known.setdefault(squashed(names[0]), found.id)
         return found
 
 
-def aliases(student: Student) -> set[str]:
+def names_of(student: Student) -> set[str]:
+    """The student's name in every order in which it may be written."""
     words = student.name.split()
-    found = {squashed(student.id), squashed(student.name)}
+    found = {squashed(student.name)}
     if len(words) > 1:  # Canvas puts the last name first
         found |= {squashed(words[-1] + "".join(words[:-1])), squashed("".join(words[1:]) + words[0])}
+    return found - {""}
+
+
+def aliases(student: Student) -> set[str]:
+    found = {squashed(student.id)} | names_of(student)
     found |= {
         squashed(value)
         for column, value in student.fields.items()

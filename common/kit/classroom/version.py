@@ -22,7 +22,7 @@ BY_HAND = {
     "12_many_gpus": "its host functions drive several devices, NCCL and MPI, which cannot be recorded and replayed without them: "
     "run the rungs yourself, in a sandbox of yours, and put the points into overrides.csv",
 }
-FORMAT = 1  # of results; a new one means that everything is graded again
+FORMAT = 2  # of results; a new one means that everything is graded again
 
 
 def digest(*parts: bytes) -> str:

@@ -58,6 +58,12 @@ def run(options) -> int:
 def grade(options, lab: str) -> int:
     if options.submission is None or options.results is None:
         raise KitError("autograder run needs --submission FOLDER and --results FILE", code=USAGE)
+    if not options.submission.exists():
+        raise KitError(f"--submission {options.submission}: there is no such folder", "Nothing was graded or written.", USAGE)
+    if not options.results.parent.is_dir():
+        raise KitError(f"--results {options.results}: there is no folder {options.results.parent}", "Make it first.", USAGE)
+    if options.results.is_dir():
+        raise KitError(f"--results {options.results}: this is a folder; name a file", code=USAGE)
     graded = version.prepare([lab])[0]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="warpfold-class-") as work:

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from ..classroom import collect, course_folder, sandbox
+from ..classroom import collect, collected, course_folder, marks, sandbox
 from ..classroom.results import write
 from ..console import say, width
 from ..errors import USAGE, KitError
@@ -28,23 +28,35 @@ def arguments(parser) -> None:
 def run(options) -> int:
     if not options.source.exists():
         raise KitError(f"{options.source}: there is no such file or folder", code=USAGE)
+    every = course_folder.stubs()
+    named = marks.labs_named(options.lab, [stub.name for stub in every])
+    stubs = [stub for stub in every if stub.name in named]
     course = course_folder.open(options.folder, options.roster)
-    stubs = [stub for stub in course_folder.stubs() if not options.lab or any(name in stub.name for name in options.lab)]
     room = sandbox.Sandbox() if not sandbox.why_not() else None
-    report = collect.collect(options.source, stubs, course.roster, course.folder, room)
-    write(course.folder / "collected.json", report.as_json())
+    report = collect.collect(options.source, stubs, course.roster, course.folder, room, every)
+    before = collected.read(course.folder)
+    now = collected.merged(before, report, course.folder, course.roster, [stub.name for stub in every])
+    write(collected.place(course.folder), now)
     taken = sum(len(labs) for labs in report.taken.values())
     if not taken:
         say(f"{relative(options.source)}: no file there belongs to a lab")
     say(f"{taken} files from {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
-    show("refused", [f"{each.path}: {each.why}" if each.path else each.why for each in report.refused])
+    show("refused", list(map(told, report.refused)))
+    show("ignored, as nothing reads such files", list(map(told, report.ignored)))
+    earlier = [each for each in collected.files(now["refused"]) if each not in report.refused and each not in report.remembered]
+    show("refused earlier, and not replaced since", [f"{told(each)} ({each.student} {each.lab})" for each in earlier if each.student])
+    show("several of one name", report.namesakes)
     show("handed in more than once", report.duplicates)
-    show("changed after the last commit", report.uncommitted)
     show("not in the roster", report.strangers)
     show("late, according to the system they come from", report.late)
-    for lab, students in report.missing.items():
-        name(f"students without a submission for {lab}", students)
+    show("changed after the last commit", report.uncommitted)
+    for lab in report.missing:
+        name(f"students without a submission for {lab}", now["missing"].get(lab, []))
     return 0 if taken else 1
+
+
+def told(each: collected.RefusedFile) -> str:
+    return f"{each.path}: {each.why}" if each.path else each.why
 
 
 def show(title: str, lines: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..building import folder, labs
+from ..building import folder, labs, rungs
 from ..console import say
 from ..course import links, site
 from ..errors import KitError
@@ -28,6 +28,8 @@ def arguments(parser) -> None:
 def run(options) -> int:
     out = (options.out or OWN / "docs" / options.edition).resolve()
     site.require_own(out)
+    if options.edition == "instructor":
+        rungs.require_solutions("--edition instructor")
     browser = site.find_browser() if options.pdf else None
     for group, why in [("notebook", "the handouts are executed"), ("docs", "Sphinx makes the site")]:
         environment.install(group, why)

@@ -84,7 +84,7 @@ def summary(made: list[marks.Mark]) -> None:
             [
                 lab,
                 str(len(points)),
-                str(sum(mark.state == "missing" for mark in of)),
+                str(sum(mark.state in ("missing", "refused") for mark in of)),
                 str(sum(mark.state == "not graded" for mark in of)),
                 str(full),
                 mean,
@@ -96,6 +96,9 @@ def summary(made: list[marks.Mark]) -> None:
         handed_in = [mark for mark in told_by_hand if mark.lab == lab and mark.state == "by hand"]
         have = sum(mark.points is not None for mark in handed_in)
         print(f"{lab}: {len(handed_in)} handed in, {have} with points in overrides.csv. No machine grades it: {version.BY_HAND[lab]}.")
+    for mark in [*made, *told_by_hand]:
+        if mark.state == "refused":
+            print(paint(f"to look at: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))
     for mark in made:
         if mark.state == "not graded":
             print(paint(f"not graded: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))

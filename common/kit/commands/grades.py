@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..classroom import course_folder, formats, index, marks
 from ..classroom.collect import students_in
+from ..classroom.roster import Roster
 from ..console import say
 from ..errors import USAGE, KitError
 from ..process import relative
@@ -30,9 +31,10 @@ def arguments(parser) -> None:
 def run(options) -> int:
     course = course_folder.collected(options.folder)
     labs, pieces = index.read(course.folder)
-    labs = {lab: rungs for lab, rungs in labs.items() if not options.lab or any(name in lab for name in options.lab)}
-    made = marks.all_marks(course.folder, course.config, students_in(course.folder, course.roster), labs, pieces)
-    text, problems = written(options, course, made)
+    labs = {lab: labs[lab] for lab in marks.labs_named(options.lab, labs, "no such lab has been graded")}
+    students = students_in(course.folder, course.roster)
+    made = marks.all_marks(course.folder, course.config, students, labs, pieces)
+    text, problems = written(options, course, made, course.roster if course.roster.students else Roster(students))
     if options.out:
         options.out.write_text(text, newline="")
         say(f"wrote {relative(options.out)}")
@@ -43,7 +45,21 @@ def run(options) -> int:
     return 0
 
 
-def written(options, course, made) -> tuple[str, list[str]]:
+def columns_given(given: list[str], labs: list[str]) -> dict[str, str]:
+    """What --column says, by lab."""
+    columns: dict[str, str] = {}
+    for each in given:
+        name, equals, column = each.partition("=")
+        if not equals or not name.strip() or not column.strip():
+            raise KitError(f"--column {each}: write it as LAB=NAME", 'For example: --column 09="Homework 9 (1234)".', USAGE)
+        lab = marks.lab_named(name.strip(), labs, "--column")
+        if lab in columns:
+            raise KitError(f"--column {each}: the column of {lab} is given twice", code=USAGE)
+        columns[lab] = column
+    return columns
+
+
+def written(options, course, made, roster) -> tuple[str, list[str]]:
     if options.to in ("canvas", "moodle"):
         if options.export is None:
             raise KitError(
@@ -51,8 +67,8 @@ def written(options, course, made) -> tuple[str, list[str]]:
                 f"Export the grades there, then: --export FILE.csv --out {options.to}.csv",
                 USAGE,
             )
-        columns = dict(each.split("=", 1) for each in options.column if "=" in each)
-        return formats.filled_in(options.export, made, course.roster, columns, options.to)
+        columns = columns_given(options.column, list(dict.fromkeys(mark.lab for mark in made)))
+        return formats.filled_in(options.export, made, roster, columns, options.to)
     if options.to == "csv":
         return formats.as_csv(made), []
     if options.to == "json":

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from .. import options as shared
-from ..building import folder, labs
+from ..building import folder, labs, rungs
 from ..console import say, width
 from ..errors import USAGE, KitError
 from ..following import course
@@ -33,7 +33,7 @@ def arguments(parser) -> None:
     parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20; with --gpus over all GPUs (default: 2^33)")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
-    parser.add_argument("--solutions", action="store_true", help="use the solved file instead of yours")
+    rungs.solutions(parser)
     parser.add_argument(
         "--gpus",
         metavar="P",
@@ -47,6 +47,8 @@ def run(options) -> int:
         return over_gpus(options)
     if options.rung is None:
         raise KitError("name a rung, or give --gpus", "./kit predict 02_tree/sequential barriers=36864, or ./kit predict --gpus 64", USAGE)
+    if options.solutions:
+        rungs.require_solutions("--solutions")
     build = folder.prepare()
     known = labs.find(build, solved=options.solutions)
     if lab := next((lab for lab in known if options.rung.strip("/") in (lab.name, f"labs/{lab.name}")), None):

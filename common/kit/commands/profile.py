@@ -11,6 +11,10 @@ from ..profile import annotate, beside_gpu, listing, page
 
 PURPOSE = "show a lab's source with counts and hazards beside each line"
 ORDER = 50
+NOTHING_COUNTED = (
+    "There are no counts to show per line: this program launched no kernel itself. (Of a rung that runs in several processes, "
+    "the counts are shown once it is right.)"
+)
 
 
 def arguments(parser) -> None:
@@ -45,9 +49,12 @@ def show(profiled: list) -> None:
         print(f"\n{paint(each.rung, 'bold')}: {paint(*each.verdict)}{each.size}")
         for kernel in kernels:
             listing.show(kernel)
+        if not kernels:
+            print(paint(NOTHING_COUNTED, "grey"))
         for hazard in each.placeless_hazards:
             print(paint(f"{hazard['kind']}: {hazard['message']}", "red"))
-    listing.legend([kernel for _, kernels in profiled for kernel in kernels])
+    if any(kernels for _, kernels in profiled):
+        listing.legend([kernel for _, kernels in profiled for kernel in kernels])
 
 
 def to_json(each: rungs.Run, kernels: list) -> dict:

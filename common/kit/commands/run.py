@@ -20,7 +20,7 @@ def arguments(parser) -> None:
 def run(options) -> int:
     options.n = options.n or str(small.USUAL_N)
     lab = rungs.find(options)
-    found = small.run(lab, rungs.one_to_trace(lab, options.rung), options)
+    found = small.run(lab, rungs.one_to_trace(lab, options.rung, "run step by step"), options)
     if options.json:
         print(json.dumps(found.answer | {"right": found.right, "steps": [
             {"launch": step.launch, "words": words.sentences(step),

@@ -51,6 +51,8 @@ def run(options) -> int:
         write_still(traced, steps, *options.svg)
     else:
         write_page(traced, steps, options)
+    if not options.json and (unseen := record.unseen(lab, rung)):
+        (print if options.text else say)(unseen)
     return 0
 
 

@@ -1,5 +1,7 @@
 """A rung's run with the trace of one block, and the steps found in it."""
 
+import re
+
 from ..building import rungs
 from ..console import say
 from ..errors import USAGE, KitError
@@ -51,6 +53,17 @@ def steps_of_launches(launches: list[dict], hazards: list[dict], block_index: in
     if not found:
         raise KitError("this block accesses no memory", "Choose another with --block-index, or a larger --n.")
     return found[:MOST_STEPS]
+
+
+CALL_OF_NCCL = re.compile(r"\bnccl[A-Z]\w*\s*\(")
+NCCL_UNSEEN = "What NCCL does is no kernel of this program, so its steps are not shown."
+
+
+def unseen(lab, rung: str) -> str:
+    """A sentence about what the rung does beside its kernels; empty if there is nothing."""
+    regions = re.findall(rf"// BEGIN {re.escape(rung)}\b(.*?)// END {re.escape(rung)}\b", lab.source.read_text(errors="replace"), re.DOTALL)
+    code = re.sub(r"//.*", "", "\n".join(regions))
+    return NCCL_UNSEEN if CALL_OF_NCCL.search(code) else ""
 
 
 def which(launch: dict, number: int, count: int) -> str:

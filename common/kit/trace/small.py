@@ -21,6 +21,7 @@ class Small:
     answer: dict  # what the program says: n, block, input, expected, results, error
     steps: list[Step]
     hazards: list[dict]
+    unseen: str = ""  # what the rung does beside its kernels
 
     @property
     def right(self) -> bool:
@@ -33,7 +34,7 @@ def run(lab, rung: str, options) -> Small:
         steps = record.steps_of_launches(trace["launches"], report["hazards"], 0)
     except KitError:
         steps = []  # no launch, or none that touches memory
-    return Small(rung, answer, steps, report["hazards"])
+    return Small(rung, answer, steps, report["hazards"], record.unseen(lab, rung))
 
 
 def show(small: Small, wide: int) -> None:
@@ -60,7 +61,7 @@ def lines(small: Small, wide: int) -> list[str]:
         told += arrays_after(small, step, before, wide)
     if answer.get("printed"):
         told += ["", "The kernel printed:", *(f"    {line}" for line in answer["printed"])]
-    return [*told, "", *ending(small, wide)]
+    return [*told, "", *ending(small, wide), *(words.filled(small.unseen, wide, "  ", "") if small.unseen else [])]
 
 
 def arrays_after(small: Small, step: Step, before: dict, wide: int) -> list[str]:

@@ -1,5 +1,6 @@
 #include "checking/cases.hpp"
 
+#include "device.hpp"
 #include "devices/ranks.hpp"
 
 #include <algorithm>
@@ -72,6 +73,10 @@ void share_out(std::vector<Case>& cases, const Variant& variant, unsigned block)
     if (all > 2) cases.push_back({Kind::exact, n, 1, block, 0, 2});
   if (all > 1) cases.push_back({Kind::exact, 1000, 1, block, 0, 1});
   if (all > 3) cases.push_back({Kind::exact, 5000, 1, block, 0, 3});
+  // What a sum leaves behind the next one may need before all have it. Three, because what a device does in
+  // the third must be ordered after what another has done in the first.
+  if (all > 1 && on_emulator())
+    cases.push_back({.kind = Kind::exact, .n = 1000, .block = block, .devices = all, .in_a_row = 3});
 }
 
 } // namespace

@@ -100,9 +100,9 @@ Check check_same_bits(const Variant& variant, const Case& given, const Sequence&
     const Outcome again = run_once(variant, given, input);
     if (again.bits == first.bits) continue;
     check.ok = false;
-    check.message =
-        fmt::format("{:.9g}, then {:.9g} from the same input: the order of additions is not fixed",
-                    first.results.at(0), again.results.at(0));
+    check.message = fmt::format(
+        "{:.9g}, then {:.9g} from the same input: the result depends on which thread or block comes first",
+        first.results.at(0), again.results.at(0));
   }
   return check;
 }

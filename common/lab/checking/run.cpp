@@ -65,6 +65,7 @@ std::string describe(const Case& given) {
   if (given.block != usual_block) text += fmt::format(", {} threads per block", given.block);
   if (given.offset != 0) text += ", unaligned";
   if (given.devices > 1) text += fmt::format(", {} devices", given.devices);
+  if (given.in_a_row > 1) text += fmt::format(", {} sums in a row", given.in_a_row);
   return text;
 }
 
@@ -115,6 +116,13 @@ std::string said_by_nccl() {
   return text ? text : "";
 }
 
+// Of NCCL's stand-in: what is wrong if the rung has begun a group of calls and not ended it, so that none of
+// them was made. "" elsewhere.
+std::string open_group_of_nccl() {
+  void* const ask = dlsym(RTLD_DEFAULT, "warpfold_nccl_open_group");
+  return ask ? reinterpret_cast<const char* (*)()>(ask)() : "";
+}
+
 Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
   Outcome outcome;
   run_on_other_ranks(given, input, false);
@@ -126,7 +134,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
-    variant.invoke(variant.function, on.arguments(given));
+    for (unsigned i = 0; i < given.in_a_row; ++i) variant.invoke(variant.function, on.arguments(given));
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
     // says no more than that it did.
@@ -134,6 +142,8 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
       if (!outcome.device_lost) outcome.error = "NCCL: " + said;
       outcome.device_lost = true;
     }
+    if (const std::string open = open_group_of_nccl(); !open.empty() && !outcome.device_lost)
+      outcome.error = "NCCL: " + open, outcome.device_lost = true;
     const std::string error = error_of_other_ranks();
     outcome.error = joined_errors(outcome.error, error);
     if (!error.empty()) outcome.device_lost = true; // of one of the ranks, or soon

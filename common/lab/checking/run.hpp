@@ -17,6 +17,7 @@ struct Case {
   unsigned block = usual_block;
   std::size_t offset = 0; // elements that the input starts after an aligned address
   unsigned devices = 1;   // that share the input
+  unsigned in_a_row = 1;  // sums, between which the host does not wait; only over devices
 };
 
 // The first element of device k's part, and of no device's if k is `devices`. The parts differ by one element

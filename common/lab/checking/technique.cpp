@@ -71,6 +71,22 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   return recorded;
 }
 
+// "launches" as "launch": the first word in the plural is the one that is counted.
+std::string singular(std::string noun) {
+  for (std::size_t end = 0; end <= noun.size(); ++end) {
+    const bool word_ends = end == noun.size() || noun[end] == ' ';
+    if (!word_ends || end == 0 || noun[end - 1] != 's') continue;
+    const bool by_es = end >= 4 && noun.compare(end - 4, 4, "ches") == 0;
+    return noun.erase(end - (by_es ? 2 : 1), by_es ? 2 : 1);
+  }
+  return noun;
+}
+
+std::string counted(double count, std::string_view noun) {
+  const std::string figure = number(count);
+  return fmt::format("{} {}", figure, figure == "1" ? singular(std::string(noun)) : std::string(noun));
+}
+
 Check judge_promise(const Promise& promise, double measured, double bound) {
   Check check;
   check.name = fmt::format("technique: {}", noun_of(promise.counter));
@@ -86,8 +102,7 @@ Check judge_promise(const Promise& promise, double measured, double bound) {
     check.ok = measured >= bound - 1e-9, words = "or more expected";
     break;
   }
-  check.message =
-      fmt::format("{} {}, {} {}", number(measured), noun_of(promise.counter), number(bound), words);
+  check.message = fmt::format("{}, {} {}", counted(measured, noun_of(promise.counter)), number(bound), words);
   if (!check.ok && *promise.lesson) check.message += fmt::format(": {}", promise.lesson);
   return check;
 }

@@ -122,10 +122,13 @@ int device_of_rank() {
   return local_rank() % std::max(count, 1);
 }
 
-void join_ranks(const Processes& processes, double seconds_per_run) {
-  // NCCL's stand-in must tell a rank that never comes before the run is ended, and it may wait three times as
-  // long as this; NVIDIA's ignores it.
+void limit_nccl(double seconds_per_run) {
+  // It may wait three times as long as this; NVIDIA's NCCL ignores it.
   setenv("WARPFOLD_NCCL_TIMEOUT", fmt::format("{:.3g}", seconds_per_run / 5).c_str(), 0);
+}
+
+void join_ranks(const Processes& processes, double seconds_per_run) {
+  limit_nccl(seconds_per_run);
   joined = processes;
   joined.begin(&own_rank, &rank_count);
   const std::string place = text_of(0, own_rank == 0 ? make_place_for_words(rank_count) : "");

@@ -27,6 +27,10 @@ unsigned local_ranks();
 // This process's device, if it is one of several processes: device 0, or the first that no other has.
 int device_of_rank();
 
+// NCCL's stand-in is to tell a rank that never comes before the run, which may take so many seconds, is
+// ended.
+void limit_nccl(double seconds_per_run);
+
 // Once, in each process that was started as a rank. Rank 0 returns, and the others as well, which then
 // serve(). A run may take so many seconds, which is shared out among those who wait.
 void join_ranks(const Processes& processes, double seconds_per_run);

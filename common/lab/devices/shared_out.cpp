@@ -10,6 +10,11 @@
 
 namespace lab {
 
+void refuse_shard(unsigned index, unsigned count) {
+  throw CudaError(fmt::format("shards[{}] does not exist: there are {}, from shards[0] to shards[{}]", index,
+                              count, count - 1));
+}
+
 Sequence part_of(const Sequence& input, std::size_t first, std::size_t count) {
   const std::size_t width = size_of(input.type);
   Sequence part{input.type, input.kind, input.op, count, std::min(count, input.period), input.seed, {}};

@@ -71,6 +71,8 @@ def named(name: str, solved: bool, progress: Progress) -> kit_labs.Lab:
     try:
         return kit_labs.named(all_labs(solved, progress), name)
     except KitError as error:
+        if solved and not (ROOT / "solutions").is_dir():
+            raise LabError("This edition has no solutions.") from None
         if (ROOT / "labs" / name).is_dir():
             raise LabError(
                 f"{name} is not part of this build: something that it needs was missing when the build was set up. `./kit setup --tests` installs it where it may, or says what to install"

@@ -1,5 +1,6 @@
 """A lab as a notebook sees it."""
 
+import json
 import os
 from argparse import Namespace
 from html import escape
@@ -18,7 +19,24 @@ def solved_by_default() -> bool:
 
 def tree(solved: bool | None = None) -> Path:
     clone.require_clone()
-    return clone.ROOT / ("solutions" if (solved_by_default() if solved is None else solved) else "labs")
+    is_solved = solved_by_default() if solved is None else solved
+    if is_solved and not has_solutions():
+        raise LabError("This edition has no solutions. Without WARPFOLD_SOLVED a notebook runs on your own files.")
+    return clone.ROOT / ("solutions" if is_solved else "labs")
+
+
+def has_solutions() -> bool:
+    """A students' edition has none."""
+    return (clone.ROOT / "solutions").is_dir()
+
+
+def left_out(name: str) -> str | None:
+    """The lab of that name, if the students' edition was made without it: other labs' handouts may speak of it."""
+    try:
+        absent = json.loads((clone.ROOT / "RELEASE.json").read_text()).get("labs_left_out", [])
+    except (OSError, ValueError):
+        return None
+    return next((lab for lab in absent if name in lab), None)
 
 
 def relative(path: Path) -> str:
@@ -54,6 +72,8 @@ def open(name: str) -> "Lab":
     """The lab of that name; its number or any unmistakable part of its name will do."""
     folders = sorted(path.name for path in tree().iterdir() if path.is_dir())
     found = [each for each in folders if each == name] or [each for each in folders if name in each]
+    if not found and (absent := left_out(name)):
+        return Lab(absent, False).solved
     if len(found) != 1:
         raise LabError(f"{name}: {'could be several labs' if found else 'no such lab'}. The labs: {', '.join(found or folders)}")
     return Lab(found[0], solved_by_default())
@@ -78,8 +98,13 @@ class Lab:
 
     @property
     def solved(self) -> "Lab":
-        """The same lab from solutions/, for what a handout shows of the finished ladder."""
-        return Lab(self.name, True)
+        """The same lab from solutions/, for what a handout shows of the finished ladder; where there are no solutions, what the
+        student's own rungs show once they are right."""
+        if has_solutions():
+            return Lab(self.name, True)
+        from .own_rungs import OwnRungs
+
+        return OwnRungs(self.name)
 
     def rungs(self) -> list[str]:
         with Progress() as progress:
@@ -141,9 +166,13 @@ class Lab:
         """A plot: the rungs' counters, one panel per counter. Without names, those that say most."""
         found = self.counters(*(rungs or []), n=n, rows=rows)
         if not found:
-            return plots.Note(f"No rung of {self.name} can be run yet: fill in a TODO first, or look at lab.solved.compare().")
+            return self.nothing_yet()
         shape = f", {rows:,} rows of {n // rows:,}" if rows else ""
         return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost{shape}")
+
+    def nothing_yet(self) -> plots.Note:
+        instead = ", or look at lab.solved.compare()" if has_solutions() else ""
+        return plots.Note(f"No rung of {self.name} can be run yet: fill in a TODO first{instead}.")
 
     def time(self, *rungs: str, n: int | None = None, rows: int | None = None) -> plots.Table | str:
         """Times on this machine's GPU, and nothing where there is none: the emulator's own pace says nothing."""

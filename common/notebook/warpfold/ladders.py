@@ -1,6 +1,7 @@
 """The ladder: every solved rung of the course beside the others."""
 
 from . import clone, plots
+from .labs import has_solutions, left_out
 from .progress import Progress
 from .verdict import LabError
 
@@ -10,8 +11,14 @@ GPU_SIZES = (1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26)
 def ladder(*labs: str, n: int = 1 << 16, solved: bool = True) -> plots.Picture | plots.Note:
     """Time against n on a GPU, with the line that reading alone takes; without one, counts for each element.
 
-    `labs`: names or numbers; all of them without. `solved=False` shows the student's own rungs instead.
+    `labs`: names or numbers; all of them without. `solved=False` shows the student's own rungs instead, and so does an edition
+    without solutions.
     """
+    solved = solved and has_solutions()
+    if labs and not solved:
+        labs = tuple(name for name in labs if left_out(name) is None)
+        if not labs:
+            return plots.Note("This edition includes none of the labs that would be shown here.")
     with Progress() as progress:
         chosen = [clone.named(name, solved, progress) for name in labs] or clone.all_labs(solved, progress)
         for lab in chosen:
@@ -31,7 +38,8 @@ def counted(answers: list[dict]) -> plots.Picture | plots.Note:
                 size = profile["n"]
                 found[rung["name"]] = {key: profile["counters"].get(key, 0) / size for key in plots.TELLING} | {"n": size}
     if not found:
-        return plots.Note("No rung can be run yet: fill in a TODO first, or use ladder(solved=True).")
+        instead = ", or use ladder(solved=True)" if has_solutions() else ""
+        return plots.Note(f"No rung of these labs passes yet: fill in a TODO first{instead}.")
     return plots.bars(found, plots.TELLING, "The ladder: counts per element")
 
 

@@ -106,4 +106,17 @@ TEST(ControlFlow, FindsTheImmediatePostDominators) {
   }
 }
 
+// The lanes that skip the body of the condition meet the others before the next round, though no path leads
+// to the function's end: as nvcc arranges for (;;) { if (p) r += 1; barrier; }
+TEST(ControlFlow, LanesMeetAgainInEachRoundOfALoopWithoutEnd) {
+  const Module module =
+      warpfold::ptx::parse(".version 8.0\n.target sm_75\n.entry k() { .reg .pred p; .reg .b32 r;\n"
+                           "bra TEST;\nMEET: bar.sync 0;\nTEST: @p bra MEET;\nadd.u32 r, r, 1;\n"
+                           "bra MEET; }");
+  const std::vector<BasicBlock> blocks = warpfold::ptx::basic_blocks(module.functions[0]);
+  ASSERT_EQ(blocks.size(), 4u); // the entry, MEET, TEST, and the addition
+  EXPECT_EQ(blocks[2].post_dominator, 1u);
+  EXPECT_EQ(blocks[3].post_dominator, 1u);
+}
+
 } // namespace
