@@ -322,6 +322,10 @@ class Release(unittest.TestCase):
             self.assertTrue((target / release.MANIFEST).exists())
             self.assertEqual([path.name for path in Path(name).iterdir()], ["course"])
 
+    def test_an_archive_in_a_folder_that_is_missing_is_refused(self):
+        with tempfile.TemporaryDirectory() as name, self.assertRaisesRegex(KitError, "there is no folder .*/missing"):
+            release.write_archive(Path(name, "missing", "course.tar.gz"), self.held)
+
     def test_a_disk_that_is_full_leaves_the_old_edition_and_nothing_else(self):
         with tempfile.TemporaryDirectory() as name:
             target, packed = Path(name, "course"), Path(name, "course.tar.gz")

@@ -36,7 +36,9 @@ def check(path: Path, settings: dict) -> None:
     try:
         table_of(top(rungs))(settings)
     except Wrong as wrong:
-        raise KitError(f"{path}: {wrong.key}: {wrong}" if wrong.key else f"{path}: {wrong}", code=USAGE) from None
+        said = f"{wrong.key}: {wrong}" if wrong.key else str(wrong)
+        said = "".join(character if character.isprintable() else "?" for character in said)  # one line, whatever a key or value is
+        raise KitError(f"{path}: {said}", code=USAGE) from None
 
 
 def check_students(path: Path, extensions: dict, known: set[str]) -> None:
@@ -63,7 +65,7 @@ def top(rungs: dict[str, list[str]]) -> dict[str, Check]:
     days_by_lab = table_of(dict.fromkeys(rungs, days), "lab")
     return {
         "title": text,
-        "labs": list_of(one_of(list(rungs), "lab")),
+        "labs": list_of(one_of(list(rungs), "lab"), once=True),
         "points": table_of({"default": points, **{lab: either(points, by_rung(of)) for lab, of in rungs.items()}}, "lab"),
         "credit": table_of({state.name: number(0, 1) for state in states.STATES}, "state"),
         "due": table_of(dict.fromkeys(rungs, moment), "lab"),
@@ -91,7 +93,7 @@ def shown(value: object) -> str:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    similar = get_close_matches(name, known, 2, 0.6)
+    similar = get_close_matches(name, known, 2, 0.6) or [each for each in known if name and name in each][:2]
     return f" (did you mean {' or '.join(similar)}?)" if similar else ""
 
 
@@ -166,12 +168,16 @@ def inside(check: Check, value: object, key: str) -> None:
         raise Wrong(str(wrong), f"{key}.{wrong.key}" if wrong.key and not wrong.key.startswith("[") else key + wrong.key) from None
 
 
-def list_of(check: Check) -> Check:
+def list_of(check: Check, once: bool = False) -> Check:
+    """`once`: no value may be repeated."""
+
     def check_all(values: object) -> None:
         if not isinstance(values, list):
             raise Wrong(f"{shown(values)} is not a list: write it in brackets ([...])")
         for index, value in enumerate(values):
             inside(check, value, f"[{index}]")
+            if once and value in values[:index]:
+                raise Wrong(f"{shown(value)} is listed twice: each may be listed once", f"[{index}]")
 
     return check_all
 
