@@ -44,7 +44,10 @@ def run(options) -> int:
     show("refused", list(map(told, report.refused)))
     show("ignored, as nothing reads such files", list(map(told, report.ignored)))
     earlier = [each for each in collected.files(now["refused"]) if each not in report.refused and each not in report.remembered]
-    show("refused earlier, and not replaced since", [f"{told(each)} ({each.student} {each.lab})" for each in earlier if each.student])
+    show(
+        "refused earlier, and not replaced since",
+        [f"{told(each)} ({each.student} {each.lab})" for each in earlier if still_matters(each, course.folder, now["missing"])],
+    )
     show("several of one name", report.namesakes)
     show("handed in more than once", report.duplicates)
     show("not in the roster", report.strangers)
@@ -53,6 +56,12 @@ def run(options) -> int:
     for lab in report.missing:
         name(f"students without a submission for {lab}", now["missing"].get(lab, []))
     return 0 if taken else 1
+
+
+def still_matters(each: collected.RefusedFile, into: Path, missing: dict[str, list[str]]) -> bool:
+    """Not if everything else of that student has come in since."""
+    came = (into / "submissions" / each.student).is_dir()
+    return bool(each.student) and (bool(each.lab) or not came or any(each.student in absent for absent in missing.values()))
 
 
 def told(each: collected.RefusedFile) -> str:
