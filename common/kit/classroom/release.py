@@ -175,14 +175,14 @@ def write_files(folder: Path, held: dict[str, tuple[bytes, int]]) -> None:
             path.chmod(mode)
 
 
-def write_archive(target: Path, held: dict[str, tuple[bytes, int]]) -> None:
-    """The same input gives the same bytes: no times, no owners, names in order."""
+def write_archive(target: Path, held: dict[str, tuple[bytes, int]], top: str = TOP) -> None:
+    """The same input gives the same bytes: no times, no owners, names in order. `top`: the folder in it that holds everything."""
     if not target.parent.is_dir():
         raise KitError(f"{target}: there is no folder {target.parent}", "Make it, or name a file elsewhere.", USAGE)
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (data, mode) in held.items():
-            entry = tarfile.TarInfo(f"{TOP}/{name}")
+            entry = tarfile.TarInfo(f"{top}/{name}")
             if mode == 0o120000:
                 entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, data.decode(), 0o777
                 archive.addfile(entry)

@@ -204,7 +204,7 @@ def whole_course() -> bytes:
         )
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "course.tar.gz"
-        release.write_archive(target, held)
+        release.write_archive(target, held, "course")
         return target.read_bytes()
 
 
