@@ -164,6 +164,19 @@ class Marks(Case):
         self.assertIn("without a sandbox", formats.as_csv(self.marks()))
 
 
+class Index(Case):
+    def test_what_came_after_the_last_grading_is_not_nothing(self):
+        for student in ("ann", "bo"):
+            (self.into / "submissions" / student / "02_tree").mkdir(parents=True)
+            (self.into / "submissions" / student / "02_tree" / "tree.cu").write_text("text")
+        text = index.hash_of(self.into / "submissions/ann/02_tree/tree.cu")
+        index.update(self.into, {"labs": {"02_tree": ["one", "two"]}, "keys": {"ann/02_tree": ["key-ann", "tree.cu", text]}})
+        labs, pieces = index.read(self.into)
+        found = {mark.student.id: mark for mark in marks.all_marks(self.into, self.course, self.students, labs, pieces)}
+        self.assertEqual([found[each].state for each in ("ann", "bo", "eve")], ["graded", "not graded", "missing"])
+        self.assertEqual((found["bo"].points, found["bo"].why), (None, "not graded yet: ./kit grade"))
+
+
 class ByHand(Case):
     """Lab 10, which no machine grades."""
 
@@ -281,6 +294,12 @@ class Formats(Case):
             ("no ids", ['"Lee, Ann",,,,S,', '"Lee, Ann",,,,S,7'], ["", "7"], "2 rows have this name"),
             ("twice", ['"Lee, Ann",101,,,S,', "Somebody,,ann,,S,7"], ["", "7"], "several rows are ann's"),
             ("of two", ['"Lee, Ann",101,bo,,S,'], [""], "belong to different students (ann, bo)"),
+            (
+                "an id by chance",
+                ['"Else, Some",101,,yy,S,7', '"Lee, Ann",,,ann,S,'],
+                ["7", "6"],
+                "the name is another and sis login id is yy",
+            ),
             ("by name", ['"Lee, Ann",,,,S,'], ["6"], "bo has no row"),
         ):
             with self.subTest(name):

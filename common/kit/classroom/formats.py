@@ -240,6 +240,10 @@ def assigned(sheet: spreadsheet.Sheet, roster: Roster, kind: str) -> tuple[list[
         who, why = whose(sheet, row, owners, kind), ""
         if len(who) > 1:
             why = f"its ids belong to different students ({', '.join(sorted(who))})"
+        elif (
+            who and not who & named[index] and (told := contradiction(sheet, row, roster.students[min(who)].fields | {"": min(who)}, same))
+        ):
+            why = f"by one id it would be {min(who)}'s, but the name is another and {told}"
         elif not who and (who := named[index]):
             student = min(who)
             others = sum(bool(each & who) for each in named) - 1

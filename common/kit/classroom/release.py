@@ -176,7 +176,7 @@ def write_files(folder: Path, held: dict[str, tuple[bytes, int]]) -> None:
 
 
 def write_archive(target: Path, held: dict[str, tuple[bytes, int]], top: str = TOP) -> None:
-    """The same input gives the same bytes: no times, no owners, names in order. `top`: the folder in it that holds everything."""
+    """The same input gives the same bytes: no times, no owners, names in order."""
     if not target.parent.is_dir():
         raise KitError(f"{target}: there is no folder {target.parent}", "Make it, or name a file elsewhere.", USAGE)
     packed = io.BytesIO()
