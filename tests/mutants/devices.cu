@@ -484,7 +484,7 @@ __global__ void waits_elsewhere(const float* input, std::size_t n, float* sums, 
 }
 
 // MUTANT sums_to_the_first: state=off-technique kind=none diagnosis=none
-// Right, but only the first device gets letters.
+// Right, but only the first device gets the sums; the others wait until it has read them.
 __global__ void to_the_first(const float* input, std::size_t n, float* sums, float* result,
                              Mailboxes mailboxes, unsigned me, unsigned devices, unsigned run) {
   float total;
@@ -495,7 +495,15 @@ __global__ void to_the_first(const float* input, std::size_t n, float* sums, flo
     __threadfence_system();
     sent->mark = run;
   }
-  if (me == 0) finish(threadIdx.x < devices ? receive(mailboxes, 0, run) : 0.0f, me, result);
+  if (me == 0) {
+    finish(threadIdx.x < devices ? receive(mailboxes, 0, run) : 0.0f, me, result);
+    __threadfence_system();
+    if (threadIdx.x > 0 && threadIdx.x < devices) letter(mailboxes, threadIdx.x, 0, run)->mark = run;
+  } else if (threadIdx.x == 0) {
+    while (letter(mailboxes, me, 0, run)->mark != run) {
+    }
+    __threadfence_system();
+  }
 }
 
 __device__ Mailbox mailbox_variable;

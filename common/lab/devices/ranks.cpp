@@ -292,7 +292,7 @@ void serve(const Variant& variant) {
     } catch (const CudaError& failed) {
       error = failed.what();
     }
-    if (!error.empty()) leave_word_of_failure(with_hazard(error));
+    if (!error.empty()) leave_word_of_failure(error = with_hazard(error)); // rank 0 hears it either way
     answer(error);
   }
 }
