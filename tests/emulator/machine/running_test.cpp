@@ -2,56 +2,39 @@
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 
 namespace warpfold::machine {
 namespace {
 
-constexpr const char* kernels = R"(
-.version 8.0
-.target sm_75
-.address_size 64
-.visible .entry waits(.param .u64 flag)
-{
+// A kernel that looks at the word that it is given until that is no longer `awaited`.
+std::string kernel(const char* name, const char* before, int awaited, const char* after) {
+  return fmt::format(R"(
+.visible .entry {}(.param .u64 flag)
+{{
   .reg .pred %p<2>;
   .reg .b32 %r<2>;
   .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [flag];
-  st.volatile.global.u32 [%rd1], 1;
+  {}
 again:
   ld.volatile.global.u32 %r1, [%rd1];
-  setp.eq.u32 %p1, %r1, 1;
+  setp.eq.u32 %p1, %r1, {};
   @%p1 bra again;
-  ret;
+  {}
+}}
+)",
+                     name, before, awaited, after);
 }
-.visible .entry stops(.param .u64 flag)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<2>;
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [flag];
-again:
-  ld.volatile.global.u32 %r1, [%rd1];
-  setp.eq.u32 %p1, %r1, 0;
-  @%p1 bra again;
-  trap;
-}
-.visible .entry answers(.param .u64 flag)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<2>;
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [flag];
-again:
-  ld.volatile.global.u32 %r1, [%rd1];
-  setp.eq.u32 %p1, %r1, 0;
-  @%p1 bra again;
-  st.volatile.global.u32 [%rd1], 2;
-  ret;
-}
-)";
+
+const std::string kernels = ".version 8.0\n.target sm_75\n.address_size 64\n" +
+                            kernel("waits", "st.volatile.global.u32 [%rd1], 1;", 1, "ret;") +
+                            kernel("stops", "", 0, "trap;") +
+                            kernel("answers", "", 0, "st.volatile.global.u32 [%rd1], 2;\n  ret;");
 
 // What became of a kernel that waits until another one has changed the word that both are given.
 std::optional<Fault> fault_of_waiting_for(const char* other) {
@@ -64,9 +47,9 @@ std::optional<Fault> fault_of_waiting_for(const char* other) {
                   std::as_bytes(std::span(&flag, 1)), {.workers = 1, .schedule = {}})
         .fault;
   };
-  program.kernel(other); // decoding is not for two threads at once
+  for (const char* name : {"waits", other}) program.kernel(name); // decoding is not for two threads at once
   std::optional<Fault> fault;
-  std::thread waiting([&, kernel = program.kernel("waits")] { fault = run("waits"); });
+  std::thread waiting([&] { fault = run("waits"); });
   run(other);
   waiting.join();
   return fault;
