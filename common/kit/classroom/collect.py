@@ -41,6 +41,10 @@ class HandedIn:
     number: str = ""  # of the student in Moodle or Canvas
     group: tuple[str, str] = ("", "")  # the folder and the name there; several numbers in one group are several people
 
+    @property
+    def own_name(self) -> str:
+        return next(name for name in self.names if name != self.number)
+
 
 @dataclass
 class Candidate:
@@ -93,8 +97,8 @@ class People:
             return self.roster.find_or_add(*each.names)
         if found := self.roster.find(each.number):
             return found
-        name = next(name for name in each.names if name != each.number)
-        new = Student(safe_id(f"{name}_{each.number}"), name, rostered=not self.roster.given)
+        name = each.own_name
+        new = Student(self.name_apart(each), name, rostered=not self.roster.given)
         found = self.roster.students.setdefault(new.id, new)
         self.roster.known[squashed(each.number)] = found.id
         report.namesakes.append(
@@ -105,7 +109,7 @@ class People:
 
     def name_apart(self, each: HandedIn) -> str:
         """What find_or_add calls somebody whose number the roster lacks."""
-        return safe_id(f"{next(name for name in each.names if name != each.number)}_{each.number}")
+        return safe_id(f"{each.own_name}_{each.number}")
 
 
 def collect(
