@@ -29,7 +29,7 @@ std::string describe(const Allocation& allocation, std::uint64_t address) {
 // The first byte of [first, first + bytes) that is in no live allocation.
 std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
   auto found = memory.find(first);
-  return found && found->end() < first + bytes ? found->end() : first;
+  return found && bytes > found->end() - first ? found->end() : first;
 }
 
 // For each operation, only the first few bad accesses are reported. A loop that runs wild makes millions of
@@ -197,7 +197,7 @@ bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uin
     if (in_known_hole(*warp.worker, first)) return refuse();
     auto found = warp.worker->grid.memory.find(first);
     if (!found) note_hole(*warp.worker, first);
-    if (!found || first + bytes > found->end()) return refuse();
+    if (!found || !lies_in(found->begin, found->end(), first, bytes)) return refuse();
     const Grid& grid = warp.worker->grid;
     const int owner = grid.memory.owner(first);
     if (is_out_of_reach(grid, *found, owner)) return refuse_peer(warp, op, *found, owner, kind, lanes), false;
@@ -266,7 +266,7 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
                      std::uint32_t lanes) {
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
-  if (offset + width > size || offset > size) {
+  if (!lies_in(0, size, offset, width)) {
     refuse_shared(warp, op, offset, width, kind, lanes);
     return warp.worker->nowhere(lanes);
   }
@@ -280,7 +280,7 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
 std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width,
                     AccessKind kind) {
   std::uint32_t stride = warp.worker->local_stride;
-  if (offset + width > stride || offset > stride) {
+  if (!lies_in(0, stride, offset, width)) {
     if (is_told(warp, op))
       refuse_access(warp, op, Fault::Kind::out_of_bounds,
                     fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
@@ -303,8 +303,12 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
   if (window == local_window) return local_at(warp, op, lane, offset, static_cast<unsigned>(bytes), kind);
   if (window == parameter_window) {
     auto parameters = warp.worker->grid.parameters;
-    if (kind != AccessKind::load || offset + bytes > parameters.size())
+    if (kind != AccessKind::load || !lies_in(0, parameters.size(), offset, bytes))
       stop(warp, op, Fault::Kind::out_of_bounds, "reaches beyond the kernel's parameters", 1u << lane);
+    if (offset % width) {
+      refuse_misaligned(warp, op, offset, width, kind, 1u << lane);
+      return warp.worker->nowhere(1u << lane);
+    }
     return const_cast<std::byte*>(parameters.data()) + offset;
   }
   return global_at(warp, op, address, bytes, width, kind, lane);

@@ -20,6 +20,12 @@ struct Request {
 // Operation::e is the width of the access, in bytes per lane.
 void read_addresses(Warp& warp, const Operation* op, Request& request);
 
+// Whether [first, first + bytes) lies in [begin, end). An address may be any number, so nothing is added to
+// it.
+inline bool lies_in(std::uint64_t begin, std::uint64_t end, std::uint64_t first, std::uint64_t bytes) {
+  return first >= begin && first <= end && bytes <= end - first;
+}
+
 // A bad access stops the launch, unless there is a watcher to report it to. In that case the launch
 // continues, reads give 0 and writes go nowhere (Worker::nowhere), so that one mistake does not hide the
 // next.
@@ -29,7 +35,7 @@ bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uin
                   AccessKind kind, std::uint32_t lanes);
 inline bool in_known_range(const Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes) {
   const KnownRange& range = warp.worker->ranges[op->index];
-  return first >= range.begin && first + bytes <= range.end;
+  return lies_in(range.begin, range.end, first, bytes);
 }
 // The host address of a lane's bytes of global memory.
 std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes,

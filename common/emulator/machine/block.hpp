@@ -113,7 +113,7 @@ private:
 
 // The allocation that an operation accessed last, so that most accesses need no look-up.
 struct KnownRange {
-  std::uint64_t begin = 1, end = 0;
+  std::uint64_t begin = 0, end = 0;
   std::uint64_t last = 0; // address that it loaded from
   bool is_peers = false;  // it belongs to another device
 };
@@ -132,6 +132,9 @@ struct Pattern {
   std::uint16_t count = 0, ideal = 0;
 };
 
+// Bytes of the widest access that a lane makes as a whole.
+inline constexpr unsigned widest_access = 32;
+
 struct Worker {
   static constexpr std::size_t pattern_count = 256;
   Grid& grid;
@@ -146,7 +149,7 @@ struct Worker {
   std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
 
-  // The target of accesses that must not happen: zeros, as long as the widest access.
+  // The target of accesses that must not happen: zeros, as long as the widest access (widest_access).
   std::byte* nowhere(std::uint32_t lanes) {
     refused_lanes |= lanes;
     return reinterpret_cast<std::byte*>(std::fill_n(nowhere_, std::size(nowhere_), 0) - std::size(nowhere_));
@@ -157,7 +160,7 @@ struct Worker {
   std::uint64_t instructions() const; // warp instructions so far
 
 private:
-  alignas(16) std::uint64_t nowhere_[8] = {};
+  alignas(16) std::uint64_t nowhere_[widest_access / sizeof(std::uint64_t)] = {};
   std::unique_ptr<Block> take_block();
   enum class Turn : std::uint8_t {
     done, // the block came to its end

@@ -46,27 +46,51 @@ std::string read_string(Warp& warp, const Operation* op, unsigned lane, u64 addr
   return text;
 }
 
-// One conversion of a printf format: "%-8.3lld".
+// One conversion of a printf format: "%-8.3lld" has flags "-", width 8, precision 3 and kind 'd'. The format
+// is the program's own, so the host's snprintf never sees it: it knows conversions that read arbitrary
+// memory.
 struct Conversion {
-  std::string spec; // in the form that the host's snprintf accepts
-  char kind = 0;
-  bool is_long = false;
-  int stars = 0; // widths and precisions that are given as arguments
+  std::string flags;
+  bool has_width = false, has_precision = false;
+  bool width_is_given = false, precision_is_given = false; // by an argument: `*`
+  int width = 0, precision = 0;
+  std::string length; // "ll"
+  char kind = 0;      // 0: not a conversion that CUDA's printf has
 };
 
+constexpr int widest_text = 4096; // characters of one conversion, as far as its width and precision decide
+
+int parse_number(const std::string& format, std::size_t& at) {
+  int number = 0;
+  for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+    number = std::min(widest_text, 10 * number + (format[at] - '0'));
+  return number;
+}
+
+// `at` is the place of the '%', and then that after the conversion.
 Conversion parse_conversion(const std::string& format, std::size_t& at) {
-  Conversion result{.spec = "%"};
-  for (++at; at < format.size(); ++at) {
-    char c = format[at];
-    result.spec += c;
-    if (c == '*') ++result.stars;
-    if (c == 'l' || c == 'j' || c == 'z' || c == 't') result.is_long = true;
-    if (std::strchr("diouxXcsfFeEgGaAp%n", c)) {
-      result.kind = c;
-      ++at;
-      break;
-    }
+  const auto next = [&] { return at < format.size() ? format[at] : '\0'; };
+  const auto is_next_of = [&](std::string_view those) {
+    return next() != '\0' && those.find(next()) != those.npos;
+  };
+  Conversion result;
+  for (++at; is_next_of("-+ #0"); ++at) result.flags += next();
+  if (next() == '*')
+    result.width_is_given = true, ++at;
+  else if (is_next_of("123456789"))
+    result.has_width = true, result.width = parse_number(format, at);
+  if (next() == '.') {
+    ++at;
+    result.has_precision = true;
+    if (next() == '*')
+      result.precision_is_given = true, ++at;
+    else
+      result.precision = parse_number(format, at);
   }
+  if (is_next_of("hljzt")) result.length = next(), ++at;
+  if ((result.length == "h" || result.length == "l") && next() == result.length[0])
+    result.length += next(), ++at;
+  if (is_next_of("diouxXcsfFeEgGaAp%n")) result.kind = format[at++];
   return result;
 }
 
@@ -104,29 +128,43 @@ private:
   }
 
   template <typename T>
-  std::string print(const Conversion& conversion, const int* stars, T value) {
-    auto write = [&](char* to, std::size_t size) {
-      const char* spec = conversion.spec.c_str();
-      if (conversion.stars == 2) return std::snprintf(to, size, spec, stars[0], stars[1], value);
-      if (conversion.stars == 1) return std::snprintf(to, size, spec, stars[0], value);
-      return std::snprintf(to, size, spec, value);
+  static std::string print(const Conversion& conversion, T value) {
+    std::string spec = "%" + conversion.flags;
+    if (conversion.has_width) spec += std::to_string(conversion.width);
+    if (conversion.has_precision) spec += "." + std::to_string(conversion.precision);
+    if constexpr (std::is_integral_v<T>) spec += conversion.length;
+    spec += conversion.kind;
+    const auto write = [&](char* to, std::size_t size) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+      return std::snprintf(to, size, spec.c_str(), value);
+#pragma GCC diagnostic pop
     };
     std::string text(static_cast<std::size_t>(std::max(0, write(nullptr, 0))), '\0');
     write(text.data(), text.size() + 1);
     return text;
   }
 
-  std::string convert(const Conversion& conversion) {
-    int stars[2] = {0, 0};
-    for (int i = 0; i < std::min(conversion.stars, 2); ++i) stars[i] = take<std::int32_t>();
+  std::string convert(Conversion conversion) {
+    if (conversion.width_is_given) {
+      const int width = std::clamp(take<std::int32_t>(), -widest_text, widest_text);
+      if (width < 0) conversion.flags += '-';
+      conversion.has_width = width != 0, conversion.width = std::abs(width);
+    }
+    if (conversion.precision_is_given) {
+      conversion.precision = std::min(take<std::int32_t>(), widest_text);
+      conversion.has_precision = conversion.precision >= 0;
+    }
     ++converted_;
     switch (conversion.kind) {
     case 's': {
       u64 pointer = take<u64>();
-      return print(conversion, stars, pointer ? read_string(warp_, op_, lane_, pointer).c_str() : "(null)");
+      return print(conversion, pointer ? read_string(warp_, op_, lane_, pointer).c_str() : "(null)");
     }
+    case 'c':
+      return std::string(1, static_cast<char>(take<s32>()));
     case 'p':
-      return print(conversion, stars, reinterpret_cast<void*>(take<u64>()));
+      return print(conversion, reinterpret_cast<void*>(take<u64>()));
     case 'f':
     case 'F':
     case 'e':
@@ -135,12 +173,12 @@ private:
     case 'G':
     case 'a':
     case 'A':
-      return print(conversion, stars, take<double>());
+      return print(conversion, take<double>());
     case 'n':
       return "";
     default:
-      return conversion.is_long ? print(conversion, stars, take<s64>())
-                                : print(conversion, stars, take<s32>());
+      if (conversion.length.empty() || conversion.length[0] == 'h') return print(conversion, take<s32>());
+      return print(conversion, take<s64>());
     }
   }
 
@@ -167,6 +205,7 @@ const Operation* print_formatted(Warp& warp, const Operation* op) {
     if (may_print(warp.worker->grid, text)) std::fwrite(text.data(), 1, text.size(), stdout);
     arguments.set_result(lane, static_cast<u64>(formatter.converted()));
   });
+  warp.worker->refused_lanes = 0;
   return op + 1;
 }
 

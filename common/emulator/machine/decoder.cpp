@@ -95,7 +95,7 @@ void Decoder::decode_function(std::uint32_t index) {
   function_ = &function;
   frame_bytes_ = row_alignment; // row 0 belongs to nothing, so that 0 can mean "no row"
   register_rows_.clear();
-  variable_rows_.clear();
+  variable_slots_.clear();
   constant_rows_.clear();
   special_rows_.clear();
   local_fixes_.clear();
@@ -107,10 +107,7 @@ void Decoder::decode_function(std::uint32_t index) {
                        const std::vector<ptx::Variable>& variables) {
     for (std::uint32_t r : registers) slots.push_back({register_row(r), register_width(register_type(r))});
     if (registers.empty())
-      for (const ptx::Variable& v : variables) {
-        auto width = static_cast<std::uint32_t>(std::max<std::uint64_t>(v.size, 1));
-        slots.push_back({allocate(width * warp_lanes, row_alignment), width});
-      }
+      for (const ptx::Variable& v : variables) slots.push_back(slot_of(v));
   };
   if (!function.is_entry) {
     add_slots(frame.parameters, function.parameter_registers, function.parameters);
@@ -163,32 +160,38 @@ void Decoder::decode_instruction(std::uint32_t index) {
   const Opcode* opcode = find_opcode(instruction.opcode);
   bool guarded = instruction.guard.predicate >= 0;
   std::size_t first = code_.operations.size();
+  std::uint32_t guard_row = 0;
+  try {
+    if (guarded) guard_row = row_of_guard(instruction);
+  } catch (const NotSupported& reason) {
+    return emit_unsupported(reason.what());
+  }
   if (guarded && opcode && opcode->guarding == Guarding::skips) {
     Operation& skip = emit(skip_unless);
-    skip.guard = register_row(static_cast<std::uint32_t>(instruction.guard.predicate));
+    skip.guard = guard_row;
     skip.guard_negated = instruction.guard.negated;
     begin_block();
   }
   const std::size_t checks = code_.operations.size();
   try {
     emit_follow_unset(instruction);
-  } catch (const NotSupported&) { // the instruction itself reports it
-    code_.operations.resize(checks);
+  } catch (const std::logic_error&) { // the instruction itself reports it
+    take_back(checks);
   }
   std::size_t body = code_.operations.size();
+  const std::uint32_t leader = leader_;
+  const auto stop_here = [&](const std::string& reason) {
+    take_back(body);
+    leader_ = leader;
+    emit_unsupported(reason);
+  };
   try {
     if (!opcode) refuse(instruction);
     opcode->decode(*this, instruction);
   } catch (const NotSupported& reason) {
-    code_.operations.resize(body);
-    code_.leader_of.resize(body);
-    code_.is_instruction.resize(body);
-    code_.begins_wait.resize(body);
-    code_.synchronising.resize(body);
-    code_.of_library.resize(body);
-    code_.names.resize(body);
-    std::erase_if(local_fixes_, [&](const Fix& fix) { return fix.operation >= body; });
-    emit_unsupported(reason.what());
+    stop_here(reason.what());
+  } catch (const std::out_of_range&) {
+    stop_here(fmt::format("the instruction {} lacks an operand", instruction.name()));
   }
   if (body < code_.operations.size()) {
     code_.is_instruction[body] = 1;
@@ -211,9 +214,22 @@ void Decoder::decode_instruction(std::uint32_t index) {
     Operation& op = code_.operations[i];
     op.guarded = op.run;
     op.run = guard;
-    op.guard = register_row(static_cast<std::uint32_t>(instruction.guard.predicate));
+    op.guard = guard_row;
     op.guard_negated = instruction.guard.negated;
   }
+}
+
+void Decoder::take_back(std::size_t count) {
+  code_.operations.resize(count);
+  code_.leader_of.resize(count);
+  code_.is_instruction.resize(count);
+  code_.begins_wait.resize(count);
+  code_.synchronising.resize(count);
+  code_.of_library.resize(count);
+  code_.names.resize(count);
+  const auto is_gone = [&](const Fix& fix) { return fix.operation >= count; };
+  std::erase_if(local_fixes_, is_gone);
+  std::erase_if(fixes_, is_gone);
 }
 
 void Decoder::link() {

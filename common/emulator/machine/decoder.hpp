@@ -70,8 +70,8 @@ inline unsigned register_width(ptx::Type type) {
   return type == ptx::Type::pred ? 0 : std::max<unsigned>(2, static_cast<unsigned>(ptx::size_of(type)));
 }
 
-struct NotSupported : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct NotSupported : std::logic_error {
+  using std::logic_error::logic_error;
 };
 
 class Decoder {
@@ -80,11 +80,20 @@ public:
   void decode_kernel(std::uint32_t function);
 
   // Rows of operands. A source may be a register, an immediate, a special register or an address; it is read
-  // as `type`. A destination is a register, or `_`, which gets a row that nobody reads.
+  // as `type`. A destination is a register, or `_`, which gets a row that nobody reads. A register is refused
+  // unless it is as wide as the type (PTX ISA 9.3): a handler accesses as many bytes of a row as its types
+  // have.
   std::uint32_t source(const ptx::Operand& operand, ptx::Type type);
   std::uint32_t destination(const ptx::Operand& operand, unsigned width);
+  std::uint32_t destination(const ptx::RegisterOperand& operand, unsigned width);
+  // The same for instructions whose registers may be wider than their types (PTX ISA 9.4.1), so that their
+  // handlers go by width_of().
+  std::uint32_t wide_source(const ptx::Operand& operand, ptx::Type type);
+  std::uint32_t wide_destination(const ptx::Operand& operand, unsigned width);
   std::uint32_t predicate(const ptx::Operand& operand); // a predicate register or constant
-  bool is_negated(const ptx::Operand& operand) const;   // `!%p1`
+  std::uint32_t predicate(const ptx::RegisterOperand& operand);
+  std::uint32_t row_of_guard(const ptx::Instruction& instruction); // the row of `@%p`
+  bool is_negated(const ptx::Operand& operand) const;              // `!%p1`
   std::uint32_t register_row(std::uint32_t index);
   std::uint32_t constant(std::uint64_t bits, unsigned width, bool local_address = false);
   std::uint32_t scratch(unsigned width);
@@ -100,8 +109,11 @@ public:
     bool in_frame = false;            // a parameter slot of the function: `row` + `offset` is the place,
     std::uint32_t stride = 0;         // and lanes are `stride` bytes apart
     bool is_kernel_parameter = false; // `offset` counts from the parameter buffer's first byte
+    std::uint32_t end = 0; // of the slot or the buffer: nothing checks these accesses when they run
   };
-  Address address(const ptx::Operand& operand, ptx::Space space);
+  // Throws NotSupported if the instruction reaches a parameter slot or a kernel's parameters beyond their
+  // `end`; `bytes` is what it accesses there.
+  Address address(const ptx::Operand& operand, ptx::Space space, unsigned bytes = 0);
 
   Operation& emit(Handler run);
   Operation& emit(Handler run, std::uint32_t d, std::uint32_t a = 0, std::uint32_t b = 0,
@@ -140,7 +152,8 @@ private:
   // Of the function that is being decoded.
   const ptx::Function* function_ = nullptr;
   std::uint32_t frame_ = 0, frame_bytes_ = 0, leader_ = 0, location_ = 0, block_ = 0;
-  std::unordered_map<std::uint32_t, std::uint32_t> register_rows_, variable_rows_;
+  std::unordered_map<std::uint32_t, std::uint32_t> register_rows_;
+  std::unordered_map<std::uint32_t, Frame::Slot> variable_slots_;
   std::map<std::tuple<std::uint64_t, unsigned, bool>, std::uint32_t> constant_rows_;
   std::map<std::pair<ptx::Special, std::uint8_t>, std::uint32_t> special_rows_;
   std::vector<std::uint64_t> variable_offsets_; // of .local and .shared variables of the body
@@ -153,13 +166,18 @@ private:
   std::vector<Fix> local_fixes_;                                     // `place` is an instruction
   std::vector<std::pair<std::uint32_t, std::uint32_t>> table_fixes_; // index in Code::lists, instruction
 
-  std::uint32_t allocate(std::uint32_t bytes, std::uint32_t alignment);
+  std::uint32_t allocate(std::uint64_t bytes, std::uint32_t alignment);
   std::uint32_t special(ptx::Special name, std::uint8_t component);
   std::uint64_t symbol_bits(const ptx::Symbol& symbol, bool& is_local) const;
-  std::uint32_t variable_row(std::uint32_t variable); // a .param variable of the body
+  Frame::Slot slot_of(const ptx::Variable& variable); // a new one
+  Frame::Slot variable_slot(std::uint32_t variable);  // a .param variable of the body
+  Address address_of(const ptx::Operand& operand, ptx::Space space);
+  // The row of a register of `least` to `most` bytes per lane; throws NotSupported for any other.
+  std::uint32_t checked_row(std::uint32_t reg, unsigned least, unsigned most);
   void place_function_variables(const ptx::Function& function);
   void decode_function(std::uint32_t function);
   void decode_instruction(std::uint32_t index); // in the function's body
+  void take_back(std::size_t count);            // all operations but the first `count`
   void begin_block();
   // unset.cpp, all four.
   void emit_forget_registers(const std::vector<std::uint32_t>& unset); // at a function's entry

@@ -289,18 +289,28 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   const RunningGrid runs(grid);
   if (grid.watcher) grid.watcher->launch_begin(grid);
   std::function<void()> work = [&] {
-    Worker worker(grid);
-    try {
-      worker.run();
-    } catch (const LaunchStopped& stopped) {
+    const auto stop = [&](const Fault& fault) {
       std::lock_guard lock(grid.mutex);
-      if (!grid.fault) grid.fault = stopped.fault;
+      if (!grid.fault) grid.fault = fault;
       grid.stop = true;
+    };
+    try {
+      Worker worker(grid);
+      try {
+        worker.run();
+      } catch (const LaunchStopped& stopped) {
+        stop(stopped.fault);
+      }
+      std::lock_guard lock(grid.mutex);
+      add(record.counters, worker.counters);
+      record.busiest.include(worker.busiest);
+      record.links += worker.links;
+    } catch (const std::bad_alloc&) {
+      stop({.kind = Fault::Kind::out_of_memory,
+            .where = {},
+            .other = {},
+            .message = "this machine has no memory left for the blocks of the launch"});
     }
-    std::lock_guard lock(grid.mutex);
-    add(record.counters, worker.counters);
-    record.busiest.include(worker.busiest);
-    record.links += worker.links;
   };
   if (workers <= 1)
     work();

@@ -105,20 +105,28 @@ std::uint64_t Program::address_of(const ptx::Symbol& symbol) const {
 
 std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel) {
   std::vector<Parameter> places;
-  std::uint32_t bytes = 0;
+  std::uint64_t bytes = 0;
   for (const ptx::Variable& parameter : kernel.parameters) {
-    const std::uint32_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
+    const std::uint64_t alignment = std::max<std::uint32_t>(1, parameter.alignment);
     bytes = (bytes + alignment - 1) / alignment * alignment;
-    places.push_back({bytes, static_cast<std::uint32_t>(parameter.size)});
-    bytes += places.back().size;
+    if (bytes + parameter.size > Limits::parameter_bytes)
+      throw std::runtime_error(fmt::format("the parameters of {} take more than {} bytes",
+                                           demangled(kernel.name), Limits::parameter_bytes));
+    places.push_back({static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(parameter.size)});
+    bytes += parameter.size;
   }
   return places;
+}
+
+std::uint32_t parameter_bytes(const ptx::Function& kernel) {
+  const std::vector<Parameter> places = lay_out_parameters(kernel);
+  return places.empty() ? 0 : places.back().offset + places.back().size;
 }
 
 Kernel::Kernel(Program& program, std::uint32_t function) : program_(&program), function_(function) {
   const ptx::Function& source = program.module().functions[function];
   parameters_ = lay_out_parameters(source);
-  parameter_bytes_ = parameters_.empty() ? 0 : parameters_.back().offset + parameters_.back().size;
+  parameter_bytes_ = machine::parameter_bytes(source);
   for (const ptx::Variable& variable : source.variables)
     if (variable.space == ptx::Space::local)
       attributes_.local_per_thread += static_cast<std::uint32_t>(variable.size);

@@ -35,7 +35,9 @@ struct Limits {
                                  shared_per_block_optin = 96 * 1024, registers_per_block = 65536,
                                  multiprocessors = 16, threads_per_multiprocessor = 1024,
                                  blocks_per_multiprocessor = 16, constant_bytes = 64 * 1024,
-                                 local_per_thread = 512 * 1024;
+                                 local_per_thread = 512 * 1024,
+                                 parameter_bytes = 32764; // since CUDA 12.1
+
   static constexpr Dim3 block{1024, 1024, 64}, grid{0x7fffffff, 65535, 65535};
 };
 
@@ -63,6 +65,7 @@ struct Fault {
     unsupported,
     stack_overflow,
     invalid_instruction,
+    out_of_memory, // of the host
   };
   Kind kind{};
   SourceLine where, other;
@@ -80,7 +83,9 @@ struct Fault {
 struct Parameter {
   std::uint32_t offset = 0, size = 0;
 }; // location of a kernel parameter in the parameter buffer
+// Throws std::runtime_error if they take more than Limits::parameter_bytes.
 std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel);
+std::uint32_t parameter_bytes(const ptx::Function& kernel);
 
 struct KernelAttributes {
   std::uint32_t static_shared = 0, local_per_thread = 0, registers = 0,

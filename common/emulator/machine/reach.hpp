@@ -3,6 +3,7 @@
 
 #include "ptx/module.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +44,8 @@ std::uint32_t lay_out_shared(const ptx::Module& module, const Reach& reached, Pl
   constexpr std::uint64_t alignment = 16;
   if (reached.uses_reserved_shared)
     bytes = (bytes + alignment - 1) / alignment * alignment + reserved_shared_bytes;
-  return static_cast<std::uint32_t>(bytes);
+  constexpr std::uint64_t refused_by_any_launch = 1u << 30;
+  return static_cast<std::uint32_t>(std::min(bytes, refused_by_any_launch));
 }
 
 } // namespace warpfold::machine

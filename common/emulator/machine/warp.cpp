@@ -198,7 +198,8 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   const Code& code = worker->grid.code;
   const Frame& callee = code.frames[callee_index];
   std::uint32_t callee_local = local_base + code.frames[frame_index].local_bytes;
-  if (callee_local + callee.local_bytes > worker->local_stride || reconvergence_points.size() > 100000)
+  constexpr std::size_t most_nested = 100000;
+  if (callee.local_bytes > worker->local_stride - callee_local || reconvergence_points.size() > most_nested)
     stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls",
          mask);
   std::int32_t index = new_reconvergence_point(op + 1);

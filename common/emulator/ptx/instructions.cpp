@@ -53,7 +53,7 @@ void Parser::instruction() {
   read.modifiers = name.modifiers;
   function_.body.push_back(std::move(read));
   // Filled in place, because a label's fixup uses the number of instructions in the body.
-  std::vector<Operand> operands;
+  Operands operands;
   if (name.opcode == "call") {
     call_operands(operands);
   } else if (name.opcode == "bra") {
@@ -82,7 +82,7 @@ Guard Parser::guard() {
 }
 
 // `call.uni (results), callee, (arguments), prototype;` where everything but the callee is optional.
-void Parser::call_operands(std::vector<Operand>& operands) {
+void Parser::call_operands(Operands& operands) {
   const auto list = [&] {
     VectorOperand read;
     if (!token().is('(')) return read;

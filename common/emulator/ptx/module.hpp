@@ -155,6 +155,14 @@ struct Guard {                 // `@%p1` or `@!%p1`
 //               [, SymbolOperand prototype]}; the lists are empty if the text omits them
 //   brx.idx    {index, VectorOperand of LabelOperand}
 //   [a, {x, y}]  (tex, surf, cp.async.bulk.tensor) a VectorOperand of the AddressOperand and what follows it
+// A text may give an instruction fewer operands than it takes: one that is not there throws
+// std::out_of_range.
+struct Operands : std::vector<Operand> {
+  using std::vector<Operand>::vector;
+  const Operand& operator[](std::size_t i) const { return at(i); }
+  Operand& operator[](std::size_t i) { return at(i); }
+};
+
 struct Instruction {
   // Both look into storage that Module::text keeps alive: an instruction must not outlive its module.
   std::string_view opcode; // "add", "ld", "bar", "mbarrier": the part before the first dot
@@ -162,7 +170,7 @@ struct Instruction {
       modifiers; // "global", "v4", "f32": in order, without dots ("L1::no_allocate"
                  // stays whole); equal names share one list, so its data() compares
   Guard guard;
-  std::vector<Operand> operands;
+  Operands operands;
   std::uint32_t location = 0;  // index into Module::locations; 0 means unknown
   std::uint32_t text_line = 0; // line in the PTX text, from 1
   // It comes from CUB, Thrust, libcu++ or cooperative groups, or from what these call.

@@ -126,7 +126,7 @@ private:
   const Text::InstructionName& intern(std::string_view name);
   const Text::InstructionName& instruction_name();
   Guard guard();
-  void call_operands(std::vector<Operand>& operands);
+  void call_operands(Operands& operands);
   Operand operand(std::size_t index);
   Operand simple_operand();
   Operand name_operand();

@@ -119,6 +119,8 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorHardwareStackError;
   case Kind::invalid_instruction:
     return cudaErrorIllegalInstruction;
+  case Kind::out_of_memory:
+    return cudaErrorMemoryAllocation;
   case Kind::trap:
   case Kind::warp_mask:
     return cudaErrorLaunchFailure;

@@ -34,6 +34,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::launch, HazardCause::own_stop};
   case Kind::stack_overflow:
     return {HazardKind::launch, HazardCause::full_stack};
+  case Kind::out_of_memory:
+    return {HazardKind::launch, HazardCause::full_memory};
   case Kind::invalid_instruction:
     break;
   }

@@ -24,7 +24,9 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
     std::memcpy(into, global_at(warp, op, from.address[lane], bytes, size, AccessKind::load, lane), bytes);
   });
   count_global(warp, op, from, size, AccessKind::load);
+  const u32 refused = warp.worker->refused_lanes; // at either end: neither access happened
   tell(warp, op, from, ptx::Space::global, AccessKind::load, size);
+  warp.worker->refused_lanes = refused;
   tell(warp, op, to, ptx::Space::shared, AccessKind::store, size);
   if (Watcher* watcher = warp.worker->grid.watcher) {
     std::uint64_t offsets[warp_lanes];
@@ -52,6 +54,7 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
           global_at(warp, op, from.address[lane] + done, unit, unit, AccessKind::load, lane), unit);
     complete_bytes(warp, op, lane, barrier.address[lane], bytes);
   });
+  warp.worker->refused_lanes = 0;
   return op + 1;
 }
 
@@ -61,6 +64,7 @@ const Operation* arrive_after_copies(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
   each_active(warp, [&](unsigned lane) { arrive_at_mbarrier(warp, op, lane, request.address[lane]); });
+  warp.worker->refused_lanes = 0;
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_waited_for(warp, Watcher::all_copies);
   return op + 1;
 }
@@ -125,7 +129,8 @@ void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
     return;
   }
   auto* size = in.operands.size() >= 3 ? std::get_if<ptx::Immediate>(&in.operands[2].value) : nullptr;
-  if (!size) refuse(in);
+  if (!size || (size->bits != 4 && size->bits != 8 && size->bits != 16))
+    refuse(in, "4, 8 or 16 bytes are copied at once");
   std::vector<std::uint32_t> to;
   append_address(to, decoder.address(in.operands[0], ptx::Space::shared));
   Decoder::Address from = decoder.address(in.operands[1], ptx::Space::global);

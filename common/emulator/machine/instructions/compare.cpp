@@ -233,10 +233,8 @@ void decode_setp(Decoder& decoder, const ptx::Instruction& in) {
   ptx::Operand scratch{ptx::Sink{}};
   std::uint32_t compared = emit_compare(decoder, in, type, decoder.predicate(scratch));
   if (!pair) return emit_combine(decoder, in, decoder.predicate(in.operands[0]), compared, 0, 0);
-  std::uint32_t first =
-      pair->first_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->first.index);
-  std::uint32_t second =
-      pair->second_is_sink ? decoder.predicate(scratch) : decoder.register_row(pair->second.index);
+  std::uint32_t first = pair->first_is_sink ? decoder.predicate(scratch) : decoder.predicate(pair->first);
+  std::uint32_t second = pair->second_is_sink ? decoder.predicate(scratch) : decoder.predicate(pair->second);
   emit_combine(decoder, in, first, compared, write_second, second);
 }
 

@@ -69,8 +69,7 @@ void decode_bra(Decoder& decoder, const ptx::Instruction& in) {
   auto* label = in.operands.empty() ? nullptr : std::get_if<ptx::LabelOperand>(&in.operands[0].value);
   if (!label) refuse(in);
   bool conditional = in.guard.predicate >= 0;
-  std::uint32_t predicate =
-      conditional ? decoder.register_row(static_cast<std::uint32_t>(in.guard.predicate)) : 0;
+  std::uint32_t predicate = conditional ? decoder.row_of_guard(in) : 0;
   Operation& op = decoder.emit(conditional ? branch_if : branch);
   op.guard = predicate;
   op.guard_negated = in.guard.negated;
@@ -100,7 +99,10 @@ void decode_brx(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 2);
   std::vector<std::uint32_t> targets;
   for (const ptx::Operand& element : decoder.elements(in.operands[1]))
-    targets.push_back(std::get<ptx::LabelOperand>(element.value).target);
+    if (auto* label = std::get_if<ptx::LabelOperand>(&element.value))
+      targets.push_back(label->target);
+    else
+      refuse(in, "a label is expected here");
   Operation& op = decoder.emit(branch_by_index, 0, decoder.source(in.operands[0], ptx::Type::u32));
   decoder.set_jump_table(op, targets);
   decoder.set_reconvergence(op);
@@ -166,6 +168,7 @@ void decode_call(Decoder& decoder, const ptx::Instruction& in) {
   if (in.operands.size() < 3) refuse(in);
   std::uint32_t slots = list_slots(decoder, in);
   if (auto* symbol = std::get_if<ptx::SymbolOperand>(&in.operands[1].value)) {
+    if (symbol->symbol.scope != ptx::Symbol::Scope::function) refuse(in, "a function is expected here");
     const ptx::Function& callee = decoder.module().functions.at(symbol->symbol.index);
     if (!callee.has_body) return decode_builtin(decoder, in, callee.name, slots);
     Operation& op = decoder.emit(call_function);

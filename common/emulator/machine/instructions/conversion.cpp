@@ -354,8 +354,8 @@ void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
                    .integer_rounding = in.has("rni") || in.has("rzi") || in.has("rmi") || in.has("rpi"),
                    .saturate = in.has("sat"),
                    .flush = in.has("ftz")});
-  std::uint32_t source = decoder.source(in.operands[1], from);
-  std::uint32_t destination = decoder.destination(in.operands[0], bytes_of(to));
+  std::uint32_t source = decoder.wide_source(in.operands[1], from);
+  std::uint32_t destination = decoder.wide_destination(in.operands[0], bytes_of(to));
   // Registers may be wider than the types: narrow the source first, widen the result last.
   unsigned source_width = decoder.width_of(in.operands[1]), width = decoder.width_of(in.operands[0]);
   if (source_width > held_bytes(from)) chain.resize(source_width, held_bytes(from), false);

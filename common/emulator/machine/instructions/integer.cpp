@@ -135,11 +135,12 @@ void decode_mul(Decoder& decoder, const ptx::Instruction& in) {
   Handler run = nullptr;
   if (in.has("lo")) run = pick_binary<times, u16, s16, u32, s32, u64, s64>(type);
   if (in.has("hi")) run = pick_binary<high_times, u16, s16, u32, s32, u64, s64>(type);
-  if (in.has("wide"))
-    run = pick<u16, s16, u32, s32>(type, []<typename T>(std::type_identity<T>) -> Handler {
-      return binary<wide_times, Wider<T>, T, T>;
-    });
-  emit_binary(decoder, in, run, type);
+  if (!in.has("wide")) return void(emit_binary(decoder, in, run, type));
+  run = pick<u16, s16, u32, s32>(
+      type, []<typename T>(std::type_identity<T>) -> Handler { return binary<wide_times, Wider<T>, T, T>; });
+  decoder.emit(need(run, in),
+               decoder.destination(in.operands[0], 2 * static_cast<unsigned>(ptx::size_of(type))),
+               decoder.source(in.operands[1], type), decoder.source(in.operands[2], type));
 }
 
 constexpr auto times_plus = [](auto a, auto b, auto c) { return times(a, b) + c; };

@@ -61,7 +61,7 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
   // Inactive lanes may point beyond the end: the buffer is one row longer than what the block may use.
   unsigned used_lanes = static_cast<unsigned>(std::bit_width(warp.mask));
   if (request.even && request.stride == width && first % width == 0 &&
-      first + std::uint64_t{used_lanes} * width <= warp.worker->grid.shared_bytes() &&
+      lies_in(0, warp.worker->grid.shared_bytes(), first, std::uint64_t{used_lanes} * width) &&
       width <= Block::shared_slack / warp_lanes)
     places.first = warp.block->shared.data() + first;
   else
@@ -164,7 +164,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   if (first == no_row || first % width) return nullptr;
   const unsigned bytes = static_cast<unsigned>(std::bit_width(warp.mask)) * width;
   bool inside = global ? in_known_range(warp, op, first, bytes) && !warp.worker->ranges[op->index].is_peers
-                       : first + bytes <= warp.worker->grid.shared_bytes();
+                       : lies_in(0, warp.worker->grid.shared_bytes(), first, bytes);
   if (!inside) return nullptr;
   if (warp.watched && (is_strong(op) || !warp.worker->grid.watcher->row({warp, *op, S, Kind, width, first})))
     return nullptr;
@@ -242,8 +242,6 @@ const Operation* store(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-constexpr unsigned widest_vector = 32; // bytes: eight words, or four of 8 bytes
-
 // Vectors: the elements of a lane are adjacent in memory, and each has a register of its own. A lane's vector
 // is moved as a whole, except in rows that no other block can be writing at this time. N: the number of
 // elements if rows are likely, else 0.
@@ -265,12 +263,12 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
       return op + 1;
     }
   }
-  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
+  const unsigned count = N ? N : std::min(op->e, widest_access) / static_cast<unsigned>(sizeof(T));
   Places places;
   find_places<S, AccessKind::load>(warp, op, op->e, places);
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
   each_active(warp, [&](unsigned lane) {
-    alignas(16) std::byte elements[widest_vector] = {};
+    alignas(16) std::byte elements[widest_access] = {};
     load_whole(elements, places.of(lane, op->e), op->e);
     for (unsigned i = 0; i < count; ++i)
       warp.row<R>(rows[i])[lane] = widened<R>(read<T>(elements + i * sizeof(T)));
@@ -281,13 +279,13 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
 
 template <typename T, typename R, unsigned N, ptx::Space S>
 const Operation* store_vector(Warp& warp, const Operation* op) {
-  const unsigned count = N ? N : std::min(op->e, widest_vector) / static_cast<unsigned>(sizeof(T));
+  const unsigned count = N ? N : std::min(op->e, widest_access) / static_cast<unsigned>(sizeof(T));
   Places places;
   find_places<S, AccessKind::store>(warp, op, op->e, places);
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
   order_before_store(static_cast<MemoryOrder>(op->order));
   each_active(warp, [&](unsigned lane) {
-    alignas(16) std::byte elements[widest_vector] = {};
+    alignas(16) std::byte elements[widest_access] = {};
     for (unsigned i = 0; i < count; ++i) {
       const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
       std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
@@ -419,19 +417,34 @@ unsigned held_width(const Decoder& decoder, const ptx::Operand& operand, ptx::Ty
   return width ? width : std::max(2u, static_cast<unsigned>(ptx::size_of(type)));
 }
 
+// Rows of a list's elements; all of its registers must have one width, which becomes `held`.
+template <bool Stores>
+std::vector<std::uint32_t> rows_of(Decoder& decoder, const ptx::Instruction& in, const MemoryForm& form,
+                                   const std::vector<ptx::Operand>& elements, unsigned& held) {
+  held = 0;
+  for (const ptx::Operand& element : elements) {
+    if (std::holds_alternative<ptx::Sink>(element.value)) continue;
+    const unsigned width = held_width(decoder, element, form.type);
+    if (held != 0 && width != held) refuse(in, "registers of different widths in one list");
+    held = width;
+  }
+  if (held == 0) refuse(in);
+  std::vector<std::uint32_t> rows;
+  for (const ptx::Operand& element : elements)
+    rows.push_back(Stores ? decoder.wide_source(element, form.type)
+                          : decoder.wide_destination(element, held));
+  return rows;
+}
+
 template <bool Stores>
 void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryForm& form,
                      const Decoder::Address& address, const ptx::Operand& value) {
   const auto& elements = decoder.elements(value);
   if (elements.size() != form.elements) refuse(in);
   auto size = static_cast<unsigned>(ptx::size_of(form.type));
-  if (size * form.elements > widest_vector) refuse(in);
+  if (size * form.elements > widest_access) refuse(in);
   unsigned held = 0;
-  std::vector<std::uint32_t> rows;
-  for (const ptx::Operand& element : elements) {
-    if (!std::holds_alternative<ptx::Sink>(element.value)) held = held_width(decoder, element, form.type);
-    rows.push_back(Stores ? decoder.source(element, form.type) : decoder.destination(element, 8));
-  }
+  const std::vector<std::uint32_t> rows = rows_of<Stores>(decoder, in, form, elements, held);
   if (address.in_frame || address.is_kernel_parameter) {
     for (unsigned i = 0; i < rows.size(); ++i) {
       Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
@@ -457,11 +470,12 @@ void decode_access(Decoder& decoder, const ptx::Instruction& in) {
   if (in.operands.size() < 2) refuse(in);
   MemoryForm form = memory_form(in);
   const ptx::Operand& value = in.operands[Stores ? 1 : 0];
-  Decoder::Address address = decoder.address(in.operands[Stores ? 0 : 1], form.space);
+  Decoder::Address address = decoder.address(in.operands[Stores ? 0 : 1], form.space,
+                                             static_cast<unsigned>(ptx::size_of(form.type)) * form.elements);
   if (form.elements > 1) return decode_elements<Stores>(decoder, in, form, address, value);
   unsigned held = held_width(decoder, value, form.type);
-  std::uint32_t row = Stores ? decoder.source(value, held == 2 ? ptx::Type::b16 : form.type)
-                             : decoder.destination(value, held);
+  std::uint32_t row = Stores ? decoder.wide_source(value, held == 2 ? ptx::Type::b16 : form.type)
+                             : decoder.wide_destination(value, held);
   if (address.in_frame || address.is_kernel_parameter) {
     Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
                   : address.is_kernel_parameter

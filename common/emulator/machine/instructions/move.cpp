@@ -72,6 +72,7 @@ ptx::Type bits_type(std::size_t bytes) {
 // mov.b64 d, {a, b}: through a scratch row, because d may be one of the sources.
 void decode_packing(Decoder& decoder, const ptx::Instruction& in, std::size_t whole) {
   const auto& parts = decoder.elements(in.operands[1]);
+  if (parts.empty()) refuse(in);
   std::size_t part = whole / parts.size();
   Handler run = need(pick_parts<Pack>(part, whole), in);
   std::uint32_t gathered = decoder.scratch(static_cast<unsigned>(whole));
@@ -84,6 +85,7 @@ void decode_packing(Decoder& decoder, const ptx::Instruction& in, std::size_t wh
 
 void decode_unpacking(Decoder& decoder, const ptx::Instruction& in, std::size_t whole) {
   const auto& parts = decoder.elements(in.operands[0]);
+  if (parts.empty()) refuse(in);
   std::size_t part = whole / parts.size();
   Handler run = need(pick_parts<Unpack>(part, whole), in);
   std::uint32_t source = decoder.source(in.operands[1], bits_type(whole));

@@ -106,8 +106,8 @@ void decode_shfl(Decoder& decoder, const ptx::Instruction& in) {
   const Handler run = by_mode(in, []<Shuffle Mode>() -> Handler { return shuffle<Mode>; });
   std::uint32_t d = 0, predicate = 0;
   if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
-    d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
-    if (!pair->second_is_sink) predicate = decoder.register_row(pair->second.index);
+    d = pair->first_is_sink ? decoder.scratch(4) : decoder.destination(pair->first, 4);
+    if (!pair->second_is_sink) predicate = decoder.predicate(pair->second);
   } else {
     d = decoder.destination(in.operands[0], 4);
   }
@@ -200,8 +200,8 @@ void decode_match(Decoder& decoder, const ptx::Instruction& in) {
                                 : nullptr;
   std::uint32_t d = 0, predicate = 0;
   if (auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value)) {
-    d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
-    if (!pair->second_is_sink) predicate = decoder.register_row(pair->second.index);
+    d = pair->first_is_sink ? decoder.scratch(4) : decoder.destination(pair->first, 4);
+    if (!pair->second_is_sink) predicate = decoder.predicate(pair->second);
   } else {
     d = decoder.destination(in.operands[0], 4);
   }
@@ -273,10 +273,10 @@ const Operation* elect(Warp& warp, const Operation* op) {
 void decode_elect(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 2);
   auto* pair = std::get_if<ptx::PairOperand>(&in.operands[0].value);
-  if (!pair) refuse(in);
-  std::uint32_t d = pair->first_is_sink ? decoder.scratch(4) : decoder.register_row(pair->first.index);
+  if (!pair || pair->second_is_sink) refuse(in);
+  std::uint32_t d = pair->first_is_sink ? decoder.scratch(4) : decoder.destination(pair->first, 4);
   std::uint32_t members = decoder.source(in.operands[1], ptx::Type::b32);
-  decoder.emit(elect, d, members, decoder.register_row(pair->second.index)).e = members;
+  decoder.emit(elect, d, members, decoder.predicate(pair->second)).e = members;
 }
 
 constexpr Opcode opcodes[] = {
