@@ -283,7 +283,9 @@ private:
     leave_out_harmless(findings.hazards, right, checked.not_a_number);
     if (findings.device_lost || !right) return;
     if (on_emulator()) {
-      findings.technique = check_technique(rung, how);
+      Technique technique = check_technique(rung, how);
+      findings.technique = std::move(technique.promises);
+      if (technique.wrong_result) return findings.checks.push_back(std::move(*technique.wrong_result));
       const std::vector<Check> others = check_other_operators(rung, how);
       findings.technique.insert(findings.technique.end(), others.begin(), others.end());
       if (how.profile || (how.json && !how.grading())) {

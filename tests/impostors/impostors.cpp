@@ -123,19 +123,10 @@ public:
 
 private:
   static Run run(const Impostor& impostor, const Rung& rung, const Shape& shape) {
-    Run made;
+    Check result;
     const unsigned block = block_of(rung, shape);
-    made.profile = profile_rung(rung, impostor.variant, shape.n, block, seed, shape.rows).profile;
-    const Case given{Kind::exact, made.profile.n, made.profile.rows, block, 0};
-    const Sequence input = make_sequence(impostor.variant.type, rung.op, given.kind, given.n, seed);
-    const Outcome outcome = run_once(impostor.variant, given, input);
-    made.right =
-        outcome.error.empty() && outcome.input_change.empty() && outcome.results.size() == given.rows;
-    const std::size_t columns = given.n / given.rows;
-    for (std::size_t row = 0; row < given.rows && made.right; ++row) {
-      made.right = outcome.results[row] == reduce(input, row * columns, (row + 1) * columns).value;
-    }
-    return made;
+    const Recorded counted = profile_rung(rung, impostor.variant, shape.n, block, seed, shape.rows, &result);
+    return {counted.profile, result.ok};
   }
 
   static unsigned block_of(const Rung& rung, const Shape& shape) {
@@ -215,7 +206,7 @@ private:
 
   // "" if none is broken and the results are right.
   std::string first_broken(const Rung& rung, const Impostor& impostor, Row& row) {
-    for (const Shape& shape : counted_shapes(impostor.variant)) {
+    for (const Shape& shape : counted_shapes(impostor.variant, seed)) {
       const Runs::Run& run = runs_.of(impostor, rung, shape);
       if (run.profile.block == 0) return ++row.refused, ++row.wrong, "it does not run";
       for (const Check& check : hold_promises(rung, run.profile, impostor.variant)) {

@@ -54,6 +54,13 @@ void read_results(const Variant& variant, const void* device_memory, std::size_t
   }
 }
 
+// "", or where the input on the device is no longer what it was.
+std::string change_of(const Variant& variant, const Sequence& input, const void* on_device) {
+  if (variant.in_place) return "";
+  const std::size_t at = first_change(input, on_device);
+  return at < input.n ? fmt::format("the input was changed, first at element {}", at) : "";
+}
+
 } // namespace
 
 std::string describe(std::size_t n, std::size_t rows) {
@@ -185,11 +192,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   read_results(variant, result.data(), given.rows, outcome);
-  if (!variant.in_place) {
-    if (const std::size_t at = first_change(input, data.data()); at < given.n) {
-      outcome.input_change = fmt::format("the input was changed, first at element {}", at);
-    }
-  }
+  outcome.input_change = change_of(variant, input, data.data());
   for (const std::string& where : {data.damage(), result.damage(), scratch_run.damage()}) {
     if (!where.empty()) outcome.damage = fmt::format("memory was written {}", where);
   }
@@ -214,18 +217,41 @@ void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards 
   if (!outcome.error.empty()) throw CudaError(outcome.error);
 }
 
-Recorded run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+namespace {
+
+Counted run_counted_on_devices(const Variant& variant, const Case& given, const Sequence& input) {
   run_on_other_ranks(given, input, true);
   const OverDevices on(variant, given, input);
   const Shards here = on.shards();
   on.set_up(variant);
-  Recorded recorded = record([&] {
+  Counted counted;
+  counted.recorded = record([&] {
     ScratchRun scratch_run;
     launch_and_wait(variant, on.arguments(given), here);
     if (const std::string error = error_of_other_ranks(); !error.empty()) throw CudaError(error);
   });
   end_peer_access(here);
-  return recorded;
+  read_results(variant, on.result.data(), 1, counted.outcome);
+  counted.outcome.input_change = on.shared.change();
+  return counted;
+}
+
+} // namespace
+
+Counted run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+  if (variant.over_devices) return run_counted_on_devices(variant, given, input);
+  const std::size_t width = size_of(variant.type);
+  DeviceBuffer data("input", input.n * width), result("result", given.rows * width);
+  upload(input, data.data());
+  fill_poison(variant.type, given.kind, given.rows, result.data());
+  Counted counted;
+  counted.recorded = record([&] {
+    ScratchRun scratch_run;
+    launch_and_wait(variant, {data.data(), result.data(), given.n, given.rows, given.block});
+  });
+  read_results(variant, result.data(), given.rows, counted.outcome);
+  counted.outcome.input_change = change_of(variant, input, data.data());
+  return counted;
 }
 
 } // namespace lab

@@ -53,8 +53,12 @@ std::string no_end();
 // finished, or all of these. Throws CudaError.
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices = {nullptr, 0});
 
-// A run over several devices, and what was counted from the host function's call to its end. Only on the
-// emulator. Throws CudaError.
-Recorded run_counted(const Variant& variant, const Case& given, const Sequence& input);
+// A run, and what was counted from the host function's call to its end. Only on the emulator. Throws
+// CudaError.
+struct Counted {
+  Recorded recorded;
+  Outcome outcome;
+};
+Counted run_counted(const Variant& variant, const Case& given, const Sequence& input);
 
 } // namespace lab

@@ -1,28 +1,45 @@
 #include "checking/technique.hpp"
 
 #include "checking/check.hpp"
+#include "checking/judge.hpp"
 #include "checking/run.hpp"
 #include "command_line.hpp"
 #include "devices/ranks.hpp"
-#include "memory.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <random>
 
 namespace lab {
 namespace {
 
-// A number that every block size divides, and one that none does; both so large that a grid that fits the
-// device is smaller than one with a thread per element. The first gives each thread of such a grid five
-// vectors of four elements, so that whoever loads four at a time does so whether the loop's bound is exact or
-// careful by one. Then other numbers of threads per block: a number written into the code in place of
-// blockDim.x may give the right sum all the same. And so few elements that the device holds more blocks than
-// there is work for.
-constexpr Shape vectors[] = {{5 << 16, 0}, {100003, 0}, {100003, 0, 128}, {5003, 0}};
+// A number that every block size divides, and odd ones, which none does. The first two are so large that a
+// grid that fits the device is smaller than one with a thread per element. The first gives each thread of
+// such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a time
+// does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block: a
+// number written into the code in place of blockDim.x may give the right sum all the same. And so few
+// elements that the device holds more blocks than there is work for.
+std::vector<Shape> vectors(std::mt19937_64& chance) {
+  const auto below = [&](std::size_t bound) { return chance() % bound; };
+  const std::size_t large = 98'305 + 2 * below(8192);
+  return {{(5 + 4 * below(3)) << 16, 0},
+          {large, 0},
+          {large + 2 * below(2048), 0, 128},
+          {4097 + 2 * below(1024), 0}};
+}
 // Tall, square and wide. The rows are whole sectors, so that no load needs fewer sectors than its elements
 // fill.
-constexpr Shape matrices[] = {{4096 * 32, 4096}, {256 * 512, 256}, {4 * 32768, 4}, {256 * 512, 256, 128}};
+std::vector<Shape> matrices(std::mt19937_64& chance) {
+  const auto shape = [&](std::size_t rows, std::size_t columns, unsigned block = 0) {
+    return Shape{rows * columns, rows, block};
+  };
+  const auto between = [&](std::size_t least, std::size_t most) {
+    return least + chance() % (most - least + 1);
+  };
+  return {shape(between(3968, 4224), 32), shape(between(240, 272), 32 * between(14, 18)),
+          shape(4, 32 * between(960, 1088)), shape(between(240, 272), 32 * between(14, 18), 128)};
+}
 
 std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
   const std::size_t most = rung.most_elements(block);
@@ -40,35 +57,24 @@ void leave_out_own_waits(Profile& profile) {
     if (key == "host_waits") value -= 2.0 * profile.devices;
 }
 
-Recorded profile_on_devices(const Variant& variant, const Sequence& input, unsigned block) {
-  const Case given{Kind::exact, input.n, 1, block, 0, devices_for(variant)};
-  Recorded recorded = run_counted(variant, given, input);
-  recorded.profile.n = input.n, recorded.profile.block = block, recorded.profile.devices = given.devices;
-  leave_out_own_waits(recorded.profile);
-  return recorded;
-}
-
 } // namespace
 
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
-                      std::uint64_t seed, std::optional<std::size_t> asked_rows) {
+                      std::uint64_t seed, std::optional<std::size_t> asked_rows, Check* result) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
   const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
-  if (variant.over_devices) return profile_on_devices(variant, input, block);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
-  DeviceBuffer data("input", n * size_of(variant.type)), result("result", rows * size_of(variant.type));
-  upload(input, data.data());
-  fill_poison(variant.type, Kind::exact, rows, result.data());
-  Recorded recorded = record([&] {
-    ScratchRun scratch_run;
-    launch_and_wait(variant, {data.data(), result.data(), rows > 0 ? n / rows * rows : 0, rows, block});
-  });
-  recorded.profile.n = rows > 0 ? n / rows * rows : 0;
-  recorded.profile.rows = rows;
-  recorded.profile.block = block;
-  leave_out_own_waits(recorded.profile);
-  return recorded;
+  const Case given{Kind::exact, rows > 0 ? n / rows * rows : 0, rows, block, 0, devices_for(variant)};
+  Counted counted = run_counted(variant, given, input);
+  if (result) {
+    *result = check_for(given);
+    judge(rung, given, input, counted.outcome, *result);
+  }
+  Profile& profile = counted.recorded.profile;
+  profile.n = given.n, profile.rows = rows, profile.block = block, profile.devices = given.devices;
+  leave_out_own_waits(profile);
+  return std::move(counted.recorded);
 }
 
 // "launches" as "launch": the first word in the plural is the one that is counted.
@@ -107,8 +113,9 @@ Check judge_promise(const Promise& promise, double measured, double bound) {
   return check;
 }
 
-std::span<const Shape> counted_shapes(const Variant& variant) {
-  return variant.by_rows ? std::span<const Shape>(matrices) : std::span<const Shape>(vectors);
+std::vector<Shape> counted_shapes(const Variant& variant, std::uint64_t seed) {
+  std::mt19937_64 chance(seed);
+  return variant.by_rows ? matrices(chance) : vectors(chance);
 }
 
 std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
@@ -129,24 +136,24 @@ std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const
   return checks;
 }
 
-std::vector<Check> check_technique(const Rung& rung, const Options& options) {
+Technique check_technique(const Rung& rung, const Options& options) {
   if (rung.promise_count == 0) return {};
   if (device().compute_capability < rung.promise_capability) {
-    return {{"technique",
-             true,
-             true,
-             fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
-                         rung.promise_capability / 10, rung.promise_capability % 10,
-                         device().compute_capability / 10, device().compute_capability % 10),
-             {}}};
+    Check skipped{.name = "technique", .skipped = true, .message = "", .diagnosis = {}};
+    skipped.message = fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
+                                  rung.promise_capability / 10, rung.promise_capability % 10,
+                                  device().compute_capability / 10, device().compute_capability % 10);
+    return {{skipped}, {}};
   }
   std::vector<Check> checks;
   const Variant& variant = rung.variants[0];
-  for (const Shape& shape : counted_shapes(variant)) {
+  for (const Shape& shape : counted_shapes(variant, options.seed)) {
     const unsigned usual = block_for(rung, options);
     const unsigned block = shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : usual;
     if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
-    const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows);
+    Check result;
+    const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows, &result);
+    if (!result.ok) return {std::move(checks), std::move(result)};
     std::vector<Check> held = hold_promises(rung, mine.profile, variant);
     // What was kept on the first shape is broken on this one, so it matters which one it is.
     for (Check& check : held)
@@ -159,7 +166,7 @@ std::vector<Check> check_technique(const Rung& rung, const Options& options) {
     checks.insert(checks.end(), held.begin(), held.end());
     if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
   }
-  return checks;
+  return {std::move(checks), {}};
 }
 
 } // namespace lab
