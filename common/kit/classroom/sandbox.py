@@ -1,14 +1,14 @@
 """A sandbox (here also called a room) for untrusted programs: bubblewrap, limits, and a watch on time and memory.
 
 Inside there is a read-only system, no network, no home, separate namespaces for processes, users, IPC and names, no
-capabilities, an environment of a few variables, and a /tmp of limited size. For root no user namespace is made: the
-program runs under a user id of its own that owns nothing, because a limit on processes does not apply to root.
+capabilities, no way to new namespaces, an environment of a few variables, and a /tmp of limited size. For root no user
+namespace is made: the program runs under a user id of its own that owns nothing, because a limit on processes does not
+apply to root.
 docs/instructor/threat_model.md says what this does and does not promise."""
 
 import itertools
 import os
 import re
-import resource
 import selectors
 import shutil
 import signal
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ..errors import SETUP, KitError
 from ..setup import system
+from . import control_groups, seccomp
 
 FIRST_USER = 61_000_000  # ids that no distribution assigns
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -32,11 +33,14 @@ ROOMS = itertools.count()  # of this process
 class Limits:
     cpu: int = 60  # seconds, of each process
     wall: float = 120
-    memory: int = 2048 * MIB  # resident, of all processes together; checked twenty times a second
+    idle: float | None = None  # seconds in which none of its processes uses any CPU time
+    memory: int = 2048 * MIB  # of all processes together: held by a control group, or resident and checked twenty times a second
     address_space: int | None = None  # of each process
     processes: int = 64
+    files: int = 256  # open, in each process
+    own_memory_only: bool = False  # no memory that is shared or belongs to no process: what limits without a control group do not count
     file: int = 64 * MIB  # the largest file
-    tmp: int = 64 * MIB  # all of /tmp
+    tmp: int = 64 * MIB  # all of /tmp; 0: nothing can be written anywhere, since every file takes the kernel's memory
     output: int = 256 * 1024  # of stdout and stderr together; the rest is cut off, and the program is ended
 
 
@@ -45,7 +49,7 @@ class Outcome:
     code: int  # exit code; negative: the signal
     stdout: bytes
     stderr: bytes
-    ended: str  # "" if it ended by itself; else what it used too much of: "time", "cpu", "memory" or "output"
+    ended: str  # "" if it ended by itself; else what it used too much of: "time", "idle", "cpu", "memory" or "output"
     started: bool  # whether the room was made and the program started in it
     cpu: float = 0.0
     wall: float = 0.0
@@ -119,16 +123,23 @@ class Sandbox:
         if self.unsafe or self.dropping:
             return self.start_unsafe(command, room, limits, stdin, pass_fds, trusted)
         status_read, status_write = os.pipe()
+        rules = seccomp.program(limits.own_memory_only)
+        calls = descriptor_of(rules) if rules else None
+        passed = tuple(each for each in (*pass_fds, status_write, calls) if each is not None)
         try:
             # A user id for each room, so that the processes of one do not count towards the limit of another.
             user = FIRST_USER + os.getpid() % 100_000 * 64 + next(self.rooms) % 64
             for path in room.write:
                 if self.as_root:
                     os.chown(path, user, user)
-            words = [*self.walls(room, limits), "--json-status-fd", str(status_write), "--", *self.inside(limits, user), *command]
-            return Running(words, limits, stdin, (*pass_fds, status_write), status_read)
+            words = [*self.walls(room, limits), "--json-status-fd", str(status_write)]
+            words += [] if calls is None else ["--seccomp", str(calls)]
+            words += ["--", *self.inside(limits, user), *command]
+            return Running(words, limits, stdin, passed, status_read, in_group=True)
         finally:
             os.close(status_write)
+            if calls is not None:
+                os.close(calls)
 
     def walls(self, room: Room, limits: Limits) -> list[str]:
         words = ["bwrap", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
@@ -146,8 +157,9 @@ class Sandbox:
             words += ["--perms", "0755", "--dir", parent]  # else only root may enter them
         for name in FILES:
             words += ["--ro-bind-try", name, name]
-        words += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp"]
-        words += ["--size", str(MIB), "--tmpfs", "/dev/shm"]
+        words += ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp"]
+        if limits.tmp:
+            words += ["--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp", "--size", str(MIB), "--tmpfs", "/dev/shm"]
         for node in room.devices:
             words += ["--dev-bind", str(node), f"/dev/{node.name}"]
         if room.devices:
@@ -156,6 +168,10 @@ class Sandbox:
             words += ["--ro-bind", str(path), inside]
         for path, inside in room.write.items():
             words += ["--bind", str(path), inside]
+        for secret in ("/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list"):  # of all processes of this machine
+            if os.path.exists(secret):
+                words += ["--ro-bind", "/dev/null", secret]
+        words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # else they are as large as this machine's memory
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp", "TMPDIR": "/tmp"} | room.environment
         for name, value in environment.items():
             words += ["--setenv", name, value]
@@ -182,7 +198,7 @@ class Sandbox:
             f"--nproc={limits.processes + others}",
             f"--fsize={limits.file}",
             "--core=0",
-            "--nofile=256",
+            f"--nofile={limits.files}",
         ]
         if limits.address_space:
             words += [f"--as={limits.address_space}"]
@@ -220,6 +236,14 @@ def parents(places: list[str]) -> list[str]:
     return sorted(folder for folder in above if not folder.startswith((*SYSTEM, "/proc", "/dev", "/tmp")))
 
 
+def descriptor_of(content: bytes) -> int:
+    """An open file with this content, at its beginning."""
+    descriptor = os.memfd_create("rules")
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
 def tasks_of(user: int) -> int:
     count = 0
     for name in os.listdir("/proc"):
@@ -235,8 +259,24 @@ def tasks_of(user: int) -> int:
 class Running:
     """A program in its room, watched by a separate thread."""
 
-    def __init__(self, command: list[str], limits: Limits, stdin, pass_fds, status: int | None, environment=None, folder=None, user=None):
+    def __init__(
+        self,
+        command: list[str],
+        limits: Limits,
+        stdin,
+        pass_fds,
+        status: int | None,
+        environment=None,
+        folder=None,
+        user=None,
+        in_group: bool = False,
+    ):
         self.limits = limits
+        self.group = control_groups.make(limits.memory, limits.processes + 8) if in_group else None
+        if self.group:
+            command = [*self.group.words, *command]
+        elif in_group and control_groups.systemd_makes_scopes():
+            command = [*control_groups.scope(limits.memory, limits.processes + 8), *command]
         self.began = time.monotonic()
         self.process = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=pass_fds,
@@ -265,7 +305,7 @@ class Running:
         selector.register(self.process.stderr, selectors.EVENT_READ, "stderr")
         if self.status is not None:
             selector.register(self.status, selectors.EVENT_READ, "status")
-        looked, gone = 0.0, None
+        looked, gone, busy = 0.0, None, self.began
         while selector.get_map():
             for key, _ in selector.select(0.05):
                 data = os.read(key.fd, 65536)
@@ -287,12 +327,19 @@ class Running:
             if now - looked > 0.05:
                 looked = now
                 memory, cpu = use_of(self.process.pid)
-                self.cpu = max(self.cpu, cpu)
+                if cpu > self.cpu:
+                    self.cpu, busy = cpu, now
+                if self.limits.idle is not None and now - busy > self.limits.idle:
+                    self.end("idle")
                 if memory > self.limits.memory:
                     self.end("memory")
         _, status, usage = os.wait4(self.process.pid, 0)
         self.cpu = max(self.cpu, usage.ru_utime + usage.ru_stime)
         self.code = os.waitstatus_to_exitcode(status)
+        if self.group:
+            if self.group.ran_out_of_memory():
+                self.ended = self.ended or "memory"
+            self.group.remove()
         self.process.returncode = self.code
         self.process.stdout.close()
         self.process.stderr.close()
@@ -320,20 +367,19 @@ class Running:
         return Outcome(code, output["stdout"], output["stderr"], ended, started, self.cpu, time.monotonic() - self.began)
 
 
-PAGE = resource.getpagesize()
+OWN_MEMORY = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def use_of(pid: int) -> tuple[int, float]:
-    """The resident bytes of a process and its descendants (without those backed by files), and the CPU seconds that
-    they and those that have ended took."""
+    """The resident bytes of a process and its descendants (without those of files, but with shared memory), and the CPU seconds
+    that they and those that have ended took."""
     memory, ticks, waiting = 0, 0, [pid]
     while waiting:
         each = waiting.pop()
         try:
-            with open(f"/proc/{each}/statm") as file:
-                fields = file.read().split()
-            memory += (int(fields[1]) - int(fields[2])) * PAGE
+            with open(f"/proc/{each}/status") as file:
+                memory += sum(int(kib) << 10 for kib in OWN_MEMORY.findall(file.read()))
             with open(f"/proc/{each}/stat") as file:
                 ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:15]))
             for task in os.listdir(f"/proc/{each}/task"):
