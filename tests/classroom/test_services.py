@@ -110,6 +110,12 @@ class PrairieLearn(Case):
 class GitService(Case):
     """The workflow's steps, with folders beside one another as its checkouts make them."""
 
+    def test_no_token_reaches_what_a_student_may_edit(self):
+        text = self.workflow()
+        self.assertNotIn("push", re.search(r"^on:\n((?: .*\n)+)", text, re.M)[1])  # it runs in the instructor's repository, not in theirs
+        self.assertEqual(text.count("actions/checkout"), text.count("persist-credentials: false"))
+        self.assertEqual(set(re.findall(r"secrets\.(\w+)", text)), {"STUDENTS_TOKEN"})
+
     def workflow(self) -> str:
         services.write("git", LAB, self.folder / "grade.yml", self.settings)
         return (self.folder / "grade.yml").read_text()

@@ -163,30 +163,46 @@ mkdir -p "$top/results"
 cd "${GRADER:-/grader}/course"
 exec ./kit autograder run --lab @LAB@ --form prairielearn --class "${GRADER:-/grader}/class" --submission "$top/student" --results "$top/results/results.json"
 """
-WORKFLOW = """# For a class on a git service: grades what is pushed, and keeps the result as an artifact.
-# COURSE (a variable) is the repository of the full course, COURSE_TOKEN (a secret) may read it. What a student pushes is graded by
-# the course's own code; a student may change this file, so take marks from `./kit collect` and `./kit grade`, not from here.
+WORKFLOW = """# For a class on a git service. This file belongs in the instructor's own private repository of the full course, as
+# .github/workflows/grade.yml. A student's repository holds no workflow and no token: what a student may edit never runs where the
+# solutions can be read.
+#
+# Set there: the variable REPOSITORIES, a JSON list such as ["school/tree-ann", "school/tree-ben"], and the secret STUDENTS_TOKEN, which
+# may read those repositories and write their commit statuses. No student may have any access to the instructor's repository.
 name: Grade
-on: [push, workflow_dispatch]
+on:
+  workflow_dispatch:
+  schedule:
+    - cron: "17 * * * *"
 permissions:
   contents: read
 jobs:
   grade:
     runs-on: ubuntu-22.04  # where every user may create user namespaces
     timeout-minutes: 30
+    strategy:
+      fail-fast: false
+      matrix:
+        repository: "${{ fromJSON(vars.REPOSITORIES) }}"
     steps:
       - uses: actions/checkout@v4
-        with: {path: submission}
+        with: {path: course, persist-credentials: false}
       - uses: actions/checkout@v4
-        with: {path: course, repository: "${{ vars.COURSE }}", token: "${{ secrets.COURSE_TOKEN }}"}
+        with: {path: submission, repository: "${{ matrix.repository }}", token: "${{ secrets.STUDENTS_TOKEN }}", persist-credentials: false}
       - run: sudo apt-get update && sudo apt-get install -y bubblewrap
       - working-directory: course
         run: ./kit autograder build --lab @LAB@
       - working-directory: course
         run: ./kit autograder run --lab @LAB@ --form json --submission ../submission --results ../grade.json
+      - if: always()
+        env: {GH_TOKEN: "${{ secrets.STUDENTS_TOKEN }}", REPOSITORY: "${{ matrix.repository }}"}
+        run: |
+          commit=$(git -C submission rev-parse HEAD)
+          points=$(python3 -c 'import json; mark = json.load(open("grade.json")); print(mark["points"], "of", mark["most"], "points")') || points="not graded"
+          gh api "repos/$REPOSITORY/statuses/$commit" -f state=success -f context=@LAB@ -f description="$points"
       - uses: actions/upload-artifact@v4
         if: always()
-        with: {name: grade, path: grade.json}
+        with: {name: "grade-${{ strategy.job-index }}", path: grade.json}
 """
 
 
