@@ -80,9 +80,11 @@ std::string no_return_text() {
 }
 
 void Session::watch() {
+  // When grading, no code of the student's runs in this process, so a crash is not for the student to
+  // explain.
   start_watchdog(
       time_limit_for(options_), [this](const Ending& ending) { end_early(ending); },
-      [] { return is_watching_a_run() && has_lost_a_rank(); });
+      [] { return is_watching_a_run() && has_lost_a_rank(); }, !options_.grading());
 }
 
 Progress& Session::begin() {

@@ -77,6 +77,13 @@ class Attacks(unittest.TestCase):
                         f"{states}: {result['rungs'][0]['reason']}",
                     )
 
+    def test_each_is_stopped_where_it_should_be(self):
+        for path in self.attacks:
+            with self.subTest(attack=path.stem):
+                meant = "\n// stopped by: the compiler\n" in path.read_text()
+                reasons = [rung["reason"] for rung in self.results[path.stem]["rungs"]]
+                self.assertEqual(any(reason.startswith("does not compile") for reason in reasons), meant, reasons[:1])
+
     def test_none_is_left_ungraded_for_a_fault_of_the_grader(self):
         for name, result in self.results.items():
             with self.subTest(attack=name):

@@ -5,8 +5,10 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -100,6 +102,38 @@ class NumbersOfAVerdict(unittest.TestCase):
         ]
         self.assertEqual(len(set(seeds)), 4)
         self.assertEqual(grader.seed_of(support.HIDDEN, "01", "a"), seeds[0])
+
+
+@support.needs_sandbox
+class WhenTheTrustedProgramFails(unittest.TestCase):
+    """Nothing that a student writes should bring it so far; if something does, nobody gains or loses by it."""
+
+    ENDS = {"crashes": "int main() { __builtin_trap(); }", "waits": "#include <unistd.h>\nint main() { for (;;) pause(); }"}
+
+    def test_it_is_for_the_instructor_to_look_at_and_is_not_tried_again(self):
+        (lab,) = support.labs("01")
+        text = lab.solution.read_text().replace("atomicAdd(result, input[i])", "atomicAdd(result, 1 * input[i])")
+        for name, code in self.ENDS.items():
+            with (
+                self.subTest(it=name),
+                tempfile.TemporaryDirectory() as folder,
+                mock.patch.object(grader, "JUDGING", replace(grader.JUDGING, idle=2)),
+            ):
+                into, program = Path(folder), Path(folder) / "program"
+                os.chmod(folder, 0o755)
+                subprocess.run(["cc", "-x", "c", "-static", "-o", program, "-"], input=code, text=True, check=True)
+                source = into / lab.file
+                source.write_text(text)
+                piece = work.Piece(replace(lab, program=program), source, "key", support.HIDDEN, into, False)
+                began = time.monotonic()
+                with mock.patch.object(grader, "grade", wraps=grader.grade) as grade:
+                    self.assertFalse(work.grade(piece))
+                    self.assertEqual(grade.call_count, 1)
+                self.assertLess(time.monotonic() - began, 60)
+                failure = results.read(results.failure_place(into, lab.name, "key"))
+                self.assertRegex(failure["why"], "^look at it: the trusted program (was ended by SIG|did nothing for 2 s)")
+                self.assertEqual(failure["rungs"], [])
+                self.assertTrue(piece.is_given_up)
 
 
 @support.needs_sandbox

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import stat
 import tempfile
@@ -28,8 +29,11 @@ from .sandbox import MIB, Limits, Outcome, Room, Sandbox
 from .settings import LARGEST_SIZE, elements
 
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
-HOSTING = Limits(cpu=60, wall=600, memory=512 * MIB, processes=16, file=MIB, tmp=4 * MIB, output=16 * 1024)
-JUDGING = Limits(cpu=60, wall=600, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
+HOSTING = Limits(
+    cpu=60, wall=600, memory=512 * MIB, address_space=1024 * MIB, processes=16, files=64, own_memory_only=True, file=MIB, tmp=0,
+    output=16 * 1024,
+)  # fmt: skip
+JUDGING = Limits(cpu=60, wall=600, idle=60, memory=3072 * MIB, processes=256, tmp=4 * MIB, output=64 * 1024)
 # For a rung that is right but off its technique, the page shows what its busiest lines cost.
 PROFILED, BUSIEST = 1 << 16, 6
 COSTS = ("warp_instructions", "divergent_branches", "global_load_sectors", "bank_conflicts", "atomic_operations", "barriers")
@@ -60,6 +64,10 @@ def seed_of(hidden: Hidden, lab: str, text: str) -> int:
 
 class NotGraded(Exception):
     """Something failed for which the student is not to blame; the message says what."""
+
+
+class ToLookAt(NotGraded):
+    """The trusted program itself failed. Trying again would meet the same, so that is left to the instructor."""
 
 
 def key_of(lab: version.Lab, spliced: str, hidden: Hidden, unsafe: bool, device: str = EMULATOR) -> str:
@@ -99,7 +107,7 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, sc
     except NotALab as error:
         result |= {"graded": False, "why": f"the file cannot be taken apart: {error}"}
     except NotGraded as error:
-        result |= {"graded": False, "why": str(error), "rungs": []}
+        result |= {"graded": False, "why": str(error), "rungs": [], "to_look_at": isinstance(error, ToLookAt)}
     return result
 
 
@@ -369,6 +377,10 @@ class Job:
             return f"the kernels were ended: they used too much {resource_name(judged.ended)}"
         if judged.ended == "output":
             return "the kernels print endlessly"
+        if judged.ended == "idle":
+            raise ToLookAt(f"look at it: the trusted program did nothing for {JUDGING.idle:.0f} s")
+        if judged.code < 0 and not judged.ended:
+            raise ToLookAt(f"look at it: the trusted program was ended by {signal.Signals(-judged.code).name}")
         if judged.ended == "time":
             raise NotGraded(
                 f"not finished within {JUDGING.wall:.0f} s, although the CPU time was not used up: is this machine busy with other work?"

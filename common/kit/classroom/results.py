@@ -14,7 +14,7 @@ def place(into: Path, lab: str, key: str) -> Path:
 
 
 def failure_place(into: Path, lab: str, key: str) -> Path:
-    """Says why something is not graded. A later run tries it again."""
+    """Says why something is not graded. A later run tries it again, unless it says that somebody should look at it."""
     return into / "results" / lab / f"{key}.failed.json"
 
 

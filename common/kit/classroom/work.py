@@ -25,6 +25,12 @@ class Piece:
     def result(self) -> dict | None:
         return results.read(results.place(self.into, self.lab.name, self.key))
 
+    @property
+    def is_given_up(self) -> bool:
+        """Whether the trusted program failed on it before, as it would again."""
+        failure = results.read(results.failure_place(self.into, self.lab.name, self.key))
+        return bool(failure and failure.get("to_look_at"))
+
 
 def pieces(
     into: Path, students: list[str], labs: list[version.Lab], hidden: grader.Hidden, unsafe: bool, device: str = grader.EMULATOR
@@ -56,7 +62,8 @@ def scratch_of(into: Path) -> str:
 
 
 def grade(piece: Piece) -> bool:
-    """Grades one piece and writes its result, or why there is none; returns whether there is one. A failure is tried once more."""
+    """Grades one piece and writes its result, or why there is none; returns whether there is one. A failure of the machine is tried
+    once more."""
     result: dict = {}
     for _ in range(2):
         try:
@@ -72,6 +79,8 @@ def grade(piece: Piece) -> bool:
                 "flags": [],
                 "unsafe": piece.unsafe,
             }
+        if result.get("to_look_at"):
+            break
         if result["graded"]:
             results.write(results.place(piece.into, piece.lab.name, piece.key), result)
             results.failure_place(piece.into, piece.lab.name, piece.key).unlink(missing_ok=True)

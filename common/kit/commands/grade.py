@@ -23,6 +23,7 @@ def arguments(parser) -> None:
         help="gpu: what passes on the emulator must be right on a GPU too (emulator)",
     )
     parser.add_argument("--unsafe", action="store_true", help="grade without a sandbox if none works here; every mark says so")
+    parser.add_argument("--again", action="store_true", help="try once more what the grader itself failed on")
     parser.add_argument("--here", action="store_true", help="one after another in this process, without Parsl")
 
 
@@ -38,7 +39,7 @@ def run(options) -> int:
     labs = course_folder.labs_of(course, options.lab)
     with course_folder.locked(course):
         pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe, options.device)
-        to_do = {piece.key: piece for piece in pieces.values() if piece.result is None}
+        to_do = {piece.key: piece for piece in pieces.values() if piece.result is None and (options.again or not piece.is_given_up)}
         say(
             f"{len(pieces)} submissions from {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
         )

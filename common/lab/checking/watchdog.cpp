@@ -184,7 +184,8 @@ void watch() {
 
 } // namespace
 
-void start_watchdog(double seconds, std::function<void(const Ending&)> end, std::function<bool()> is_lost) {
+void start_watchdog(double seconds, std::function<void(const Ending&)> end, std::function<bool()> is_lost,
+                    bool explains_crashes) {
   state().per_run = Seconds(seconds), state().end = std::move(end), state().is_lost = std::move(is_lost);
   remember_main_thread();
   on_the_emulator = dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
@@ -200,6 +201,7 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end, std:
   };
   for (const int signal : asking) handle(signal, on_asked);
   for (const int signal : crashing) {
+    if (!explains_crashes) break;
     struct sigaction action = {};
     action.sa_sigaction = on_crash;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

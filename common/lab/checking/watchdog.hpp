@@ -18,9 +18,10 @@ struct Ending {
 // From now on, runs are watched. `end` is called on a thread of its own, wherever the main thread is, and
 // must not return. On the emulator, a run that takes too long is stopped on the device, and `end` is called
 // only if the host function does not return even then. `is_lost`, if there is one, is called on that thread
-// every few milliseconds.
+// every few milliseconds. `explains_crashes`: a crash is the rung's, and is explained by `end`; otherwise it
+// ends the process as it would without a watchdog.
 void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end,
-                    std::function<bool()> is_lost = {});
+                    std::function<bool()> is_lost = {}, bool explains_crashes = true);
 
 // Whether a run is under way (WatchedRun).
 bool is_watching_a_run();

@@ -1,5 +1,6 @@
 // #embed of a file of the grader's.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 *result = 1;

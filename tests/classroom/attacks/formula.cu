@@ -1,5 +1,6 @@
 // An error message that a spreadsheet would execute.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 #error =HYPERLINK("http://example.org/"&A1)

@@ -1,5 +1,6 @@
 // The assembler reads a file of the grader's into the program, which prints it.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 *result = 1;

@@ -1,5 +1,6 @@
 // A file without an end.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 #include "/dev/zero"

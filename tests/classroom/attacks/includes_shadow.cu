@@ -1,5 +1,6 @@
 // The same with what only root may read.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 #include "/etc/shadow"

@@ -1,5 +1,6 @@
 // A text that doubles thirty times.
 // lab: 01_naive_atomic
+// stopped by: the compiler
 // expect: wrong
 // BEGIN naive_atomic
 *result = 1;
