@@ -78,9 +78,10 @@ def configured(tools: Tools, tests: bool = False) -> Build:
     it needs, so the other commands stay quick."""
     with exclusive():
         record = FOLDER / "kit-configuration.json"
-        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native(), "nccl": nccl.found()}
+        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native(), "nccl": nccl.found(),
+                  "kit_libraries": tools.kit_libraries}  # fmt: skip
         try:
-            known = {"native": "true", "nccl": ""} | json.loads(record.read_text())
+            known = {"native": "true", "nccl": "", "kit_libraries": False} | json.loads(record.read_text())
         except (OSError, ValueError):
             known = {}
         same_tools = all(known.get(key) == value for key, value in wanted.items())
@@ -100,7 +101,8 @@ def native() -> str:
 
 
 def configure(tools: Tools, tests: bool, anew: bool) -> None:
-    options = ["-Dsolutions=true", f"-Dnative={native()}", f"-Dkit_tests={'true' if tests else 'false'}"]
+    asked = {"solutions": True, "native": native() == "true", "kit_tests": tests, "kit_libraries": tools.kit_libraries}
+    options = [f"-D{name}={str(value).lower()}" for name, value in asked.items()]
     if anew:
         shutil.rmtree(FOLDER, ignore_errors=True)
         say(f"configuring the build in {relative(FOLDER)}")

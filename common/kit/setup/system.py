@@ -31,8 +31,7 @@ OLDEST_GXX = 11
 
 
 def has_library(need: Need) -> bool:
-    told = os.environ | libraries.variables()
-    return output([libraries.program(), "--exists", need.pkg_config], env=told).returncode == 0
+    return output(["pkg-config", "--exists", need.pkg_config]).returncode == 0
 
 
 def host_compiler() -> str | None:
@@ -57,29 +56,35 @@ def check_host_compiler() -> None:
 
 def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
-    if not shutil.which(libraries.program()):
+    if not shutil.which("pkg-config"):
         needs.append(PKG_CONFIG)
     return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OF_ONE_LAB if tests else []) if not has_library(need)]
 
 
-def provide(needs: list[Need]) -> None:
+def provide(needs: list[Need]) -> bool:
     """Installs what is missing, if that is allowed; otherwise says what an administrator must install.
 
-    Libraries alone are no reason to stop: they come from PyPI, or Meson fetches and builds its own copies of them."""
+    Libraries are no reason to stop: those of every build come from PyPI instead, and if so, the result is True."""
     if not needs:
-        return
+        return False
     if os.geteuid() == 0 and manager() == "apt-get":
         install(needs)
-        return
+        return False
     if any(not need.pkg_config and need is not PKG_CONFIG for need in needs):
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
     for need in needs:
         if need in OF_ONE_LAB:
             say(f"not installed: {names([need])}; what needs it is skipped ({need.purpose})")
-    needs = [need for need in needs if need not in OF_ONE_LAB]
-    if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
-        return
-    say(f"not installed: {names(needs)}; Meson will download and build its own copies")
+        elif need in TEST_LIBRARIES:
+            say(f"not installed: {names([need])}; Meson will download and build its own copy")
+    lacking = [need for need in needs if need in LIBRARIES]
+    if not lacking:
+        return False
+    try:
+        libraries.fetch()
+    except KitError as error:
+        raise KitError(str(error), f"{error.advice}\nOr do without: {how_to_install(lacking)}", error.code) from None
+    return True
 
 
 def find_browser() -> str | None:

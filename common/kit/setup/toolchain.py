@@ -12,7 +12,7 @@ from ..console import say
 from ..errors import SETUP, KitError
 from ..paths import TOOLKIT, VENV
 from ..process import output, relative
-from . import environment, libraries, nccl, system, toolkit_paths
+from . import environment, nccl, system, toolkit_paths
 from .lock import exclusive
 from .toolkit_paths import Toolkit, ToolkitError
 
@@ -25,12 +25,13 @@ class Tools:
     meson: str
     ninja: str
     nvcc: Path
+    kit_libraries: bool  # C++ libraries from PyPI instead of the machine's
 
     def environ(self) -> dict[str, str]:
         """The environment for Meson, Ninja and everything that they start."""
         own = [str(VENV / "bin")] if VENV.exists() else []
         path = os.pathsep.join([*own, str(self.nvcc.parent), os.environ.get("PATH", os.defpath)])
-        return os.environ | libraries.variables() | {"PATH": path, "NINJA": self.ninja}
+        return os.environ | {"PATH": path, "NINJA": self.ninja}
 
 
 def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
@@ -43,12 +44,12 @@ def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
             SETUP,
         )
     with exclusive():
-        system.provide(system.missing(tests))
+        kit_libraries = system.provide(system.missing(tests))
         system.check_host_compiler()
         meson, ninja = program("meson", OLDEST_MESON, "describes the build"), program("ninja", OLDEST_NINJA, "runs the build")
         toolkit = nvcc()
         nccl.provide(toolkit, nccl_wanted)
-        return Tools(meson, ninja, toolkit.nvcc)
+        return Tools(meson, ninja, toolkit.nvcc, kit_libraries)
 
 
 def program(name: str, oldest: tuple[int, int], purpose: str) -> str:
