@@ -17,6 +17,13 @@ NO_NETWORK = re.compile(
     r"|Connection refused|ProxyError|Cannot connect to proxy|ReadTimeoutError|ConnectTimeoutError|ConnectionResetError"
 )
 
+# How a script of pip's begins: it names Python by the clone's path, which may be too long or too odd for that, or change.
+NAMES_PYTHON = re.compile(rb"#!/bin/sh\n'''exec' .*\n' '''\n|#!.*/python[\d.]*\n")
+FINDS_PYTHON = b"""#!/bin/sh
+'''exec' "$(dirname -- "$(realpath -- "$0")")/python" "$0" "$@"
+' '''
+"""
+
 
 def requirements(group: str) -> list[str]:
     """The pinned packages that requirements.txt lists below `# group NAME`."""
@@ -75,6 +82,24 @@ def require_venv_module() -> None:
     )
 
 
+def free_scripts() -> None:
+    """Lets the environment's scripts find Python beside them, wherever the clone is."""
+    for script in (VENV / "bin").glob("*"):
+        if script.is_symlink() or not script.is_file() or not is_script(script):
+            continue
+        text = script.read_bytes()
+        if (start := NAMES_PYTHON.match(text)) and start[0] != FINDS_PYTHON:
+            fresh = script.with_name(script.name + ".new")
+            fresh.write_bytes(FINDS_PYTHON + text[start.end() :])
+            fresh.chmod(0o755)
+            fresh.replace(script)
+
+
+def is_script(path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
 def write_stamp(name: str, text: str) -> None:
     path = stamp(name)
     path.parent.mkdir(exist_ok=True)
@@ -98,6 +123,7 @@ def install(group: str, why: str) -> None:
     result = output(pip)
     if result.returncode != 0:
         raise KitError(*pip_failure(pins, result.stdout), SETUP)
+    free_scripts()
     write_stamp(group, "\n".join(pins))
 
 

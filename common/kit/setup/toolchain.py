@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..console import say
 from ..errors import SETUP, KitError
-from ..paths import TOOLKIT, VENV
+from ..paths import ROOT, TOOLKIT, VENV
 from ..process import output, relative
 from . import environment, nccl, system, toolkit_paths
 from .lock import exclusive
@@ -43,13 +43,25 @@ def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
             "On Windows, use WSL2; on a Mac, use a Linux machine or container.",
             SETUP,
         )
+    require_usable_path(str(ROOT))
     with exclusive():
+        environment.free_scripts()  # those of a clone that an older kit set up and that was moved since
         kit_libraries = system.provide(system.missing(tests))
         system.check_host_compiler()
         meson, ninja = program("meson", OLDEST_MESON, "describes the build"), program("ninja", OLDEST_NINJA, "runs the build")
         toolkit = nvcc()
         nccl.provide(toolkit, nccl_wanted)
         return Tools(meson, ninja, toolkit.nvcc, kit_libraries)
+
+
+def require_usable_path(path: str) -> None:
+    """nvcc and Meson hand paths to a shell in double quotes, and the loader of programs takes lists of paths apart at : and ;."""
+    if found := sorted(set(path) & set('"$`:;\n')):
+        raise KitError(
+            f"the path of this clone, {path!r}, contains {' and '.join(map(repr, found))}, which nvcc and the system's loader do not accept",
+            "Rename or move the folder; spaces, accents, apostrophes and # are fine.",
+            SETUP,
+        )
 
 
 def program(name: str, oldest: tuple[int, int], purpose: str) -> str:

@@ -3,7 +3,7 @@
 Run by meson.build before it asks Meson for CUDA, because Meson's own message for a toolkit that it cannot use says
 only that the compiler "can not compile programs". Standard library only; also imported by the kit's own commands.
 
-    python3 toolkit_paths.py            prints `key=value` lines, or says on stderr what is wrong and exits 1
+    python3 toolkit_paths.py            prints `key<tab>value` lines, or says on stderr what is wrong and exits 1
 """
 
 import os
@@ -150,16 +150,20 @@ def main() -> int:
     except ToolkitError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"version={toolkit.version[0]}.{toolkit.version[1]}")
     # Meson accepts folders inside the source tree, where the kit's own toolkit is, only as relative paths.
     inside = toolkit.include.is_relative_to(root)
-    print(f"include={toolkit.include}")
-    print(f"include_for_meson={toolkit.include.relative_to(root) if inside else toolkit.include}")
-    print(f"library={toolkit.library}")
-    print(f"plain_ptx={'yes' if toolkit.keeps_ptx_plain else 'no'}")
     capability = native_capability(toolkit)
-    print(f"gpu={capability or ''}")
-    print(f"native_code={capability if capability in toolkit.codes else ''}")
+    answers = {
+        "version": f"{toolkit.version[0]}.{toolkit.version[1]}",
+        "include": toolkit.include,
+        "include_for_meson": toolkit.include.relative_to(root) if inside else toolkit.include,
+        "library": toolkit.library,
+        "plain_ptx": "yes" if toolkit.keeps_ptx_plain else "no",
+        "gpu": capability or "",
+        "native_code": capability if capability in toolkit.codes else "",
+    }
+    for key, value in answers.items():
+        print(key, value, sep="\t")
     return 0
 
 
