@@ -8,7 +8,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from ..console import say
+from ..console import steps
 from ..errors import SETUP, KitError
 from ..paths import OWN
 from ..process import output
@@ -28,7 +28,7 @@ def fetch() -> None:
     if fetched():
         return
     environment.make_venv()
-    say(f"fetching fmt, nlohmann_json, lz4 and zstd into {OWN.name}/{FOLDER.name}: this machine lacks them")
+    steps.begin("libraries", f"fetching fmt, nlohmann_json, lz4 and zstd into {OWN.name}/{FOLDER.name}: this machine lacks them")
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     for package in HEADERS:

@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 from ..console import say
 from ..errors import SETUP, KitError
-from ..process import output
-from . import libraries
+from ..process import output, tail
 from .packages import (
     BROWSER,
     BROWSERS,
@@ -36,7 +37,9 @@ def has_library(need: Need) -> bool:
 
 def host_compiler() -> str | None:
     """What Meson compiles C++ with. Clang only if it is named: nvcc uses g++ unless told otherwise."""
-    named = os.environ.get("CXX", "")
+    named = os.environ.get("CXX", "").strip()
+    if named and not shutil.which(named.split()[0]):
+        raise KitError(f"CXX={named}: there is no such compiler", "Name another one, or unset CXX.", SETUP)
     return next((name for name in [named, "c++", "g++"] if name and shutil.which(name.split()[0])), None)
 
 
@@ -54,6 +57,17 @@ def check_host_compiler() -> None:
         )
 
 
+def try_host_compiler() -> None:
+    """Before anything large is fetched for it: whether it makes a program of C++20 that can be linked."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "program.cpp"
+        source.write_text("#include <compare>\n#include <span>\nint main() { return std::span<int>().size() != 0; }\n")
+        result = output([*host_compiler().split(), "-std=c++20", source, "-o", source.with_suffix("")])
+    if result.returncode != 0:
+        raise KitError(f"{host_compiler()} cannot compile a program of C++20\n{tail(result.stdout, 6)}",
+                       "Install a C++ compiler with its standard library, or name another one: CXX=g++-12 ./kit demo", SETUP)  # fmt: skip
+
+
 def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
     if not shutil.which("pkg-config"):
@@ -64,7 +78,7 @@ def missing(tests: bool) -> list[Need]:
 def provide(needs: list[Need]) -> bool:
     """Installs what is missing, if that is allowed; otherwise says what an administrator must install.
 
-    Libraries are no reason to stop: those of every build come from PyPI instead, and if so, the result is True."""
+    Libraries are no reason to stop: the result is whether those of every build must come from PyPI (libraries.fetch)."""
     if not needs:
         return False
     if os.geteuid() == 0 and manager() == "apt-get":
@@ -77,14 +91,7 @@ def provide(needs: list[Need]) -> bool:
             say(f"not installed: {names([need])}; what needs it is skipped ({need.purpose})")
         elif need in TEST_LIBRARIES:
             say(f"not installed: {names([need])}; Meson will download and build its own copy")
-    lacking = [need for need in needs if need in LIBRARIES]
-    if not lacking:
-        return False
-    try:
-        libraries.fetch()
-    except KitError as error:
-        raise KitError(str(error), f"{error.advice}\nOr do without: {how_to_install(lacking)}", error.code) from None
-    return True
+    return any(need in LIBRARIES for need in needs)
 
 
 def find_browser() -> str | None:

@@ -75,17 +75,22 @@ def check_host_compiler(nvcc: Path) -> None:
         source = Path(folder) / "empty.cu"
         source.touch()
         result = run([str(nvcc), "-E", str(source), "-o", os.devnull])
-    if result.returncode == 0:
+    judge_host_compiler(nvcc, result.returncode, result.stdout)
+
+
+def judge_host_compiler(nvcc: Path | str, status: int, said: str) -> None:
+    """Raises the reason for which nvcc rejects its host compiler, if it does."""
+    if status == 0:
         return
-    if "unsupported GNU version" in result.stdout or "unsupported clang version" in result.stdout:
-        reason = re.search(r"unsupported (?:GNU|clang) version!([^\n]*)", result.stdout)[1].strip().split("! ")[0]
+    if "unsupported GNU version" in said or "unsupported clang version" in said:
+        reason = re.search(r"unsupported (?:GNU|clang) version!([^\n]*)", said)[1].strip().split("! ")[0]
         raise ToolkitError(
             f"{nvcc} does not accept this machine's C++ compiler: {reason}.\n"
             "Install one that it accepts and name it, for example: export NVCC_PREPEND_FLAGS='-ccbin g++-13'"
         )
-    if "Failed to preprocess host compiler properties" in result.stdout or "No such file" in result.stdout:
-        raise ToolkitError(f"{nvcc} finds no C++ compiler. Install g++ (Debian, Ubuntu: apt-get install g++).\n{result.stdout.strip()}")
-    raise ToolkitError(f"{nvcc} cannot preprocess an empty file:\n{result.stdout.strip()}")
+    if "Failed to preprocess host compiler properties" in said or "No such file" in said:
+        raise ToolkitError(f"{nvcc} finds no C++ compiler. Install g++ (Debian, Ubuntu: apt-get install g++).\n{said.strip()}")
+    raise ToolkitError(f"{nvcc} cannot preprocess an empty file:\n{said.strip()}")
 
 
 def dry_run(nvcc: Path) -> str:
