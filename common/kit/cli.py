@@ -22,6 +22,7 @@ from . import commands, console
 from .console import complain
 from .errors import USAGE, KitError
 from .paths import ROOT
+from .setup import plan
 
 EPILOG = """Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/
 and checks it at each save. README.md explains the rest.
@@ -81,7 +82,8 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
     except OSError as error:
         if not is_about_a_place(error):
             raise  # a mistake of the kit's own
-        complain(KitError(f"{error.filename or 'a file could not be written'}: {os.strerror(error.errno)}"))
+        said = f"{error.filename or 'a file could not be written'}: {os.strerror(error.errno)}"
+        complain(KitError(*(plan.disk_full(said) if error.errno in (errno.ENOSPC, errno.EDQUOT) else (said,))))
         return 1
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import time
 from contextlib import contextmanager
 
 SPEAKER = "kit"  # the program's name, printed before its messages
@@ -31,13 +32,40 @@ def say(text: str) -> None:
     print(f"{SPEAKER}: {text}", file=sys.stderr, flush=True)
 
 
+class Steps:
+    """The steps of a long set-up, each said with its number as it begins."""
+
+    def __init__(self):
+        self.planned: list[str] = []
+
+    def plan(self, names: list[str]) -> None:
+        self.planned = names
+
+    def begin(self, name: str, text: str) -> None:
+        if name in self.planned:
+            text = f"step {self.planned.index(name) + 1} of {len(self.planned)}: {text}"
+            if name == self.planned[-1]:
+                self.planned = []
+        say(text)
+
+
+steps = Steps()
+SECONDS = 10  # between two lines about the same work, where lines cannot be rewritten
+
+
 @contextmanager
 def progress(doing: str):
-    """A function that shows how many of all steps are done, in one line that is rewritten if the output is a terminal."""
+    """A function that shows how many of all steps are done: in one line that is rewritten if the output is a terminal, and
+    otherwise in a line every now and then."""
+    said = time.monotonic()
 
     def show(done: int, of: int) -> None:
+        nonlocal said
         if sys.stderr.isatty():
             print(f"\r{SPEAKER}: {doing}, step {done} of {of}\033[K", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - said >= SECONDS:
+            said = time.monotonic()
+            say(f"{doing}, step {done} of {of}")
 
     try:
         yield show

@@ -90,6 +90,14 @@ class Forms(unittest.TestCase):
         said = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(said.returncode, 0, said.stdout)
 
+    def test_a_hosted_run_is_an_ordinary_user_s_who_lacks_every_library(self):
+        text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+        added = re.findall(r"user: student, packages: ([^}]*)}", text)
+        self.assertTrue(added)
+        for packages in added:
+            self.assertEqual(set(packages.split()) & NEEDED, {"g++"})
+        self.assertEqual(text.count("su ${{ matrix.user }} -c"), 2)
+
 
 class FrontDoor(unittest.TestCase):
     def test_each_handout_has_a_card_with_its_question(self):

@@ -1,8 +1,7 @@
-"""C++ libraries from PyPI: what pkg-config is told of them, and what happens where they cannot be had."""
+"""C++ libraries from PyPI: what is fetched, when it counts as whole, and what happens where they cannot be had."""
 
-import os
-import shutil
-import subprocess
+import io
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,44 +9,59 @@ from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
 from kit.errors import KitError
-from kit.setup import environment, libraries, system
+from kit.setup import environment, libraries, packages, system
 
 
 class Libraries(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
-        folder = Path(temporary.name)
-        for name, value in {"FOLDER": folder, "PC_FILES": folder / "pkgconfig"}.items():
-            patch = mock.patch.object(libraries, name, value)
+        folder = Path(temporary.name) / "libraries"
+        self.replace(libraries, FOLDER=folder, STAMP=folder / "installed", steps=mock.Mock(), pip=self.pip)
+        self.replace(environment, make_venv=mock.Mock())
+        self.asked = []
+
+    def replace(self, module, **values) -> None:
+        for name, value in values.items():
+            patch = mock.patch.object(module, name, value)
             patch.start()
             self.addCleanup(patch.stop)
 
-    def test_every_library_that_the_kit_needs_can_be_had(self):
-        self.assertEqual({need.pkg_config for need in system.LIBRARIES}, {*libraries.HEADERS, *libraries.SOURCES})
-        for package, *_ in [*libraries.HEADERS.values(), *libraries.SOURCES.values()]:
-            self.assertIn("==", libraries.pinned(package))
+    def pip(self, *words) -> None:
+        """As pip does it: a source comes packed, in a folder that bears its version."""
+        package, _, version = words[-1].partition("==")
+        self.asked.append(package)
+        if words[0] == "download":
+            with tarfile.open(libraries.FOLDER / f"{package}-{version}.tar.gz", "w:gz") as archive:
+                archive.addfile(tarfile.TarInfo(f"{package}-{version}/source.c"), io.BytesIO())
 
-    def test_nothing_is_told_where_nothing_was_fetched(self):
-        self.assertEqual(libraries.variables(), {})
+    def test_each_is_fetched_once_and_its_place_does_not_bear_its_version(self):
+        libraries.fetch()
+        self.assertEqual(sorted(self.asked), ["cmeel-fmt", "lz4", "nlohmann-json", "zstandard"])
+        self.assertTrue((libraries.FOLDER / "zstandard" / "source.c").exists())
+        libraries.fetch()
+        self.assertEqual(len(self.asked), 4)
 
-    @unittest.skipUnless(shutil.which("pkg-config"), "this machine has no pkg-config")
-    def test_pkg_config_finds_them_before_the_system_s(self):
-        libraries.describe("liblz4", "lz4==4.4.5", "-I/somewhere/include", "-L/somewhere -llz4")
-        told = os.environ | libraries.variables()
-        said = subprocess.run(["pkg-config", "--cflags", "--libs", "liblz4"], env=told, text=True, capture_output=True)
-        self.assertIn("-I/somewhere/include -L/somewhere -llz4", said.stdout)
+    def test_what_is_half_fetched_or_of_other_versions_is_fetched_again(self):
+        libraries.fetch()
+        libraries.STAMP.write_text("lz4==1.0")
+        libraries.fetch()
+        libraries.STAMP.unlink()
+        libraries.fetch()
+        self.assertEqual(len(self.asked), 12)
 
-    def test_without_network_it_says_so_and_leaves_the_rest_to_meson(self):
-        with (
-            mock.patch.object(environment, "make_venv"),
-            mock.patch.object(environment, "install"),
-            mock.patch.object(libraries, "pip", side_effect=KitError("no network")),
-            mock.patch.object(libraries, "say") as said,
-        ):
-            self.assertFalse(libraries.fetch(["fmt"]))
-        self.assertIn("no network", said.call_args[0][0])
-        self.assertFalse(libraries.PC_FILES.exists())
+    def test_without_network_nothing_counts_as_fetched(self):
+        self.replace(libraries, pip=mock.Mock(side_effect=KitError("no network")))
+        with self.assertRaisesRegex(KitError, "no network"):
+            libraries.fetch()
+        self.assertFalse(libraries.fetched())
+
+    def test_they_replace_what_the_machine_lacks_and_no_more(self):
+        self.replace(system.os, geteuid=lambda: 1000)
+        self.replace(system, say=mock.Mock())
+        self.assertFalse(system.provide([]))
+        self.assertFalse(system.provide(packages.TEST_LIBRARIES + packages.OF_ONE_LAB))
+        self.assertTrue(system.provide([packages.PKG_CONFIG, packages.LIBRARIES[0]]))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from support import NO_INDEX, CloneCase
 
 KIT_ONLY = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "requirements", "meson", "subprojects")
 NO_TOOLKIT = "from kit.setup import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
+AS_USER = "; import os; os.geteuid = lambda: 1000"
 
 # Answers as an nvcc does that is in order up to the point that a test is about.
 NVCC = """case "$*" in
@@ -39,8 +40,10 @@ class Setup(CloneCase):
         shutil.copytree(self.venv, self.clone / ".kit" / "venv", symlinks=True)
 
     def machine(self, *without: str) -> None:
-        names = ["c++", "g++", "gcc", "pkg-config", "meson", "ninja", "sh", "uname"]
+        names = ["c++", "g++", "gcc", "as", "ld", "pkg-config", "sh", "uname"]
         self.link(*(name for name in names if name not in without))
+        for name in {"meson", "ninja"} - {*without}:
+            self.fake(name, "echo 1.11")
 
     def test_without_a_compiler_it_names_the_packages(self):
         self.assertFails(self.kit("setup"), 3, "this machine lacks g++", "An administrator must install", "libfmt-dev")
@@ -101,7 +104,54 @@ class Setup(CloneCase):
         (broken / "ensurepip.py").write_text("raise ImportError('no ensurepip')\n")
         result = self.kit("setup", PYTHONPATH=str(broken), **NO_INDEX)
         self.assertFails(result, 3, "no venv module", f"python3.{sys.version_info.minor}-venv")
+        self.assertEqual(len(result.stderr.splitlines()), 2, "the cause and the way out, and nothing before")
         self.assertFalse((self.clone / ".kit" / "venv").exists())
+
+    def test_the_cost_is_said_first_and_then_numbered_steps(self):
+        self.with_environment()
+        self.machine("pkg-config")
+        self.fake("pkg-config", "exit 1")
+        said = self.kit("setup", before=NO_TOOLKIT + AS_USER, **NO_INDEX)
+        self.assertFails(said, 3, "step 1 of 4: fetching fmt, nlohmann_json, lz4 and zstd", "no network")
+        self.assertRegex(
+            said.stderr.splitlines()[0], r"^kit: setting up this clone.*: 112 MB to download, 400 MB on the disk in .kit/, about \d minutes"
+        )
+        self.assertEqual(said.stderr.count("no network"), 1)
+        self.assertNotIn("Meson", said.stderr)
+
+    def test_a_disk_that_is_too_full_is_named_with_what_is_needed(self):
+        self.with_environment()
+        self.machine()
+        full = "import collections, shutil; shutil.disk_usage = lambda path: collections.namedtuple('usage', 'free')(7_000_000)"
+        said = self.kit("setup", before=f"{NO_TOOLKIT}; {full}", **NO_INDEX)
+        self.assertFails(said, 3, "needs 390 MB more, and 7 MB are free")
+        self.assertNotIn("step", said.stderr)
+
+    def test_a_compiler_that_cannot_compile_stops_before_anything_is_fetched(self):
+        self.with_environment()
+        self.machine("c++")
+        self.fake("c++", 'case "$1" in -dumpversion) echo 12.2.0;; --version) echo "c++ (GCC) 12.2.0";; *) echo "no <span>"; exit 1;; esac')
+        said = self.kit("setup", before=NO_TOOLKIT, **NO_INDEX)
+        self.assertFails(said, 3, "c++ cannot compile a program of C++20", "no <span>")
+        self.assertNotIn("no network", said.stderr)
+
+    def test_a_compiler_that_is_named_but_not_there(self):
+        self.machine()
+        self.assertFails(self.kit("setup", CXX="g++-99 -m64"), 3, "CXX=g++-99 -m64: there is no such compiler")
+
+    def test_a_compiler_that_nvidias_refuses_stops_before_its_compiler_is_fetched(self):
+        """With NVIDIA's small package of headers there and the rest not to be had."""
+        self.with_environment()
+        self.machine("g++")
+        self.fake(
+            "g++", "echo 'error: #error -- unsupported GNU version! gcc versions later than 15 are not supported! The nvcc flag'; exit 1"
+        )
+        headers = next((self.clone / ".kit" / "venv" / "lib").glob("python3*")) / "site-packages" / "nvidia" / "cu13" / "include" / "crt"
+        headers.mkdir(parents=True)
+        (headers / "host_config.h").touch()
+        there = "from kit.setup import environment; environment.install_pins = lambda pins: asked.append(pins); asked = []"
+        said = self.kit("setup", before=f"{NO_TOOLKIT}; {there}", **NO_INDEX)
+        self.assertFails(said, 3, "does not accept this machine's C++ compiler: gcc versions later than 15 are not supported")
 
     def test_an_interrupted_environment_is_made_anew(self):
         self.machine("meson")

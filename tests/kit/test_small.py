@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
+from kit.building import rungs
+from kit.errors import KitError
 from kit.trace import record, small
 
 
@@ -90,6 +92,14 @@ class Steps(unittest.TestCase):
 
     def test_it_fits_a_narrow_terminal(self):
         self.assertLessEqual(max(map(len, self.lines(run(input=[1.0] * 2), 50))), 50)
+
+    def test_a_lab_s_only_rung_need_not_be_named(self):
+        listed = [{"name": "naive_atomic", "state": "filled"}]
+        with mock.patch.object(rungs.labs, "ask", lambda lab, *words: {"rungs": listed}):
+            self.assertEqual(rungs.one_to_trace(SimpleNamespace(name="01_naive_atomic"), None), "naive_atomic")
+            listed.append({"name": "another", "state": "filled"})
+            with self.assertRaisesRegex(KitError, "has 2 rungs: name one with --rung"):
+                rungs.one_to_trace(SimpleNamespace(name="01_naive_atomic"), None)
 
     def test_values_as_they_are_written(self):
         self.assertEqual([small.text(value) for value in (3.0, 2.5, float("nan"), -7)], ["3", "2.5", "nan", "-7"])

@@ -1,6 +1,27 @@
 #include "ptx/parser.hpp"
 
+#include <algorithm>
+
 namespace warpfold::ptx {
+namespace {
+
+// The bytes of a name that are not ASCII are written as \ooo, and a quote or backslash after a backslash.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const bool escaped = text.front() == '\\' && text.size() > 1;
+    if (escaped) text.remove_prefix(1);
+    const std::size_t digits =
+        escaped ? std::min({text.find_first_not_of("01234567"), text.size(), std::size_t{3}}) : 0;
+    unsigned byte = 0;
+    for (const char digit : text.substr(0, digits)) byte = 8 * byte + static_cast<unsigned>(digit - '0');
+    plain += digits > 0 ? static_cast<char>(byte) : text.front();
+    text.remove_prefix(std::max(digits, std::size_t{1}));
+  }
+  return plain;
+}
+
+} // namespace
 
 Module parse(std::string_view text) {
   return Parser(text).parse();
@@ -132,7 +153,7 @@ void Parser::file_directive() {
   lexer_.advance();
   const auto number = integer("a file number", 0, 0xffffffff);
   if (token().kind != Token::Kind::string) expected("a file name in quotes");
-  source_lines_.file(static_cast<std::uint32_t>(number), std::string(token().text));
+  source_lines_.file(static_cast<std::uint32_t>(number), unescaped(token().text));
   lexer_.advance();
   for (int stamps = 0; stamps < 2 && accept(','); ++stamps)
     integer("a time stamp or size", 0, ~std::uint64_t{0});

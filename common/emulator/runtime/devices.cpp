@@ -44,7 +44,7 @@ void check_device(int device) {
 
 std::vector<int> visible_devices(int count, const char* text) {
   std::vector<int> visible;
-  if (!text) {
+  if (!text || *text < '0' || *text > '9') {
     for (int i = 0; i < count; ++i) visible.push_back(i);
     return visible;
   }

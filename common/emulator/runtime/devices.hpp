@@ -21,7 +21,8 @@ void check_device(int device);
 
 // Which of the machine's devices the program sees, in the order of their numbers: all `count` of them, or
 // those that the text lists (CUDA Programming Guide, "CUDA Environment Variables": up to the first that does
-// not exist).
+// not exist). A text that begins with no number hides GPUs ("", "NoDevFiles", "-1") or names one
+// ("GPU-8932f937"), and says nothing of emulated devices.
 std::vector<int> visible_devices(int count, const char* text);
 
 // Counts the bytes of a copy between two devices, for the report.

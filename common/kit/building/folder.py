@@ -10,17 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import console
-from ..console import say
+from ..console import say, steps
 from ..errors import BUILD, SETUP, KitError
 from ..paths import BUILD as FOLDER
 from ..paths import LOGS, OWN, ROOT
 from ..process import output, relative, tail
-from ..setup import nccl, system, toolchain
+from ..setup import nccl, plan, system, toolchain
 from ..setup.lock import exclusive
+from ..setup.packages import OF_ONE_LAB
 from ..setup.toolchain import Tools
 from . import compile_commands, ninja
 
 DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|urlopen error|Failed to download")
+
+# What a build folder is made for: each with what is said if that has changed.
+REASONS = {
+    "nvcc": "nvcc is another one", "meson": "Meson is another one", "root": "the clone was moved", "native": "WARPFOLD_NATIVE has changed",
+    "nccl": "NCCL is another one", "kit_libraries": "the C++ libraries are others", "of_one_lab": "OpenCL or MPI has come or gone", "cxx": "CXX names another compiler",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class Build:
         targets = [os.path.relpath(file, self.path) for file in files]
         command = [self.ninja, "-C", str(self.path), *targets]
         with exclusive() if self.path == FOLDER else nullcontext():
+            if steps.planned:
+                steps.begin("compile", "compiling the emulator and the programs that this command needs")
             with console.progress("building") as on_terminal:
                 return ninja.run(command, self.environment, show or on_terminal)
 
@@ -78,14 +87,20 @@ def configured(tools: Tools, tests: bool = False) -> Build:
     it needs, so the other commands stay quick."""
     with exclusive():
         record = FOLDER / "kit-configuration.json"
-        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native(), "nccl": nccl.found()}
+        wanted = {"nvcc": str(tools.nvcc), "meson": tools.meson, "root": str(ROOT), "native": native(), "nccl": nccl.found(),
+                  "kit_libraries": tools.kit_libraries, "of_one_lab": [system.has_library(need) for need in OF_ONE_LAB]}  # fmt: skip
         try:
-            known = {"native": "true", "nccl": ""} | json.loads(record.read_text())
+            known = {"native": "true", "nccl": "", "kit_libraries": False, "cxx": "", "of_one_lab": wanted["of_one_lab"]}
+            known |= json.loads(record.read_text())
         except (OSError, ValueError):
             known = {}
-        same_tools = all(known.get(key) == value for key, value in wanted.items())
-        if not same_tools or (tests and not known.get("tests")):
-            configure(tools, tests, anew=not same_tools)
+        wanted["cxx"] = os.environ.get("CXX", "").strip() or known.get("cxx", "")  # once named, it stays
+        changed = [REASONS[key] for key, value in wanted.items() if known.get(key) != value]
+        if changed and known:
+            say(f"the build begins anew: {', '.join(changed)}")
+            steps.plan(["configure", "compile"])
+        if changed or (tests and not known.get("tests")):
+            configure(tools, tests, anew=bool(changed), cxx=wanted["cxx"])
             record.write_text(json.dumps(wanted | {"tests": tests}))
         compile_commands.refresh(FOLDER, tools.nvcc)
     return Build(FOLDER, tools.ninja, tools.environ())
@@ -99,15 +114,16 @@ def native() -> str:
     return said
 
 
-def configure(tools: Tools, tests: bool, anew: bool) -> None:
-    options = ["-Dsolutions=true", f"-Dnative={native()}", f"-Dkit_tests={'true' if tests else 'false'}"]
+def configure(tools: Tools, tests: bool, anew: bool, cxx: str) -> None:
+    asked = {"solutions": True, "native": native() == "true", "kit_tests": tests, "kit_libraries": tools.kit_libraries}
+    options = [f"-D{name}={str(value).lower()}" for name, value in asked.items()]
     if anew:
         shutil.rmtree(FOLDER, ignore_errors=True)
-        say(f"configuring the build in {relative(FOLDER)}")
+        steps.begin("configure", f"configuring the build in {relative(FOLDER)}")
         command = [tools.meson, "setup", FOLDER, ROOT, *options]
     else:
         command = [tools.meson, "configure", FOLDER, *options]
-    result = output(command, env=tools.environ())
+    result = output(command, env=tools.environ() | ({"CXX": cxx} if cxx else {}))
     if result.returncode != 0:
         raise configuration_failure(result.stdout, tests)
 
@@ -118,6 +134,8 @@ def configuration_failure(talk: str, tests: bool) -> KitError:
     log.write_text(talk)
     errors = re.findall(r"ERROR: (.*(?:\n(?!\n).*)*)", talk)
     reason = errors[-1].split("\nA full log")[0].strip() if errors else tail(talk)
+    if "No space left" in talk:
+        return KitError(*plan.disk_full("Meson could not configure the build"), SETUP)
     if DOWNLOAD_FAILED.search(talk):
         return KitError(
             "no network: Meson could not fetch the libraries that this machine lacks",

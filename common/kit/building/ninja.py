@@ -10,6 +10,7 @@ from ..child import bound
 from ..errors import BUILD, KitError
 from ..paths import LOGS
 from ..process import relative
+from ..setup import plan
 from . import messages
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
@@ -48,5 +49,7 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
             if step := STEP.match(line):
                 show(int(step[1]), int(step[2]))
     if process.returncode != 0:
+        if any("No space left" in line for line in talk):
+            raise KitError(*plan.disk_full("the build stopped"), BUILD)
         raise BuildFailed("".join(talk))
     return messages.warnings("".join(line for line in talk if not STEP.match(line)))

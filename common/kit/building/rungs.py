@@ -109,8 +109,13 @@ def one_filled(lab: labs.Lab, name: str) -> str:
     return rung["name"]
 
 
-def one_to_trace(lab: labs.Lab, name: str, purpose: str = "traced") -> str:
-    """The rung of that name; an error if it is still a TODO, or runs in several processes."""
+def one_to_trace(lab: labs.Lab, name: str | None, purpose: str = "traced") -> str:
+    """The rung of that name, or the lab's only one; an error if it is still a TODO, or runs in several processes."""
+    if not name:
+        known = [rung["name"] for rung in rungs_of(lab, [])]
+        if len(known) > 1:
+            raise KitError(f"{lab.name} has {len(known)} rungs: name one with --rung", f"Its rungs: {', '.join(known)}", USAGE)
+        name = known[0]
     require_one_process(lab, name, purpose)
     return one_filled(lab, name)
 

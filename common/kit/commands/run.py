@@ -13,7 +13,7 @@ ORDER = 58
 
 def arguments(parser) -> None:
     rungs.arguments(parser)
-    parser.add_argument("--rung", required=True, metavar="R", help="the rung to run")
+    parser.add_argument("--rung", metavar="R", help="the rung to run (default: the lab's only one)")
     shared.json(parser)
 
 

@@ -3,20 +3,23 @@ machines that are prepared while there is time and a network connection."""
 
 from ..building import folder, labs
 from ..console import say
-from ..setup import toolchain
+from ..setup import packages, toolchain
 
 PURPOSE = "install what the kit needs, and nothing else; the other commands do this automatically"
 ORDER = 120
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--tests", action="store_true", help="also install what `kit test` needs")
+    parser.epilog = (
+        "Labs 10 and 12 use OpenCL and MPI, which come from the system: as root on Debian or Ubuntu, --tests installs them. "
+        f"{packages.how_to_install(packages.OF_ONE_LAB)}. The next command finds them by itself."
+    )
+    parser.add_argument("--tests", action="store_true", help="also install what `kit test` needs, with OpenCL and MPI")
     parser.add_argument("--nccl", action="store_true", help="also install NVIDIA's NCCL, for GPUs that this machine does not have itself")
 
 
 def run(options) -> int:
     tools = toolchain.prepare(tests=options.tests, nccl_wanted=options.nccl)
-    say("building the emulator and the solved labs")
     build = folder.configured(tools, tests=options.tests)
     labs.compile(build, labs.find(build, solved=True))
     say(f"ready: nvcc is {tools.nvcc}, Meson is {tools.meson}, Ninja is {tools.ninja}")

@@ -21,7 +21,7 @@ MOST_CELLS = 60_000  # of a whole page: with more, a browser becomes slow
 
 def arguments(parser) -> None:
     rungs.arguments(parser)
-    parser.add_argument("--rung", required=True, metavar="R", help="the rung to follow")
+    parser.add_argument("--rung", metavar="R", help="the rung to follow (default: the lab's only one)")
     parser.add_argument("--block-index", type=int, default=0, metavar="K", help="which block to follow (0)")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through (LAB-RUNG.html)")
     parser.add_argument("--svg", nargs=2, metavar=("STEP", "FILE"), help="write a picture of that step, counted from 1, instead of a page")

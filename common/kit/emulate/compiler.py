@@ -27,9 +27,15 @@ class Compiler:
     def command(self, words: list[str]) -> list[str]:
         """The whole command. The user's arguments come last, so that they take precedence. NCCL is NVIDIA's where nvcc or its host
         compiler finds one by itself, and else the stand-in."""
-        at_run_time = [word for part in ("--enable-new-dtags", "-rpath", str(self.runtime)) for word in ("-Xlinker", part)]
-        nccl = ["-Xcompiler", f"-idirafter,{NCCL_HEADERS}", *([f"-L{EMULATOR}"] if self.link != PACKAGED_EMULATOR else [])]
-        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *at_run_time, *nccl, *words]
+        linker = [word for part in ("--enable-new-dtags", "-rpath", str(self.runtime)) for word in ("-Xlinker", part)]
+        own_nccl = [f"-L{EMULATOR}"] if self.link != PACKAGED_EMULATOR else []
+        host = ["-Xcompiler", ",".join(map(quoted, [*linker, "-idirafter", str(NCCL_HEADERS)]))]
+        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *own_nccl, *host, *words]
+
+
+def quoted(word: str) -> str:
+    """For -Xcompiler, which nvcc takes apart at commas and gives to a shell. (It escapes what -Xlinker is given, wrongly.)"""
+    return '"' + word.replace(",", "\\,") + '"'
 
 
 def find() -> Compiler:

@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
+import tempfile
+from pathlib import Path
 
 from ..console import say
 from ..errors import SETUP, KitError
-from ..process import output
-from . import libraries
+from ..process import output, tail
 from .packages import (
     BROWSER,
     BROWSERS,
@@ -31,13 +32,14 @@ OLDEST_GXX = 11
 
 
 def has_library(need: Need) -> bool:
-    told = os.environ | libraries.variables()
-    return output([libraries.program(), "--exists", need.pkg_config], env=told).returncode == 0
+    return output(["pkg-config", "--exists", need.pkg_config]).returncode == 0
 
 
 def host_compiler() -> str | None:
     """What Meson compiles C++ with. Clang only if it is named: nvcc uses g++ unless told otherwise."""
-    named = os.environ.get("CXX", "")
+    named = os.environ.get("CXX", "").strip()
+    if named and not shutil.which(named.split()[0]):
+        raise KitError(f"CXX={named}: there is no such compiler", "Name another one, or unset CXX.", SETUP)
     return next((name for name in [named, "c++", "g++"] if name and shutil.which(name.split()[0])), None)
 
 
@@ -55,31 +57,41 @@ def check_host_compiler() -> None:
         )
 
 
+def try_host_compiler() -> None:
+    """Before anything large is fetched for it: whether it makes a program of C++20 that can be linked."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "program.cpp"
+        source.write_text("#include <compare>\n#include <span>\nint main() { return std::span<int>().size() != 0; }\n")
+        result = output([*host_compiler().split(), "-std=c++20", source, "-o", source.with_suffix("")])
+    if result.returncode != 0:
+        raise KitError(f"{host_compiler()} cannot compile a program of C++20\n{tail(result.stdout, 6)}",
+                       "Install a C++ compiler with its standard library, or name another one: CXX=g++-12 ./kit demo", SETUP)  # fmt: skip
+
+
 def missing(tests: bool) -> list[Need]:
     needs = [] if host_compiler() else [COMPILER]
-    if not shutil.which(libraries.program()):
+    if not shutil.which("pkg-config"):
         needs.append(PKG_CONFIG)
     return needs + [need for need in LIBRARIES + (TEST_LIBRARIES + OF_ONE_LAB if tests else []) if not has_library(need)]
 
 
-def provide(needs: list[Need]) -> None:
+def provide(needs: list[Need]) -> bool:
     """Installs what is missing, if that is allowed; otherwise says what an administrator must install.
 
-    Libraries alone are no reason to stop: they come from PyPI, or Meson fetches and builds its own copies of them."""
+    Libraries are no reason to stop: the result is whether those of every build must come from PyPI (libraries.fetch)."""
     if not needs:
-        return
+        return False
     if os.geteuid() == 0 and manager() == "apt-get":
         install(needs)
-        return
+        return False
     if any(not need.pkg_config and need is not PKG_CONFIG for need in needs):
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
     for need in needs:
         if need in OF_ONE_LAB:
             say(f"not installed: {names([need])}; what needs it is skipped ({need.purpose})")
-    needs = [need for need in needs if need not in OF_ONE_LAB]
-    if not needs or libraries.fetch([need.pkg_config for need in needs if need in LIBRARIES]):
-        return
-    say(f"not installed: {names(needs)}; Meson will download and build its own copies")
+        elif need in TEST_LIBRARIES:
+            say(f"not installed: {names([need])}; Meson will download and build its own copy")
+    return any(need in LIBRARIES for need in needs)
 
 
 def find_browser() -> str | None:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from ..console import say
 from ..errors import SETUP, KitError
-from ..paths import TOOLKIT, VENV
+from ..paths import BUILD, ROOT, TOOLKIT, VENV
 from ..process import output, relative
-from . import environment, libraries, nccl, system, toolkit_paths
+from . import environment, libraries, nccl, plan, system, toolkit_paths
 from .lock import exclusive
 from .toolkit_paths import Toolkit, ToolkitError
 
-OLDEST_MESON = (1, 0)
-OLDEST_NINJA = (1, 10)
+PROGRAMS = [("meson", (1, 0), "describes the build"), ("ninja", (1, 10), "runs the build")]
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,13 @@ class Tools:
     meson: str
     ninja: str
     nvcc: Path
+    kit_libraries: bool  # C++ libraries from PyPI instead of the machine's
 
     def environ(self) -> dict[str, str]:
         """The environment for Meson, Ninja and everything that they start."""
         own = [str(VENV / "bin")] if VENV.exists() else []
         path = os.pathsep.join([*own, str(self.nvcc.parent), os.environ.get("PATH", os.defpath)])
-        return os.environ | libraries.variables() | {"PATH": path, "NINJA": self.ninja}
+        return os.environ | {"PATH": path, "NINJA": self.ninja}
 
 
 def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
@@ -42,24 +42,59 @@ def prepare(tests: bool = False, nccl_wanted: bool = False) -> Tools:
             "On Windows, use WSL2; on a Mac, use a Linux machine or container.",
             SETUP,
         )
+    require_usable_path(str(ROOT))
     with exclusive():
-        system.provide(system.missing(tests))
+        environment.free_scripts()  # those of a clone that an older kit set up and that was moved since
+        kit_libraries = system.provide(system.missing(tests))
         system.check_host_compiler()
-        meson, ninja = program("meson", OLDEST_MESON, "describes the build"), program("ninja", OLDEST_NINJA, "runs the build")
-        toolkit = nvcc()
+        toolkit, refusals = usable_nvcc()
+        if pieces := lacking(kit_libraries, toolkit):
+            if pieces != ["compilation"]:
+                environment.require_venv_module()
+            system.try_host_compiler()
+            plan.announce(pieces)
+        if kit_libraries:
+            libraries.fetch()
+        meson, ninja = (program(*each) for each in PROGRAMS)
+        toolkit = toolkit or install_toolkit(refusals)
         nccl.provide(toolkit, nccl_wanted)
-        return Tools(meson, ninja, toolkit.nvcc)
+        return Tools(meson, ninja, toolkit.nvcc, kit_libraries)
+
+
+def lacking(kit_libraries: bool, toolkit: Toolkit | None) -> list[str]:
+    """The pieces of a set-up (plan.PIECES) that this clone lacks."""
+    own = {
+        "libraries": kit_libraries and not libraries.fetched(),
+        "build": not all(of_machine(name, oldest) for name, oldest, _ in PROGRAMS) and not environment.is_installed("build"),
+        "toolkit": toolkit is None,
+    }
+    wanted = {"venv": any(own.values()) and not environment.venv_works(), **own, "compilation": not (BUILD / "build.ninja").exists()}
+    return [piece for piece in plan.PIECES if wanted[piece]]
+
+
+def require_usable_path(path: str) -> None:
+    """nvcc and Meson hand paths to a shell in double quotes, and the loader of programs takes lists of paths apart at : and ;."""
+    if found := sorted(set(path) & set('"$`:;\n')):
+        raise KitError(
+            f"the path of this clone, {path!r}, contains {' and '.join(map(repr, found))}, which nvcc and the system's loader do not accept",
+            "Rename or move the folder; spaces, accents, apostrophes and # are fine.",
+            SETUP,
+        )
 
 
 def program(name: str, oldest: tuple[int, int], purpose: str) -> str:
     """The machine's own program if it is new enough, else the pinned one."""
-    found = shutil.which(name)
-    if found and version_of(found) >= oldest:
+    if found := of_machine(name, oldest):
         return found
-    if found:
+    if found := shutil.which(name):
         say(f"{found} is older than {oldest[0]}.{oldest[1]}, so the kit uses its own")
     environment.install("build", f"{name} {purpose}")
     return str(VENV / "bin" / name)
+
+
+def of_machine(name: str, oldest: tuple[int, int]) -> str | None:
+    found = shutil.which(name)
+    return found if found and version_of(found) >= oldest else None
 
 
 def version_of(path: str) -> tuple[int, int]:
@@ -69,9 +104,14 @@ def version_of(path: str) -> tuple[int, int]:
 
 
 def nvcc() -> Toolkit:
-    """The first usable nvcc of: $NVCC, PATH, the usual folders, the kit's own; the last is installed if there is no other."""
+    toolkit, refusals = usable_nvcc()
+    return toolkit or install_toolkit(refusals)
+
+
+def usable_nvcc() -> tuple[Toolkit | None, list[str]]:
+    """The first usable nvcc of: $NVCC, PATH, the usual folders, the kit's own; and why those before it were rejected."""
     if named := os.environ.get("NVCC"):
-        return named_nvcc(named)
+        return named_nvcc(named), []
     first = toolkit_paths.nvcc_on_path()
     candidates = list(dict.fromkeys(([first] if first else []) + toolkit_paths.other_nvccs(TOOLKIT)))
     refusals = []
@@ -79,12 +119,10 @@ def nvcc() -> Toolkit:
         if candidate == TOOLKIT / "bin" / "nvcc" and not environment.is_installed("toolkit"):
             continue
         try:
-            return toolkit_paths.inspect(candidate)
+            return toolkit_paths.inspect(candidate), refusals
         except ToolkitError as error:
             refusals.append(str(error))
-    for refusal in refusals:
-        say(refusal.splitlines()[0])
-    return install_toolkit(nvcc_is_there=bool(refusals))
+    return None, refusals
 
 
 def named_nvcc(name: str) -> Toolkit:
@@ -98,12 +136,14 @@ def named_nvcc(name: str) -> Toolkit:
         raise KitError(f"NVCC={name}: {error}", code=SETUP) from error
 
 
-def install_toolkit(nvcc_is_there: bool) -> Toolkit:
+def install_toolkit(refusals: list[str]) -> Toolkit:
     """NVIDIA's wheels together form a toolkit, except for two links that a linker looks for."""
+    for refusal in refusals:
+        say(refusal.splitlines()[0])
     if platform.machine() not in ("x86_64", "aarch64"):
         raise KitError(f"no usable nvcc, and NVIDIA's compiler does not exist for {platform.machine()}", code=SETUP)
-    why = "no usable nvcc was found" if nvcc_is_there else "no nvcc was found"
-    environment.install("toolkit", f"{why}; NVIDIA's own CUDA compiler goes into the kit's environment")
+    why = "no usable nvcc was found" if refusals else "no nvcc was found"
+    environment.install("toolkit", f"{why}; NVIDIA's own CUDA compiler goes into the kit's environment", try_host_compiler)
     shape_toolkit()
     try:
         return toolkit_paths.inspect(TOOLKIT / "bin" / "nvcc")
@@ -111,8 +151,25 @@ def install_toolkit(nvcc_is_there: bool) -> Toolkit:
         raise KitError(str(error), code=SETUP) from error
 
 
+def try_host_compiler() -> None:
+    """Asks NVIDIA's own header, from a small package, whether nvcc will accept this compiler, before the other 270 MB are fetched."""
+    environment.install_pins([pin for pin in environment.requirements("toolkit") if pin.startswith("nvidia-cuda-crt")])
+    [header] = site_packages().glob("nvidia/cu[0-9]*/include/crt/host_config.h")
+    named = re.search(r"(?:-ccbin|--compiler-bindir)[= ](\S+)", os.environ.get("NVCC_PREPEND_FLAGS", ""))
+    compiler = named[1] if named else os.environ.get("NVCC_CCBIN") or "g++"
+    result = output([compiler, "-E", "-x", "c++", "-D__CUDACC__", "-I", header.parents[1], header, "-o", os.devnull])
+    try:
+        toolkit_paths.judge_host_compiler("NVIDIA's compiler", result.returncode, result.stdout)
+    except ToolkitError as error:
+        raise KitError(str(error), code=SETUP) from error
+
+
+def site_packages() -> Path:
+    return VENV / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+
+
 def shape_toolkit() -> None:
-    packages = VENV / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    packages = site_packages()
     roots = sorted(packages.glob("nvidia/cu[0-9]*/bin/nvcc"))
     if not roots:
         raise KitError(f"NVIDIA's compiler wheels hold no bin/nvcc below {relative(packages)}/nvidia", code=SETUP)

@@ -3,7 +3,7 @@
 Run by meson.build before it asks Meson for CUDA, because Meson's own message for a toolkit that it cannot use says
 only that the compiler "can not compile programs". Standard library only; also imported by the kit's own commands.
 
-    python3 toolkit_paths.py            prints `key=value` lines, or says on stderr what is wrong and exits 1
+    python3 toolkit_paths.py            prints `key<tab>value` lines, or says on stderr what is wrong and exits 1
 """
 
 import os
@@ -75,17 +75,22 @@ def check_host_compiler(nvcc: Path) -> None:
         source = Path(folder) / "empty.cu"
         source.touch()
         result = run([str(nvcc), "-E", str(source), "-o", os.devnull])
-    if result.returncode == 0:
+    judge_host_compiler(nvcc, result.returncode, result.stdout)
+
+
+def judge_host_compiler(nvcc: Path | str, status: int, said: str) -> None:
+    """Raises the reason for which nvcc rejects its host compiler, if it does."""
+    if status == 0:
         return
-    if "unsupported GNU version" in result.stdout or "unsupported clang version" in result.stdout:
-        reason = re.search(r"unsupported (?:GNU|clang) version!([^\n]*)", result.stdout)[1].strip().split("! ")[0]
+    if "unsupported GNU version" in said or "unsupported clang version" in said:
+        reason = re.search(r"unsupported (?:GNU|clang) version!([^\n]*)", said)[1].strip().split("! ")[0]
         raise ToolkitError(
             f"{nvcc} does not accept this machine's C++ compiler: {reason}.\n"
             "Install one that it accepts and name it, for example: export NVCC_PREPEND_FLAGS='-ccbin g++-13'"
         )
-    if "Failed to preprocess host compiler properties" in result.stdout or "No such file" in result.stdout:
-        raise ToolkitError(f"{nvcc} finds no C++ compiler. Install g++ (Debian, Ubuntu: apt-get install g++).\n{result.stdout.strip()}")
-    raise ToolkitError(f"{nvcc} cannot preprocess an empty file:\n{result.stdout.strip()}")
+    if "Failed to preprocess host compiler properties" in said or "No such file" in said:
+        raise ToolkitError(f"{nvcc} finds no C++ compiler. Install g++ (Debian, Ubuntu: apt-get install g++).\n{said.strip()}")
+    raise ToolkitError(f"{nvcc} cannot preprocess an empty file:\n{said.strip()}")
 
 
 def dry_run(nvcc: Path) -> str:
@@ -150,16 +155,20 @@ def main() -> int:
     except ToolkitError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"version={toolkit.version[0]}.{toolkit.version[1]}")
     # Meson accepts folders inside the source tree, where the kit's own toolkit is, only as relative paths.
     inside = toolkit.include.is_relative_to(root)
-    print(f"include={toolkit.include}")
-    print(f"include_for_meson={toolkit.include.relative_to(root) if inside else toolkit.include}")
-    print(f"library={toolkit.library}")
-    print(f"plain_ptx={'yes' if toolkit.keeps_ptx_plain else 'no'}")
     capability = native_capability(toolkit)
-    print(f"gpu={capability or ''}")
-    print(f"native_code={capability if capability in toolkit.codes else ''}")
+    answers = {
+        "version": f"{toolkit.version[0]}.{toolkit.version[1]}",
+        "include": toolkit.include,
+        "include_for_meson": toolkit.include.relative_to(root) if inside else toolkit.include,
+        "library": toolkit.library,
+        "plain_ptx": "yes" if toolkit.keeps_ptx_plain else "no",
+        "gpu": capability or "",
+        "native_code": capability if capability in toolkit.codes else "",
+    }
+    for key, value in answers.items():
+        print(key, value, sep="\t")
     return 0
 
 

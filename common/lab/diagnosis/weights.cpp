@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ctime>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <functional>
 #include <map>
 

@@ -64,6 +64,21 @@ cuda.cudaFree(pointer)
             self.assertRegex(result.stderr, "cannot write the report to .*report.json.*No such file")
             self.assertEqual(list(Path(folder).iterdir()), [])
 
+    def test_what_hides_gpus_hides_no_emulated_device(self):
+        """Slurm sets it to "" or NoDevFiles on a node without GPUs, where labs of several devices still run."""
+        program = USE_DEVICE + "count = ctypes.c_int(); print(cuda.cudaGetDeviceCount(ctypes.byref(count)), count.value)"
+        for listed, expected in {
+            "": "0 4",
+            "NoDevFiles": "0 4",
+            "-1": "0 4",
+            "GPU-8932f937": "0 4",
+            "2,0": "0 2",
+            "1,7,2": "0 1",
+            "7": "100 0",
+        }.items():
+            with self.subTest(listed=listed):
+                self.assertEqual(run(program, WARPFOLD_DEVICES="4", CUDA_VISIBLE_DEVICES=listed).stdout.strip(), expected)
+
     def test_values_that_are_not_allowed(self):
         for variable, value in {
             "WARPFOLD_WORKERS": "many",
