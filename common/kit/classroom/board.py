@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from . import pages, results, version
+from . import handin, pages, results, version
 from .grader import Hidden, Job, NotGraded, spliced_with
 from .sandbox import Sandbox
 from .work import Piece
@@ -95,7 +95,7 @@ def counted(piece: Piece, hidden: Hidden, sandbox: Sandbox) -> tuple[list[dict],
     kept = piece.into / "board" / f"{piece.key}.json"
     if known := results.read(kept):
         return known["launches"], known["n"]
-    found, n = launches(piece.lab, piece.source.read_text(), hidden, sandbox)
+    found, n = launches(piece.lab, handin.kept(piece.source), hidden, sandbox)
     results.write(kept, {"format": results.FORMAT, "launches": found, "n": n})
     return found, n
 
@@ -130,7 +130,7 @@ def again(piece: Piece, sandbox: Sandbox) -> bool:
     """Whether it passes on inputs and sizes that are made up now."""
     sizes = (str(1000 + secrets.randbelow(100_000)), f"{500 + secrets.randbelow(50_000)}:{32 << secrets.randbelow(6)}")
     try:
-        found, _ = launches(piece.lab, piece.source.read_text(), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
+        found, _ = launches(piece.lab, handin.kept(piece.source), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
         return bool(found)
     except NotGraded:
         return True  # the machine's fault, not the student's

@@ -15,6 +15,7 @@ from ..console import say
 from ..errors import USAGE, KitError
 from ..paths import ROOT
 from ..setup import environment
+from . import handin
 from .grader import needs_no_room
 from .work import Piece, grade, scratch_of
 
@@ -26,7 +27,7 @@ def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     end_what_was_left(into)
     failed, waiting = 0, []
     for piece in pieces:
-        if needs_no_room(piece.lab, piece.source.read_text()):
+        if needs_no_room(piece.lab, handin.kept(piece.source)):
             failed += not grade(piece)
         else:
             waiting.append(piece)

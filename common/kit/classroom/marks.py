@@ -265,6 +265,15 @@ def marked_by_hand(made: Mark, by_hand: dict[tuple[str, str, str], Override]) ->
     return made
 
 
+def to_look_at(made: list[Mark], files: list[collected.RefusedFile]) -> list[collected.RefusedFile]:
+    """Of the files that could not be read, those that may be all that a student handed in for some lab."""
+    refused = {(mark.student.id, mark.lab) for mark in made if mark.state == "refused"}
+    students = {student for student, _ in refused}
+    return [
+        each for each in files if each.kind != "claim" and ((each.student, each.lab) in refused if each.lab else each.student in students)
+    ]
+
+
 def about(into: Path, student: str, lab: str) -> dict:
     try:
         return json.loads((into / "submissions" / student / lab / "about.json").read_text())
