@@ -189,7 +189,7 @@ class Progress:
     def line(self) -> str:
         spent = time.monotonic() - self.began
         to_go = f", {spent / self.done * (len(self.pieces) - self.done):.0f} s to go" if self.done else ""
-        return f"graded {self.done} of {len(self.pieces)}, {self.passed} of {self.rungs} rungs pass{to_go}"
+        return f"graded {self.done} of {len(self.pieces)} texts, {self.passed} of {self.rungs} rungs pass{to_go}"
 
     def show(self) -> None:
         if sys.stderr.isatty():
@@ -198,4 +198,4 @@ class Progress:
     def end(self) -> None:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-        say(f"graded {self.done} in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")
+        say(f"graded {self.done} texts in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")
