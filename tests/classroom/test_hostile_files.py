@@ -263,15 +263,15 @@ class Amounts(Case):
 
     def test_thirty_thousand_entries(self):
         text = "x = 1;\n"
-        self.limited({"eve/work.zip": packed({f"f{number}.cu": text for number in range(30_000)})}, "400 files of one student", 3)
+        self.limited({"eve/work.zip": packed({f"f{number}.cu": text for number in range(30_000)})}, "400 files per student", 3)
 
     def test_as_many_in_many_zip_files(self):
         inner = packed({f"f{number}.cu": "x" for number in range(300)})
-        self.limited({f"eve/{number}.zip": inner for number in range(100)}, "400 files of one student", 3)
+        self.limited({f"eve/{number}.zip": inner for number in range(100)}, "400 files per student", 3)
 
     def test_as_many_that_are_refused(self):
         inner = packed({f"../{number}.cu": "x" for number in range(30_000)})
-        self.limited({"eve/work.zip": inner}, "400 files of one student", 3)
+        self.limited({"eve/work.zip": inner}, "400 files per student", 3)
 
     def test_as_many_that_nothing_reads(self):
         inner = packed({f"f{number}.pdf": "x" for number in range(30_000)})
@@ -286,11 +286,11 @@ class Amounts(Case):
 
     def test_many_bytes(self):
         inner = packed({f"f{number}.md": os.urandom(1 << 19).hex() for number in range(90)})
-        self.limited({"eve/work.zip": inner}, "64 MiB of one student")
+        self.limited({"eve/work.zip": inner}, "64 MiB per student")
 
     def test_much_time(self):
         with mock.patch.object(archive, "MOST_SECONDS", 0):
-            self.limited({f"eve/{number}.cu": TREE for number in range(5)}, "0 s of CPU time for the files of one student")
+            self.limited({f"eve/{number}.cu": TREE for number in range(5)}, "0 s of CPU time per student")
 
     def test_many_files_in_a_folder(self):
         for name in ("ann", "eve"):

@@ -96,18 +96,8 @@ class ToLookAt(Case):
 class Folded(Case):
     def made(self) -> list[marks.Mark]:
         labs = ["01_naive_atomic", *(f"{number:02}_more" for number in range(3, 10))]
-        return [
-            marks.Mark(
-                student,
-                lab,
-                1,
-                1.0 if lab == labs[0] else 0.0,
-                "graded" if lab == labs[0] else "missing",
-                rungs=[marks.RungMark("r", "pass", "", 1, 1)] if lab == labs[0] else [],
-            )
-            for student in (ANN, BO)
-            for lab in labs
-        ]
+        done = [marks.Mark(each, labs[0], 1, 1.0, "graded", rungs=[marks.RungMark("r", "pass", "", 1, 1)]) for each in (ANN, BO)]
+        return [*done, *(marks.Mark(each, lab, 1, 0.0, "missing", handed_in=False) for each in (ANN, BO) for lab in labs[1:])]
 
     def test_labs_that_nobody_handed_in_fold_away(self):
         text = pages.overview(config.Course(), self.made(), {})
@@ -124,7 +114,7 @@ class Folded(Case):
 
     def test_a_lab_that_one_person_handed_in_does_not(self):
         made = self.made()
-        made[-1].state = "not graded"
+        made[-1].state, made[-1].handed_in = "not graded", True
         self.assertIn("<h2>09_more</h2>", pages.overview(config.Course(), made, {}))
 
 

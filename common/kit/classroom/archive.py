@@ -125,7 +125,7 @@ def in_folder(top: Path) -> Iterator[Listed | Refused]:
             path = f"{folder}/{entry.name}" if folder else entry.name
             counted[first] += bool(folder)
             if counted[first] > MOST_NAMES:
-                yield Refused(shown(path), f"more than {MOST_NAMES} files in one folder: those after this one were not read", True)
+                yield Refused(shown(path), f"more than {MOST_NAMES} files in one folder: the files after this one were not read", True)
                 waiting = [each for each in waiting if each.partition("/")[0] != first]
                 below = []
                 break
@@ -231,7 +231,7 @@ def read(files: list[Listed]) -> Iterator[Entry | Refused]:
             entry = found if isinstance(found, Refused) else loaded(found)
             yield entry
             if why := limits.reached(entry):
-                yield Refused(shown(found.path), f"{why}: those after this one were not read", True)
+                yield Refused(shown(found.path), f"{why} was reached here: the files after this one were not read", True)
                 return
 
 
@@ -260,11 +260,11 @@ class Limits:
         self.files += data is not None
         self.bytes += len(data or b"")
         if self.files >= MOST_FILES:
-            return f"{MOST_FILES} files of one student"
+            return f"the limit of {MOST_FILES} files per student"
         if self.bytes >= MOST_BYTES:
-            return f"{MOST_BYTES >> 20} MiB of one student"
+            return f"the limit of {MOST_BYTES >> 20} MiB per student"
         if time.process_time() - self.began >= MOST_SECONDS:
-            return f"{MOST_SECONDS} s of CPU time for the files of one student"
+            return f"the limit of {MOST_SECONDS} s of CPU time per student"
         return ""
 
 

@@ -212,7 +212,8 @@ def place_of(places: dict[str, Place], path: str) -> tuple[Place, str]:
 def candidate(source: Source, student: str, place: Place, file: str, entry: Entry, own: set[str]) -> Candidate | None:
     path, report = shown(entry.path), source.report
     if claim := why_another(source, entry.path, own):
-        report.leave(RefusedFile(path, claim, student, "", "claim"))
+        lab = handin.lab_by_name(file, source.stubs)
+        report.leave(RefusedFile(path, claim, student, lab.name if lab else "", "claim"))
         return None
     name, remark = handin.as_named(file)
     stub = handin.lab_of(name, entry.data, source.stubs)

@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
@@ -25,21 +26,20 @@ MARK = "WARPFOLD_CLASS"  # in the environment of every process that a run starts
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     """Grades all of these; returns how many could not be graded."""
     end_what_was_left(into)
-    failed, waiting = 0, []
-    for piece in pieces:
-        if needs_no_room(piece.lab, handin.kept(piece.source)):
-            failed += not grade(piece)
-        else:
-            waiting.append(piece)
-    pieces = waiting
-    if not pieces:
-        return failed
-    if settings.get("kind", "local") == "here":
-        return failed + sum(not grade(piece) for piece in Progress(pieces))
-    return failed + with_parsl(pieces, into, settings)
+    progress = Progress(pieces)
+    at_once = [piece for piece in pieces if needs_no_room(piece.lab, handin.kept(piece.source))]
+    others = [piece for piece in pieces if piece not in at_once]
+    failed = sum(not grade(piece) for piece in progress.through(at_once))
+    if others and settings.get("kind", "local") == "here":
+        failed += sum(not grade(piece) for piece in progress.through(others))
+    elif others:
+        failed += with_parsl(others, progress, into, settings)
+    if pieces:
+        progress.end()
+    return failed
 
 
-def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
+def with_parsl(pieces: list[Piece], progress: "Progress", into: Path, settings: dict) -> int:
     programs = str(environment.VENV / "bin")  # Parsl's own programs, which it starts by name
     os.environ |= {
         MARK: str(into.resolve()),
@@ -55,7 +55,7 @@ def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
     try:
         loaded = parsl.load(configuration(settings, logs, len(pieces)))
         remote = parsl.python_app(grade)
-        return follow({remote(piece): piece for piece in pieces}, pieces)
+        return follow({remote(piece): piece for piece in pieces}, progress)
     finally:
         if loaded:
             parsl.dfk().cleanup()
@@ -63,9 +63,8 @@ def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
         end_what_was_left(into)
 
 
-def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
+def follow(waiting: dict[Future, Piece], progress: "Progress") -> int:
     failed = 0
-    progress = Progress(pieces)
     while waiting:
         done, _ = wait(waiting, timeout=5, return_when=FIRST_COMPLETED)
         for future in done:
@@ -76,7 +75,6 @@ def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
             failed += not well
             progress.add(piece)
         progress.show()
-    progress.end()
     return failed
 
 
@@ -167,18 +165,18 @@ def in_own_environment() -> None:
 
 
 class Progress:
-    """One line: how much is done, how many rungs pass, and how long the rest will take. Iterating updates it."""
+    """One line: how much is done, how many rungs pass, and how long the rest will take."""
 
     def __init__(self, pieces: list[Piece]):
         self.pieces, self.began = pieces, time.monotonic()
         self.done = self.passed = self.rungs = 0
 
-    def __iter__(self):
-        for piece in self.pieces:
+    def through(self, pieces: list[Piece]) -> Iterator[Piece]:
+        """These pieces, each of which is done when the next one is asked for."""
+        for piece in pieces:
             self.show()
             yield piece
             self.add(piece)
-        self.end()
 
     def add(self, piece: Piece) -> None:
         self.done += 1

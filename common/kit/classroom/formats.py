@@ -165,6 +165,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
     students, doubts = assigned(sheet, roster, kind)
     problems += doubts
     missing: dict[str, int] = dict.fromkeys(places, 0)
+    left: dict[tuple[str, str], list[str]] = {}  # by student and reason: the labs
     for row, student in zip(sheet.rows, students, strict=True):
         if student is None:
             continue
@@ -174,7 +175,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
                 missing[lab] += mark is not None
                 continue
             if mark.points is None or (mark.state == "refused" and mark.points == 0):
-                problems.append(f"{student} {lab}: {mark.why or mark.state}; the cell stays as it is")
+                left.setdefault((student, mark.why or mark.state), []).append(lab)
                 continue
             if locked is not None and row[locked].strip().casefold() in ("no", "0"):
                 problems.append(f"{student} {lab}: the grade is locked")
@@ -182,6 +183,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
             row[place] = written(mark.points)
             if comments is not None and mark.note:
                 row[comments] = plain(mark.note)
+    problems += [f"{student} {', '.join(of)}: {why}; the cell stays as it is" for (student, why), of in left.items()]
     problems += [f"{lab}: {count} handed in nothing; their cells stay as they are" for lab, count in missing.items() if count]
     problems += [f"{student} has no row in {path.name} that is surely theirs" for student in of_student if student not in students]
     return sheet.text(), problems

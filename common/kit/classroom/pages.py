@@ -200,7 +200,7 @@ def overview(
     nobody = []
     for lab in dict.fromkeys(mark.lab for mark in marks):
         of = [mark for mark in marks if mark.lab == lab]
-        if all(mark.state == "missing" for mark in of):
+        if not any(mark.handed_in for mark in of):
             nobody.append((lab, of))
         else:
             parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]

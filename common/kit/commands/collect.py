@@ -53,7 +53,11 @@ def run(options) -> int:
     earlier = [each for each in collected.files(now["refused"]) if each not in report.refused and each not in report.remembered]
     show(
         "refused earlier, and not replaced since",
-        [f"{each.listed} ({each.student} {each.lab})" for each in earlier if still_matters(each, course.folder, now["missing"])],
+        [
+            f"{each.listed} ({' '.join(filter(None, (each.student, each.lab)))})"
+            for each in earlier
+            if still_matters(each, course.folder, now["missing"])
+        ],
     )
     show("several of one name", report.namesakes)
     show("handed in more than once", report.duplicates)

@@ -79,7 +79,7 @@ def write_index(course, labs, pieces) -> None:
 def summary(made: list[marks.Mark], files: list[collected.RefusedFile]) -> None:
     """`files`: those that collect refused."""
     of_lab = {lab: [mark for mark in made if mark.lab == lab] for lab in dict.fromkeys(mark.lab for mark in made)}
-    nobody = [lab for lab, of in of_lab.items() if all(mark.state == "missing" for mark in of)]
+    nobody = [lab for lab, of in of_lab.items() if not any(mark.handed_in for mark in of)]
     table = Table(["lab", "graded", "missing", "not graded", "full marks", "mean"])
     by_machine = [of for lab, of in of_lab.items() if lab not in (*nobody, *version.BY_HAND)]
     for of in by_machine:
