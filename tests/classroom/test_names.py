@@ -152,6 +152,18 @@ class Rosters(Case):
         )
         self.assertEqual(problems, [])
 
+    def test_names_are_in_the_order_in_which_they_are_spoken(self):
+        rows = {
+            "Lee, Ann": "Ann Lee",
+            "王, 小明": "王小明",
+            "김, 민준": "김민준",
+            "van Dyk, Bo": "Bo van Dyk",
+            "Παππάς, Άρης": "Άρης Παππάς",
+            "Ann Lee": "Ann Lee",
+        }
+        roster = self.read("id,name\n" + "".join(f'{number},"{name}"\n' for number, name in enumerate(rows)))
+        self.assertEqual([student.name for student in roster.students.values()], list(rows.values()))
+
     def test_canvas_without_a_system_of_the_universitys(self):
         roster = self.read(
             'Student,ID,SIS Login ID,Section,Lab (1)\n"    Points Possible",,,,10\n"Lee, Ann",101,ann@x.org,A,\n"Kim, Bo",102,,A,3\n'

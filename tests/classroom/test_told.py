@@ -72,6 +72,10 @@ class ToLookAt(Case):
         made = {(mark.student.id, mark.lab): mark for mark in self.collected()}
         self.assertIn("work.rar", made["eve", "02_tree"].why)
 
+    def test_a_students_own_page_says_it_once(self):
+        text = pages.feedback(config.Course(), [mark for mark in self.collected() if mark.student.id == "eve"], {})
+        self.assertEqual((text.count("work.rar"), text.count("nothing that could be read")), (1, 9))
+
     def test_on_the_page_too(self):
         made = self.collected()
         text = pages.overview(config.Course(), made, {}, files=collected.refused(self.into))

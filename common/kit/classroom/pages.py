@@ -24,7 +24,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { backg
 pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem; white-space: nowrap }
 .none { background: #fff; color: #98a1aa }
 .note { color: #5a646e } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
-.grid td:first-child { white-space: nowrap } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
+.grid td:first-child { white-space: nowrap } .grid th.n { padding-left: .6rem } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
 @media (max-width: 40rem) { body { margin: 1rem auto } .long tr, .long td { display: block } .long td:first-child { font-weight: 600; margin-top: .6rem } }
 @media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c }
  .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
@@ -74,21 +74,29 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
     """`sources`: by lab, the file as it was compiled."""
     student = marks[0].student
     parts = [f"<h1>{escape(course.title)}</h1><p>{escape(student.name)} ({escape(student.id)})</p>"]
+    of_any = list(dict.fromkeys(mark.why for mark in marks if could_be_any(mark)))
+    parts += [f"<p>What was handed in could not be read, so none of it was graded: {escape(why)}</p>" for why in of_any]
     rows = "".join(
-        f'<tr><td>{escape(mark.lab) if mark.state == "missing" else to_section(mark.lab)}</td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>'
+        f'<tr><td>{to_section(mark.lab) if mark.handed_in else escape(mark.lab)}</td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td>'
+        f"<td>{'nothing that could be read' if could_be_any(mark) else escape(mark.why)}</td></tr>"
         for mark in marks
     )
     whole = [mark.points for mark in marks if mark.points is not None]
     if len(whole) == len(marks) > 1:
         rows += f'<tr><th>all labs</th><td class="n">{points(rounded(sum(whole)))}</td><td class="n">{points(sum(mark.most for mark in marks))}</td><td></td></tr>'
     parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
-    parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.state != "missing"]
+    parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.handed_in]
     parts.append(
         "<h2>The states</h2><table>"
         + "".join(f"<tr><td>{badge(each.name)}</td><td>{escape(each.meaning)}</td></tr>" for each in states.STATES)
         + "</table>"
     )
     return page(f"{course.title}: {student.name}", "\n".join(parts))
+
+
+def could_be_any(mark: Mark) -> bool:
+    """Whether what could not be read may have been for this lab or for any other."""
+    return mark.state == "refused" and not mark.handed_in
 
 
 def to_section(lab: str) -> str:

@@ -156,8 +156,15 @@ def student_of(fields: dict[str, str]) -> Student | None:
     identity = first_of(fields, ("id", *ID_COLUMNS)) or email or first_of(fields, ("canvas", "student")) or name
     if not identity:
         return None
+    return Student(safe_id(identity), in_order(name) or identity, fields)
+
+
+def in_order(name: str) -> str:
+    """A name that is sorted by its last part, as it is spoken. In Chinese, Japanese and Korean the two orders are the same."""
     last, comma, first = name.partition(", ")
-    return Student(safe_id(identity), f"{first} {last}" if comma else name or identity, fields)
+    if not comma:
+        return name
+    return last + first if re.fullmatch("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+", last + first) else f"{first} {last}"
 
 
 def first_of(fields: dict[str, str], columns: tuple[str, ...]) -> str:
