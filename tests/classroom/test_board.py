@@ -64,7 +64,7 @@ class Board(unittest.TestCase):
         ):
             made = board.lines(pieces, {name: f"name of {name}" for name in pieces}, lambda found: found[0]["us"], lambda n: 5.0, None)
         self.assertEqual([line.student for line in made], ["ann", "bo", "eve"])
-        self.assertIn("it fails with 4,194,304 elements", made[1].remark)
+        self.assertIn("it fails on 4,194,304 elements", made[1].remark)
         self.assertIn("this machine could not judge it (no memory", made[2].remark)
         text = board.page("A class", "H200", made, 5.0)
         self.assertIn('<td>name of bo</td><td class="n">-</td><td class="n">-</td>', text)

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from unittest import mock
 
+import support
 from collecting import ANN, STUBS, TREE, Case, packed
 from kit.classroom import archive, collected, config, handin, index, marks, pages, regions, results, services, work
 from kit.classroom.roster import Student
@@ -181,6 +182,20 @@ class Contents(Case):
             self.assertIn(type(error).__name__, failure["why"])
             self.assertIn("look at", failure["why"])
 
+    def test_what_the_grader_quotes_acts_on_no_terminal(self):
+        said = {
+            "graded": False,
+            "why": "the sandbox could not be made: \033[2J\u202e",
+            "format": results.FORMAT,
+            "rungs": [],
+            "flags": [],
+            "unsafe": False,
+        }
+        (self.folder / "tree.cu").write_text(TREE)
+        with mock.patch.object(work.grader, "grade", return_value=said), mock.patch.object(work, "Sandbox"):
+            work.grade(work.Piece(Lab(), self.folder / "tree.cu", "key", None, self.into, False))
+        self.assertEqual(results.read(results.failure_place(self.into, "02_tree", "key"))["why"], "the sandbox could not be made: ?[2J?")
+
     def test_a_kept_file_in_another_encoding_is_graded_as_far_as_it_can_be_read(self):
         self.gather(self.zip({"ann/tree.cu": TREE, "eve/tree.cu": TREE}), ANN, EVE)
         (self.into / "submissions/eve/02_tree/tree.cu").write_bytes(TREE.encode() + b"\xff")
@@ -201,6 +216,14 @@ class Names(Case):
         self.assertEqual((self.taken("ann"), self.folders()), (TREE, ["ann", "eve"]))
         self.assertEqual([each["why"] for each in now["refused"]], ["its name is not in UTF-8"] * 2)
         self.assertTrue(all(each["path"].isprintable() for each in now["refused"]))
+
+    def test_a_terminal_that_cannot_show_a_name(self):
+        (self.folder / "in/王小明").mkdir(parents=True)
+        (self.folder / "in/王小明/work.rar").write_text("Rar!")
+        (self.folder / "in/王小明/tree.cu").write_text(TREE)
+        said = support.kit("collect", str(self.folder / "in"), "--class", str(self.into), env=os.environ | {"PYTHONIOENCODING": "latin-1"})
+        self.assertEqual((said.returncode, self.folders()), (0, ["王小明"]), said.stderr)
+        self.assertIn("\\u738b", said.stdout)
 
     def test_links_that_lead_in_circles(self):
         (self.folder / "in/eve/deep").mkdir(parents=True)

@@ -144,7 +144,7 @@ def timed(student: str, name: str, piece: Piece, price: Callable[[list[dict]], f
     except NotGraded as error:
         return Line(student, name, math.inf, 0, f"no time: this machine could not judge it ({shown(str(error))})")
     if not found:
-        return Line(student, name, math.inf, 0, f"no time: it fails with {ELEMENTS:,} elements, more than the grader tries")
+        return Line(student, name, math.inf, 0, f"no time: it fails on {ELEMENTS:,} elements, more than grading uses")
     return Line(student, name, price(found), n)
 
 

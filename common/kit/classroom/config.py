@@ -55,7 +55,7 @@ def toml(path: Path) -> dict:
     except ModuleNotFoundError:
         import tomli as tomllib  # Python 3.10
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise KitError(f"{path}: {error}", code=USAGE) from error
 

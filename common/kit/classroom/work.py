@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import grader, handin, results, version
-from .archive import shown
+from .archive import printable, shown
 from .regions import NotALab
 from .sandbox import Sandbox
 
@@ -67,6 +67,7 @@ def grade(piece: Piece) -> bool:
             result = not_graded(piece, f"this machine: {error}")
         except Exception as error:  # a submission that the grader was not made for; the next one follows
             result = not_graded(piece, f"the grader failed over this file: look at it ({type(error).__name__}: {shown(str(error))})")
+        result["why"] = printable(result["why"])  # it may quote what the submission printed
         if result["graded"]:
             results.write(results.place(piece.into, piece.lab.name, piece.key), result)
             results.failure_place(piece.into, piece.lab.name, piece.key).unlink(missing_ok=True)
