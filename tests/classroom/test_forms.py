@@ -123,6 +123,19 @@ class Forms(Case):
         }.items():
             self.assertEqual(forms.kind_of(names), kind)
 
+    def test_a_name_with_underscores_in_canvas(self):
+        self.take(self.zip({"lee_ann_LATE_101_9_tree.cu": TREE, "vandykbo_102_9_tree.cu": MINE}), ANN, BO)
+        self.assertEqual((self.taken("ann"), self.about("ann")["late"]), (TREE, True))
+
+    def test_a_clone_is_no_download_whatever_it_is_called(self):
+        clone = self.folder / "in" / "assignment_5_export"
+        (clone / "submission_1").mkdir(parents=True)
+        (clone / ".git").mkdir()
+        (clone / "submission_1" / "tree.cu").write_text(MINE)
+        (clone / "submission_metadata.yml").write_text(metadata((1, [("Ann Lee", "ann@x.org")])))
+        now = self.gather(self.folder / "in", *CLASS)
+        self.assertEqual((self.folders(), now["strangers"]), (["assignment_5_export"], ["assignment_5_export"]))
+
     def test_moodle_without_folders(self):
         self.take(self.zip({"Ann Lee_4711_assignsubmission_file_tree.cu": TREE}), ANN, BO)
         self.assertEqual(self.taken("ann"), TREE)

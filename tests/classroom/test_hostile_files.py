@@ -299,9 +299,7 @@ class Amounts(Case):
     def test_as_many_that_nothing_reads(self):
         inner = packed({f"f{number}.pdf": "x" for number in range(30_000)})
         now = self.gather(self.zip({"ann/tree.cu": TREE, "eve/work.zip": inner, "eve/tree.cu": TREE}), ANN, EVE)
-        self.assertEqual(
-            (len(now["ignored"]), now["ignored"][-1]["why"]), (21, "more than 20 files were ignored; the others are not listed")
-        )
+        self.assertEqual((len(now["ignored"]), now["ignored"][-1]["why"]), (21, "more than 20 such files; the others are not listed"))
 
     def test_more_entries_than_anybody_has(self):
         inner = packed({"tree.cu": TREE}) + b"PK\x01\x02" * 60_000

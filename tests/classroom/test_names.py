@@ -70,6 +70,23 @@ class Folders(Case):
         self.assertEqual((now["strangers"], self.taken("jose")), (["jose"], STUB))
         self.assertIn("kept apart as jose", now["namesakes"][0])
 
+    def test_two_folders_of_one_student_are_an_error_with_both(self):
+        ann = Student("ann", "Ann Lee", {"email": "ann@x.org", "canvas": "101"})
+        for other in ("ANN", "ann@x.org", "101"):
+            with self.subTest(other):
+                self.setUp()
+                now = self.gather(
+                    self.zip({"ann/tree.cu": TREE, f"{other}/tree.cu": STUB + "// Eve's", "zoe/tree.cu": TREE}), ann, Student("zoe")
+                )
+                self.assertEqual(self.folders(), ["zoe"])
+                said = now["refused"][0]["why"]
+                self.assertTrue("ann and " in said or " and ann " in said, said)
+                self.assertIn(other, said)
+
+    def test_a_folder_with_the_name_of_somebody_who_has_another_is_kept_apart(self):
+        now = self.gather(self.zip({"ann/tree.cu": TREE, "Ann Lee/tree.cu": STUB}), Student("ann", "Ann Lee"))
+        self.assertEqual((self.taken("ann"), self.taken("Ann_Lee"), now["strangers"]), (TREE, STUB, ["Ann_Lee"]))
+
     def test_ids_are_safe_as_folders(self):
         for text in ("../../etc", "a/b", "..", ".", "", "-rf", "CON:", "a\0b", "x" * 500, "王" * 500, "\ud800", "a\u202eb", "<b>&\"'"):
             made = safe_id(text)

@@ -64,9 +64,7 @@ class Report:
         if self.counted[file.kind, whose or file.student] <= MOST_LINES:
             listed.append(file)
         elif self.counted[file.kind, whose or file.student] == MOST_LINES + 1:
-            listed.append(
-                RefusedFile("", f"more than {MOST_LINES} files were {file.kind}; the others are not listed", file.student, "", file.kind)
-            )
+            listed.append(RefusedFile("", f"more than {MOST_LINES} such files; the others are not listed", file.student, "", file.kind))
 
 
 @dataclass
@@ -89,7 +87,7 @@ def collect(place: Path, stubs: list[Stub], roster: Roster, into: Path, sandbox:
     with archive.listed(place) as found:
         entries = list(found)
         files = [each for each in entries if isinstance(each, Listed)]
-        form = form_of(files)
+        form = form_of(place, files)
         placed = [(form.place(each.path), each) for each in files if not is_metadata(form, each.path)]
         # What nobody reads makes nobody a student, unless there is no roster and its path has a place for a name.
         naming = [at for at, each in placed if archive.wanted(each.path) or at.people[0].number or ("/" in each.path and not roster.given)]
@@ -103,8 +101,14 @@ def collect(place: Path, stubs: list[Stub], roster: Roster, into: Path, sandbox:
         for student, theirs in by_student(source, placed).items():
             take(source, student, theirs, into)
     for person, student in who.students.items():
-        if person.number and student.id in report.taken and people.name_apart(person) not in (student.id, *roster.students):
-            shutil.rmtree(into / "submissions" / people.name_apart(person), ignore_errors=True)  # from before the roster had the number
+        apart = people.name_apart(person)
+        if (
+            person.number
+            and student.id in roster.students
+            and student.id in report.taken
+            and apart not in (*roster.students, *report.taken)
+        ):
+            shutil.rmtree(into / "submissions" / apart, ignore_errors=True)  # from before the roster had the number
     report.remembered = [
         each
         for each in report.ignored
@@ -118,9 +122,11 @@ def collect(place: Path, stubs: list[Stub], roster: Roster, into: Path, sandbox:
     return report
 
 
-def form_of(files: list[Listed]) -> Form:
+def form_of(source: Path, files: list[Listed]) -> Form:
     names = [each.path for each in files]
     within = forms.top_of(names)
+    if within and (source / within / ".git").exists():
+        return Form("folders")  # a clone, whatever its student called it
     kind = forms.kind_of(name.removeprefix(within) for name in names)
     about = next((each for each in files if each.path == within + forms.METADATA), None)
     if kind != "gradescope":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import PurePosixPath
 
-CANVAS = re.compile(r"^(?P<name>[^/_]+)(?P<late>_LATE)?_(?P<user>\d+)_(?:\d+_(?P<file>[^/]+)|text\.html)$")
+CANVAS = re.compile(r"^(?P<name>[^/]+?)(?P<late>_LATE)?_(?P<user>\d+)_(?:\d+_(?P<file>[^/]+)|text\.html)$")
 MOODLE = re.compile(r"^(?P<name>[^/]+)_(?P<user>\d+)_assignsubmission_[a-z]+_?$")
 MOODLE_FLAT = re.compile(r"^(?P<name>[^/]+?)_(?P<user>\d+)_assignsubmission_[a-z]+_(?P<file>[^/]+\.[^/]+)$")
 GRADESCOPE = re.compile(r"^submission_(?P<submission>\d+)$")

@@ -39,6 +39,7 @@ def resolve(people: Iterable[Person], roster: Roster, before: list[Student]) -> 
     for each in people:
         if student := by_ids(roster, each):
             found.students[each] = student
+    several_folders(found)
     taken = {student.id for student in found.students.values()}
     named: dict[str, list[Person]] = {}
     strangers: list[Person] = []
@@ -64,6 +65,19 @@ def resolve(people: Iterable[Person], roster: Roster, before: list[Student]) -> 
     known = {student.id: student for student in [*before, *found.students.values(), *roster.students.values()]}
     found.everybody = Roster(list(known.values()))
     return found
+
+
+def several_folders(found: People) -> None:
+    """Nobody has two folders: one of them may be somebody's who called it so."""
+    folders: dict[str, list[Person]] = {}
+    for person, student in found.students.items():
+        if person.system == "folders":
+            folders.setdefault(student.id, []).append(person)
+    for student, several in folders.items():
+        if len(several) > 1:
+            names = " and ".join(shown(person.name) for person in several)
+            said = f"{names} would share a folder, as all of them are {student}'s, so nothing was taken: rename all but one"
+            found.collisions |= dict.fromkeys(several, said)
 
 
 def namesakes(person: Person, people: list[Person]) -> int:
@@ -104,6 +118,6 @@ def find_collisions(found: People, roster: Roster, before: list[Student]) -> Non
     for several in places.values():
         for name, person in several:
             others = [other for other, of in several if of is not person or (of is None and person is None)]
-            if person is not None and others:
+            if person is not None and others and person not in found.collisions:
                 advice = "rename one of them, or put both into a roster"
                 found.collisions[person] = f"{shown(name)} and {shown(others[0])} would share a folder, so nothing was taken: {advice}"
