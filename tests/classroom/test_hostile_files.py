@@ -45,16 +45,21 @@ CONTENTS = {
     "escapes as a rung": ("tree.cu", TREE + "// BEGIN \033[2J\u202e\n// END \033[2J\u202e\n// BEGIN \033]0;x\007\n"),
     "escapes in an unclosed region": ("tree.cu", TREE + "// BEGIN \033[2J\n"),
     "a rung with a long name": ("tree.cu", TREE + f"// BEGIN {'x' * 400_000}\n// END {'x' * 400_000}\n"),
-    "many regions": ("tree.cu", "".join(f"// BEGIN r{number}\n// END r{number}\n" for number in range(15_000))),
+    "many regions": ("tree.cu", TREE + "".join(f"// BEGIN r{number}\n// END r{number}\n" for number in range(13_000))),
     "markup": ("tree.cu", TREE.replace("// BEGIN interleaved\n", "// BEGIN interleaved\n</pre><script>alert(1)</script>\n")),
 }
 # Texts over which a pattern that tries every beginning would take minutes.
 SLOW = {
-    "comments that do not end": "/*" * 250_000,
+    "comments that do not end": "/* " * 160_000,
     "strings that do not end": '"' + '\\"' * 200_000,
     "characters that do not end": "'\\'" * 150_000,
     "attributes that do not end": "__attribute__((" * 30_000,
-    "lines of the lab, again and again": "\n".join((TREE.splitlines() * 40)[:8_000]).replace("// BEGIN", "//").replace("// END", "//"),
+    "lines of the lab among others": "\n".join(
+        each
+        for at, line in enumerate(TREE.splitlines() * 30)
+        if "// BEGIN" not in line and "// END" not in line
+        for each in (line, str(at))
+    ),
 }
 SLOW_FILES = {
     "cells that do not end": ("02_tree.md", "```{code-cell} ipython3\n" * 20_000),
@@ -78,8 +83,9 @@ class Lab:
 class Contents(Case):
     def everything(self, entries: dict[str, str | bytes]) -> None:
         """What happens to a submission, but for what happens in a sandbox."""
-        self.gather(self.zip({"ann/tree.cu": TREE} | entries), ANN, EVE)
+        now = self.gather(self.zip({"ann/tree.cu": TREE} | entries), ANN, EVE)
         self.assertEqual(self.taken("ann"), TREE)
+        self.assertNotIn("it cannot be read (", str(now["refused"]), "what is known to be tried is not left to the last guard")
         found = self.pieces()
         self.assertIn(("ann", "02_tree"), found)
         for (student, lab), piece in found.items():
