@@ -11,6 +11,7 @@ import argparse
 import errno
 import importlib
 import importlib.metadata
+import io
 import os
 import pkgutil
 import re
@@ -69,6 +70,8 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
     """`only`: the commands of a program that does not have all of them."""
     console.SPEAKER = program.removeprefix("./")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is not an error
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that this terminal cannot show ends nothing
     try:
         words = sys.argv[1:] if arguments is None else arguments
         options = parser(program, only).parse_args(words or ["--help"])

@@ -46,6 +46,41 @@ class Board(unittest.TestCase):
         with mock.patch.object(Found, "result", wrong):
             self.assertEqual(board.lines({"ann": Found(Path("x"), board.LAB, "k")}, {"ann": "x"}, len, float, None), [])
 
+    def test_who_has_no_time_keeps_a_line_that_says_why(self):
+        pieces = {name: Found(Path(name), board.LAB, name) for name in ("ann", "bo", "eve")}
+        said = {"ann": ([{"us": FAST}], 1 << 20), "bo": ([], 0)}
+
+        def counted(piece, hidden, room):
+            if piece.key == "eve":
+                raise board.NotGraded("no memory \033[2J")
+            return said[piece.key]
+
+        rungs = {"rungs": [{"name": board.RUNG, "state": "pass"}]}
+        with (
+            mock.patch.object(Found, "result", rungs),
+            mock.patch.object(board, "counted", counted),
+            mock.patch.object(board, "again", lambda piece, room: True),
+            mock.patch.object(Found, "hidden", None, create=True),
+        ):
+            made = board.lines(pieces, {name: f"name of {name}" for name in pieces}, lambda found: found[0]["us"], lambda n: 5.0, None)
+        self.assertEqual([line.student for line in made], ["ann", "bo", "eve"])
+        self.assertIn("it fails on 4,194,304 elements", made[1].remark)
+        self.assertIn("this machine could not judge it (no memory", made[2].remark)
+        text = board.page("A class", "H200", made, 5.0)
+        self.assertIn('<td>name of bo</td><td class="n">-</td><td class="n">-</td>', text)
+        self.assertIn("for 1,048,576 elements", text)
+        self.assertNotIn("\033", text)
+
+    def test_who_is_not_on_it_is_told_from_who_is(self):
+        piece = Found(Path("x"), board.LAB, "k")
+        for result, why in (
+            (None, "not graded yet: ./kit grade"),
+            ({"rungs": [{"name": board.RUNG, "state": "slow"}]}, "champion is slow"),
+            ({"rungs": [{"name": board.RUNG, "state": "pass"}]}, ""),
+        ):
+            with mock.patch.object(Found, "result", result):
+                self.assertEqual(board.why_absent(piece), why)
+
     def test_pseudonyms_stay_differ_and_need_the_secret(self):
         students = [f"s{number}" for number in range(400)]
         names = board.pseudonyms(students, b"secret")

@@ -45,8 +45,6 @@ class Guide(unittest.TestCase):
         cls.students = made_up.write(cls.folder, STUDENTS, ATTACKERS)
         (cls.folder / "kit").unlink(missing_ok=True)
         (cls.folder / "kit").symlink_to(support.ROOT / "kit")
-        (cls.folder / "class").mkdir(exist_ok=True)
-        (cls.folder / "class" / "course.toml").write_text(f"labs = {list(made_up.LABS)}\n")
         cls.said = {}
         for command in commands():
             cls.said[command] = subprocess.run(["bash", "-c", command], cwd=cls.folder, text=True, capture_output=True)

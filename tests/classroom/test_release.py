@@ -97,8 +97,12 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
+# Only what is closed: in the text of a page, an apostrophe does not hide the rest of its line.
+CLOSED = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
 def code_of(text: str) -> str:
-    return regions.COMMENTS_AND_STRINGS.sub("", text)
+    return CLOSED.sub("", text)
 
 
 def solved_regions() -> list[Region]:

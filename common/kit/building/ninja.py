@@ -1,8 +1,10 @@
 """Runs Ninja: shows its progress, and what the compiler said if it failed."""
 
+import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from ..setup import plan
 from . import messages
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
+CLOCK_WENT_BACK = re.compile(r"perhaps system time is not set|Clock skew detected")  # Ninja's words for it, and Meson's
 MOST_LINES = 30  # of the compiler's output
 
 
@@ -40,6 +43,19 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
     """`show` is called with the number of finished steps and the number of all steps. Returns the compiler's warnings about the labs."""
     # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: would not be recognised.
     environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
+    code, talk = told(command, environment, show)
+    if code != 0 and CLOCK_WENT_BACK.search("".join(talk)):
+        out_of_the_future(command[:3], environment)
+        code, talk = told(command, environment, show)
+    if code != 0:
+        if any("No space left" in line for line in talk):
+            raise KitError(*plan.disk_full("the build stopped"), BUILD)
+        raise BuildFailed("".join(talk))
+    return messages.warnings("".join(line for line in talk if not STEP.match(line)))
+
+
+def told(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> tuple[int, list[str]]:
+    """The exit code and the lines of one run."""
     talk = []
     # Ninja ends its compilers when it is asked to end; with SIGKILL it could not.
     with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
@@ -48,8 +64,14 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
             talk.append(line)
             if step := STEP.match(line):
                 show(int(step[1]), int(step[2]))
-    if process.returncode != 0:
-        if any("No space left" in line for line in talk):
-            raise KitError(*plan.disk_full("the build stopped"), BUILD)
-        raise BuildFailed("".join(talk))
-    return messages.warnings("".join(line for line in talk if not STEP.match(line)))
+    return process.returncode, talk
+
+
+def out_of_the_future(command: list[str], environment: dict[str, str]) -> None:
+    """Dates the files from which Meson makes the build's own file back to now, if they were written by a clock that has been set back since:
+    Meson refuses them, and Ninja would find its file older than them however often it is made anew. `command`: Ninja with its folder."""
+    said = subprocess.run([*command, "-t", "query", "build.ninja"], text=True, capture_output=True, env=environment).stdout
+    for line in said.partition("outputs:")[0].splitlines()[2:]:
+        path = Path(command[2]) / line.strip().removeprefix("| ").removeprefix("|| ")
+        if path.is_file() and path.stat().st_mtime > time.time():
+            os.utime(path)

@@ -4,14 +4,15 @@ Only kernels that pass are on it. The first ten are judged again on inputs that 
 limit that memory bandwidth sets is accepted."""
 
 import hashlib
+import math
 import secrets
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from html import escape
 from pathlib import Path
 
-from . import pages, results, version
+from . import handin, pages, results, version
+from .archive import shown
 from .grader import Hidden, Job, NotGraded, spliced_with
 from .sandbox import Sandbox
 from .work import Piece
@@ -61,9 +62,17 @@ ANIMALS = (
 class Line:
     student: str  # "" if it is not a student's
     name: str
-    us: float
+    us: float  # infinite: no time could be computed, and the remark says why
     n: int
     remark: str = ""
+
+    @property
+    def time(self) -> str:
+        return f"{self.us:.2f}" if math.isfinite(self.us) else "-"
+
+    def share(self, limit: float) -> str:
+        """Of the bandwidth. `limit`: the microseconds that reading all elements takes."""
+        return f"{100 * limit / self.us:.0f} %" if math.isfinite(self.us) else "-"
 
 
 def pseudonyms(students: list[str], secret: bytes) -> dict[str, str]:
@@ -95,14 +104,21 @@ def counted(piece: Piece, hidden: Hidden, sandbox: Sandbox) -> tuple[list[dict],
     kept = piece.into / "board" / f"{piece.key}.json"
     if known := results.read(kept):
         return known["launches"], known["n"]
-    found, n = launches(piece.lab, piece.source.read_text(), hidden, sandbox)
+    found, n = launches(piece.lab, handin.kept(piece.source), hidden, sandbox)
     results.write(kept, {"format": results.FORMAT, "launches": found, "n": n})
     return found, n
 
 
 def passes(piece: Piece) -> bool:
-    rungs = (piece.result or {"rungs": []})["rungs"]
-    return any(rung["name"] == RUNG and rung["state"] == "pass" for rung in rungs)
+    return why_absent(piece) == ""
+
+
+def why_absent(piece: Piece) -> str:
+    """Why somebody who handed in the lab is not on the board; "" if they are."""
+    if piece.result is None:
+        return "not graded yet: ./kit grade"
+    state = next((rung["state"] for rung in piece.result["rungs"] if rung["name"] == RUNG), "not in the result")
+    return "" if state == "pass" else f"{RUNG} is {state}"
 
 
 def lines(
@@ -112,13 +128,8 @@ def lines(
     made = []
     for student, piece in pieces.items():
         if passes(piece):
-            try:
-                found, n = counted(piece, piece.hidden, sandbox)
-            except NotGraded:
-                continue
-            if found:
-                made.append(Line(student, names[student], price(found), n))
-    made = [line if line.us >= limit(line.n) else replace(line, remark="below the limit: not believed") for line in made]
+            made.append(timed(student, names[student], piece, price, sandbox))
+    made = [line if line.remark or line.us >= limit(line.n) else replace(line, remark="below the limit: not believed") for line in made]
     made.sort(key=lambda line: (bool(line.remark), line.us, line.name))
     for index, line in enumerate(made[:FIRST]):
         if not line.remark and not again(pieces[line.student], sandbox):
@@ -126,11 +137,22 @@ def lines(
     return sorted(made, key=lambda line: (bool(line.remark), line.us, line.name))
 
 
+def timed(student: str, name: str, piece: Piece, price: Callable[[list[dict]], float], sandbox: Sandbox) -> Line:
+    """Everybody who passes has a line, with a time or with the reason why there is none."""
+    try:
+        found, n = counted(piece, piece.hidden, sandbox)
+    except NotGraded as error:
+        return Line(student, name, math.inf, 0, f"no time: this machine could not judge it ({shown(str(error))})")
+    if not found:
+        return Line(student, name, math.inf, 0, f"no time: it fails on {ELEMENTS:,} elements, more than grading uses")
+    return Line(student, name, price(found), n)
+
+
 def again(piece: Piece, sandbox: Sandbox) -> bool:
     """Whether it passes on inputs and sizes that are made up now."""
     sizes = (str(1000 + secrets.randbelow(100_000)), f"{500 + secrets.randbelow(50_000)}:{32 << secrets.randbelow(6)}")
     try:
-        found, _ = launches(piece.lab, piece.source.read_text(), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
+        found, _ = launches(piece.lab, handin.kept(piece.source), Hidden(1 + secrets.randbelow(1 << 31), sizes), sandbox, 1 << 18)
         return bool(found)
     except NotGraded:
         return True  # the machine's fault, not the student's
@@ -141,15 +163,15 @@ def page(title: str, gpu: str, board: list[Line], limit: float) -> str:
     for line in board:
         place += not line.remark and bool(line.student)
         rows.append(
-            f'<tr><td class="n">{place if line.student and not line.remark else ""}</td><td>{escape(line.name)}</td><td class="n">{line.us:.2f}</td>'
-            f'<td class="n">{100 * limit / line.us:.0f} %</td><td class="note">{escape(line.remark)}</td></tr>'
+            f'<tr><td class="n">{place if line.student and not line.remark else ""}</td><td>{pages.escape(line.name)}</td><td class="n">{line.time}</td>'
+            f'<td class="n">{line.share(limit)}</td><td class="note">{pages.escape(line.remark)}</td></tr>'
         )
     said = (
-        f"Microseconds that {RUNG} of {LAB} would take for {board[0].n if board else ELEMENTS:,} elements on the {gpu}, "
+        f"Microseconds that {RUNG} of {LAB} would take for {next((line.n for line in board if line.n), ELEMENTS):,} elements on the {gpu}, "
         "computed from the emulator's counts: predicted, not measured."
     )
     return pages.page(
         f"{title}: the board",
-        f'<h1>{escape(title)}</h1><p>{escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the bandwidth</th><th></th></tr>'
+        f'<h1>{pages.escape(title)}</h1><p>{pages.escape(said)}</p><table><tr><th class="n"></th><th>who</th><th class="n">us</th><th class="n">of the bandwidth</th><th></th></tr>'
         f'{"".join(rows)}</table><p class="note">The limit, {limit:.2f} us, is the time to read all elements once at the bandwidth in the data sheet.</p>',
     )

@@ -1,11 +1,15 @@
 """What `./kit collect` could not take, over all the times that it ran: class/collected.json."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 
 from .archive import shown
 from .roster import Roster
+
+# Archives that nothing here opens: likely to contain what somebody meant to hand in.
+PACKED = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -14,7 +18,12 @@ class RefusedFile:
     why: str
     student: str = ""  # whose it is, if that can be told
     lab: str = ""  # the lab it was meant for, if that can be told
-    kind: str = "refused"  # or "ignored": of a type that is never read
+    kind: str = "refused"  # or "ignored": of a type that is never read; "claim": it says that it is another student's; or "limit": nothing after it was read
+
+    @property
+    def listed(self) -> str:
+        """For the instructor."""
+        return shown(f"{self.path}: {self.why}" if self.path else self.why)
 
     @property
     def text(self) -> str:
@@ -43,9 +52,19 @@ def files(listed: list) -> list[RefusedFile]:
     ]
 
 
+def refused(into: Path) -> list[RefusedFile]:
+    """What was refused of somebody, and not replaced since."""
+    return first_to_look_at(each for each in files(read(into).get("refused", [])) if each.student)
+
+
+def first_to_look_at(listed: Iterable[RefusedFile]) -> list[RefusedFile]:
+    """Limits and archives first, as the rest may be behind them."""
+    return sorted(listed, key=lambda each: (each.kind != "limit", not each.path.lower().endswith((*PACKED, ".zip"))))
+
+
 def refusals(into: Path) -> dict[tuple[str, str], RefusedFile]:
-    """What was refused, by student and lab ("": it cannot be told which); the last one of each."""
-    return {(each.student, each.lab): each for each in files(read(into).get("refused", [])) if each.student}
+    """The first of them for each student and lab ("": it cannot be told which)."""
+    return {(each.student, each.lab): each for each in reversed(refused(into))}
 
 
 def merged(before: dict, report, into: Path, roster: Roster, labs: list[str]) -> dict:
@@ -74,4 +93,5 @@ def merged(before: dict, report, into: Path, roster: Roster, labs: list[str]) ->
         "missing": missing,
         "late": [*still("late"), *report.late],
         "uncommitted": [*still("uncommitted"), *report.uncommitted],
+        "remarks": [*still("remarks"), *report.remarks],
     }

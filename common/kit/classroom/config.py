@@ -1,6 +1,7 @@
 """course.toml: which labs count, for how many points, until when. docs/instructor/grading.md says what it may contain."""
 
 import hashlib
+import json
 import os
 import secrets
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from .grader import Hidden
 
 DEFAULT = """# What counts in this class. docs/instructor/grading.md lists everything that this file may contain.
 title = "Parallel reduction"
-labs = []  # all labs that can be graded; or ["02_tree", "05_grid_stride"]. 10_opencl and 12_many_gpus, if listed, are marked by hand in overrides.csv
+labs = []  # all labs that can be graded; or ["02_tree", "05_grid_stride"], as ./kit release --labs writes it. 10_opencl and 12_many_gpus, if listed, are marked by hand in overrides.csv
 
 [points]  # per rung of a lab; or a table: [points.02_tree] with many_pass = 3, default = 1
 default = 1
@@ -54,7 +55,7 @@ def toml(path: Path) -> dict:
     except ModuleNotFoundError:
         import tomli as tomllib  # Python 3.10
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise KitError(f"{path}: {error}", code=USAGE) from error
 
@@ -103,13 +104,30 @@ def load(into: Path) -> Course:
     """The class's course.toml; if there is none, the default is written first."""
     path = into / "course.toml"
     if not path.exists():
-        into.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        new.write_text(DEFAULT)
-        new.replace(path)  # so that a full disk leaves no half of it
+        write(path, [])
     table = toml(path)
     settings.check(path, table)
     return Course(**table)
+
+
+def write(path: Path, labs: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(DEFAULT.replace("labs = []", f"labs = {json.dumps(labs)}", 1))
+    new.replace(path)  # so that a full disk leaves no half of it
+
+
+def preset(into: Path, labs: list[str]) -> str:
+    """Has the class count the labs that are released, unless its course.toml says something already; returns what to say about it."""
+    path = into / "course.toml"
+    if not path.exists():
+        write(path, labs)
+        return f"{path} counts these labs"
+    counted = load(into).labs
+    lacking = [lab for lab in labs if counted and lab not in counted]
+    if not counted:
+        return f"{path} counts all labs; to count those of this release: labs = {json.dumps(labs)}"
+    return f"{path} does not count {', '.join(lacking)}: add what the class is to do to its labs" if lacking else ""
 
 
 def secret(into: Path) -> bytes:

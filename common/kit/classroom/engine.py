@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ..console import say
 from ..errors import USAGE, KitError
 from ..paths import ROOT
 from ..setup import environment
+from . import handin
 from .grader import needs_no_room
 from .work import Piece, grade, scratch_of
 
@@ -24,21 +26,20 @@ MARK = "WARPFOLD_CLASS"  # in the environment of every process that a run starts
 def run(pieces: list[Piece], into: Path, settings: dict) -> int:
     """Grades all of these; returns how many could not be graded."""
     end_what_was_left(into)
-    failed, waiting = 0, []
-    for piece in pieces:
-        if needs_no_room(piece.lab, piece.source.read_text()):
-            failed += not grade(piece)
-        else:
-            waiting.append(piece)
-    pieces = waiting
-    if not pieces:
-        return failed
-    if settings.get("kind", "local") == "here":
-        return failed + sum(not grade(piece) for piece in Progress(pieces))
-    return failed + with_parsl(pieces, into, settings)
+    progress = Progress(pieces)
+    at_once = [piece for piece in pieces if needs_no_room(piece.lab, handin.kept(piece.source))]
+    others = [piece for piece in pieces if piece not in at_once]
+    failed = sum(not grade(piece) for piece in progress.through(at_once))
+    if others and settings.get("kind", "local") == "here":
+        failed += sum(not grade(piece) for piece in progress.through(others))
+    elif others:
+        failed += with_parsl(others, progress, into, settings)
+    if pieces:
+        progress.end()
+    return failed
 
 
-def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
+def with_parsl(pieces: list[Piece], progress: "Progress", into: Path, settings: dict) -> int:
     programs = str(environment.VENV / "bin")  # Parsl's own programs, which it starts by name
     os.environ |= {
         MARK: str(into.resolve()),
@@ -54,7 +55,7 @@ def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
     try:
         loaded = parsl.load(configuration(settings, logs, len(pieces)))
         remote = parsl.python_app(grade)
-        return follow({remote(piece): piece for piece in pieces}, pieces)
+        return follow({remote(piece): piece for piece in pieces}, progress)
     finally:
         if loaded:
             parsl.dfk().cleanup()
@@ -62,9 +63,8 @@ def with_parsl(pieces: list[Piece], into: Path, settings: dict) -> int:
         end_what_was_left(into)
 
 
-def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
+def follow(waiting: dict[Future, Piece], progress: "Progress") -> int:
     failed = 0
-    progress = Progress(pieces)
     while waiting:
         done, _ = wait(waiting, timeout=5, return_when=FIRST_COMPLETED)
         for future in done:
@@ -75,7 +75,6 @@ def follow(waiting: dict[Future, Piece], pieces: list[Piece]) -> int:
             failed += not well
             progress.add(piece)
         progress.show()
-    progress.end()
     return failed
 
 
@@ -166,18 +165,18 @@ def in_own_environment() -> None:
 
 
 class Progress:
-    """One line: how much is done, how many rungs pass, and how long the rest will take. Iterating updates it."""
+    """One line: how much is done, how many rungs pass, and how long the rest will take."""
 
     def __init__(self, pieces: list[Piece]):
         self.pieces, self.began = pieces, time.monotonic()
         self.done = self.passed = self.rungs = 0
 
-    def __iter__(self):
-        for piece in self.pieces:
+    def through(self, pieces: list[Piece]) -> Iterator[Piece]:
+        """These pieces, each of which is done when the next one is asked for."""
+        for piece in pieces:
             self.show()
             yield piece
             self.add(piece)
-        self.end()
 
     def add(self, piece: Piece) -> None:
         self.done += 1
@@ -188,7 +187,7 @@ class Progress:
     def line(self) -> str:
         spent = time.monotonic() - self.began
         to_go = f", {spent / self.done * (len(self.pieces) - self.done):.0f} s to go" if self.done else ""
-        return f"graded {self.done} of {len(self.pieces)}, {self.passed} of {self.rungs} rungs pass{to_go}"
+        return f"graded {self.done} of {len(self.pieces)} texts, {self.passed} of {self.rungs} rungs pass{to_go}"
 
     def show(self) -> None:
         if sys.stderr.isatty():
@@ -197,4 +196,4 @@ class Progress:
     def end(self) -> None:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-        say(f"graded {self.done} in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")
+        say(f"graded {self.done} texts in {time.monotonic() - self.began:.0f} s, {self.passed} of {self.rungs} rungs pass")

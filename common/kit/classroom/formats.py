@@ -15,7 +15,7 @@ from . import spreadsheet
 from .archive import shown
 from .config import Course
 from .marks import Mark, rounded
-from .roster import Roster, names_of, squashed
+from .roster import NUMBERS, Roster, is_identifying, names_of, squashed
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -137,9 +137,6 @@ def xml_text(text: str) -> str:
 IDENTIFYING = {"sis user id", "sis login id", "id", "id number", "identifier", "email address", "email", "username"}
 NAMED = {"student", "full name", "first name", "surname", "last name"}
 EMAIL = {"email", "email address"}
-CANVAS_NUMBER = {"canvas", "canvas id", "canvas user id"}
-NOT_IDENTIFYING = ("section", "group", "department", "institution", "name", "full name", "student name", "first name", "firstname")
-NOT_IDENTIFYING += ("surname", "last name", "lastname", "semester", "year", "status", "role", "course", "program", "degree")
 
 
 def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, str], kind: str) -> tuple[str, list[str]]:
@@ -168,6 +165,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
     students, doubts = assigned(sheet, roster, kind)
     problems += doubts
     missing: dict[str, int] = dict.fromkeys(places, 0)
+    left: dict[tuple[str, str], list[str]] = {}  # by student and reason: the labs
     for row, student in zip(sheet.rows, students, strict=True):
         if student is None:
             continue
@@ -177,7 +175,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
                 missing[lab] += mark is not None
                 continue
             if mark.points is None or (mark.state == "refused" and mark.points == 0):
-                problems.append(f"{student} {lab}: {mark.why or mark.state}; the cell stays as it is")
+                left.setdefault((student, mark.why or mark.state), []).append(lab)
                 continue
             if locked is not None and row[locked].strip().casefold() in ("no", "0"):
                 problems.append(f"{student} {lab}: the grade is locked")
@@ -185,6 +183,7 @@ def filled_in(path: Path, marks: list[Mark], roster: Roster, columns: dict[str, 
             row[place] = written(mark.points)
             if comments is not None and mark.note:
                 row[comments] = plain(mark.note)
+    problems += [f"{student} {', '.join(of)}: {why}; the cell stays as it is" for (student, why), of in left.items()]
     problems += [f"{lab}: {count} handed in nothing; their cells stay as they are" for lab, count in missing.items() if count]
     problems += [f"{student} has no row in {path.name} that is surely theirs" for student in of_student if student not in students]
     return sheet.text(), problems
@@ -282,13 +281,10 @@ def identifiers(sheet: spreadsheet.Sheet, row: list[str]) -> dict[str, str]:
     return {name: squashed(re.sub(r"^Participant ", "", value)) for name, value in cells_of(sheet, row, IDENTIFYING).items()}
 
 
-def is_identifying(column: str) -> bool:
-    return not column.startswith(NOT_IDENTIFYING)
-
-
 def comparable(theirs: str, ours: str, kind: str) -> bool:
     """Moodle's numbers of participants have nothing to do with the numbers that Canvas gives."""
-    return not (ours in CANVAS_NUMBER and (kind == "moodle" or theirs not in ("id", "identifier")))
+    others = {column for system, columns in NUMBERS.items() if system != kind for column in columns}
+    return ours not in others and not (ours in NUMBERS["canvas"] and theirs not in ("id", "identifier"))
 
 
 def owners_of_identifiers(roster: Roster) -> dict[str, dict[str, set[str]]]:
@@ -327,7 +323,7 @@ def same_kind(sheet: spreadsheet.Sheet, roster: Roster, kind: str) -> set[tuple[
     for theirs in IDENTIFYING & set(sheet.names):
         values = {row[theirs] for row in rows if theirs in row}
         for ours in owners:
-            by_name = (theirs in EMAIL and ours in EMAIL) or (theirs == ours != "id") or (theirs == "id" and ours in CANVAS_NUMBER)
+            by_name = (theirs in EMAIL and ours in EMAIL) or (theirs == ours != "id") or (theirs == "id" and ours in NUMBERS["canvas"])
             if comparable(theirs, ours, kind) and (by_name or values & set(owners[ours])):
                 pairs.add((theirs, ours))
     return pairs

@@ -2,13 +2,16 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from functools import cached_property
+from pathlib import Path, PurePosixPath
 
-from .regions import NotALab, clean, take_apart
+from . import archive
+from .regions import NotALab, bare, clean, take_apart
 
-CELL = re.compile(r"^(`{3,}|~{3,}|:{3,})\{code-cell\}[^\n]*\n(.*?)^\1[ \t]*$", re.M | re.S)
-MAGIC = re.compile(r"^%%lab[ \t]+(\w+)(?:[ \t]+(\d+))?[ \t]*$")
+CELL = re.compile(r"(`{3,}|~{3,}|:{3,})\{code-cell\}")
+MAGIC = re.compile(r"^%%lab[ \t]+(\w+)(?:[ \t]+(\d{1,4}))?[ \t]*$")
 OPTIONS = re.compile(r"\A(?::[^\n]*\n|---\n.*?\n---\n)+", re.S)
 
 
@@ -20,9 +23,22 @@ class Stub:
     file: str  # tree.cu
     text: str
 
-    @property
+    @cached_property
     def keys(self) -> set[tuple[str, int]]:
         return set(take_apart(self.text).keys())
+
+
+def kept(source: Path) -> str:
+    """A text as collect kept it; or, if somebody edited it there in another encoding, as much of it as can be read."""
+    return source.read_text("utf-8", errors="replace")
+
+
+def as_named(path: str) -> tuple[str, str]:
+    """A file's name without what a browser or a mail program put behind it, and a remark if there was such an ending."""
+    if not path.lower().endswith(archive.RENAMED):
+        return path, ""
+    named = path.rpartition(".")[0]
+    return named, f"{PurePosixPath(path).name} was taken as {PurePosixPath(named).name}"
 
 
 def lab_of(path: str, data: bytes, stubs: list[Stub]) -> Stub | None:
@@ -71,7 +87,7 @@ def why_unreadable(path: str, data: bytes) -> str:
         return "it is in UTF-16; save it as UTF-8"
     if path.lower().endswith(".ipynb"):
         try:
-            notebook = json.loads(clean_notebook(data))
+            notebook = notebook_of(data)
         except (ValueError, RecursionError):
             return "not a readable notebook: it is damaged or incomplete"
         return "" if isinstance(notebook, dict) and isinstance(notebook.get("cells"), list) else "not a notebook: it has no cells"
@@ -86,16 +102,14 @@ def why_unreadable(path: str, data: bytes) -> str:
 def as_source(path: str, data: bytes, stub: Stub) -> str:
     """The lab's file as handed in, or made from the cells of a handout. Raises NotALab."""
     if path.lower().endswith((".md", ".ipynb")):
-        return filled(stub, cells(path, data))
+        return clean(filled(stub, cells(path, data)).encode(errors="replace"))  # JSON can hold what no text does
     return clean(data)
 
 
 def cells(path: str, data: bytes) -> list[tuple[str, int, str]]:
     """The `%%lab` cells of a handout: rung, which of its regions (from 0), code."""
     try:
-        bodies = (
-            notebook_cells(data) if path.lower().endswith(".ipynb") else [OPTIONS.sub("", found[2]) for found in CELL.finditer(clean(data))]
-        )
+        bodies = notebook_cells(data) if path.lower().endswith(".ipynb") else [OPTIONS.sub("", body) for body in fenced(clean(data))]
     except (NotALab, ValueError, RecursionError):
         return []
     found = []
@@ -106,8 +120,21 @@ def cells(path: str, data: bytes) -> list[tuple[str, int, str]]:
     return found
 
 
+def fenced(text: str) -> Iterator[str]:
+    """The contents of a handout's code cells, line by line: a pattern would search to the end for each cell that has none."""
+    fence, body = "", []
+    for line in text.split("\n"):
+        if fence and line.rstrip(" \t") == fence:
+            yield "".join(body)
+            fence, body = "", []
+        elif fence:
+            body.append(line + "\n")
+        elif start := CELL.match(line):
+            fence = start[1]
+
+
 def notebook_cells(data: bytes) -> list[str]:
-    notebook = json.loads(clean_notebook(data))
+    notebook = notebook_of(data)
     listed = notebook.get("cells") if isinstance(notebook, dict) else None
     listed = listed if isinstance(listed, list) else []
     sources = [cell.get("source", "") for cell in listed if isinstance(cell, dict) and cell.get("cell_type") == "code"]
@@ -115,8 +142,9 @@ def notebook_cells(data: bytes) -> list[str]:
     return [text.replace("\r\n", "\n") for text in texts]
 
 
-def clean_notebook(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace")
+def notebook_of(data: bytes):
+    """Numbers stay texts, as a number of a million digits takes long to read and none of them matters."""
+    return json.loads(data.decode("utf-8-sig", errors="replace"), parse_int=str, parse_float=str, parse_constant=str)
 
 
 def filled(stub: Stub, given: list[tuple[str, int, str]]) -> str:
@@ -133,4 +161,4 @@ def filled(stub: Stub, given: list[tuple[str, int, str]]) -> str:
 
 
 def has_code(body: str) -> bool:
-    return bool(re.sub(r"//[^\n]*|/\*.*?\*/", "", body, flags=re.S).strip())
+    return bool(bare(body, "").strip())

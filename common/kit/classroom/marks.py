@@ -48,6 +48,7 @@ class Mark:
     comments: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     unsafe: bool = False
+    handed_in: bool = True  # whether something came for this lab, readable or not, as far as can be told
 
     @property
     def note(self) -> str:
@@ -194,9 +195,9 @@ def mark(
     if lab in BY_HAND and (into / "submissions" / student.id / lab).is_dir():
         return marked_by_hand(Mark(student, lab, most, None, "by hand", BY_HAND[lab]), by_hand)
     if piece is None and (unread := of_lab or refused.get((student.id, ""))):
-        made = Mark(student, lab, most, 0.0, "refused", unread.text)
+        made = Mark(student, lab, most, 0.0, "refused", unread.text, handed_in=bool(of_lab))
     elif piece is None:
-        made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in")
+        made = Mark(student, lab, most, 0.0, "missing", "nothing was handed in", handed_in=False)
     elif (result := piece.result) is None:
         failure = results.read(results.failure_place(into, lab, piece.key))
         made = Mark(
@@ -210,7 +211,7 @@ def mark(
         )
     else:
         made = graded(into, course, student, lab, most, result)
-    if piece is not None and of_lab:
+    if piece is not None and of_lab and of_lab.kind != "claim":
         made.flags = [*made.flags, of_lab.text]
     made.machine = made.points
     return with_overrides(made, by_hand)
@@ -263,6 +264,15 @@ def marked_by_hand(made: Mark, by_hand: dict[tuple[str, str, str], Override]) ->
     if made.points is not None:
         made.why = ""
     return made
+
+
+def to_look_at(made: list[Mark], files: list[collected.RefusedFile]) -> list[collected.RefusedFile]:
+    """Of the files that could not be read, those that may be all that a student handed in for some lab."""
+    refused = {(mark.student.id, mark.lab) for mark in made if mark.state == "refused"}
+    students = {student for student, _ in refused}
+    return [
+        each for each in files if each.kind != "claim" and ((each.student, each.lab) in refused if each.lab else each.student in students)
+    ]
 
 
 def about(into: Path, student: str, lab: str) -> dict:

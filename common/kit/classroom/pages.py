@@ -1,16 +1,19 @@
 """The pages: one for each student, and one for the instructor. Each is a single file that loads nothing, works offline, and
-runs no script; every text in it is escaped."""
+runs no script; every text in it is escaped, and holds no character that acts on a terminal or reverses a line."""
 
+import html
 import re
 from collections import Counter
-from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from .. import counters, states
+from .archive import printable
+from .collected import RefusedFile
 from .config import Course
 from .grader import COSTS, spliced_with
-from .marks import Mark, RungMark, rounded
-from .regions import COMMENTS_AND_STRINGS, ELSEWHERE, NotALab, take_apart
+from .marks import Mark, RungMark, rounded, to_look_at
+from .regions import ELSEWHERE, NotALab, bare, take_apart
 from .similar import HOW, Pair
 
 STYLE = """
@@ -21,7 +24,7 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { backg
 pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem; white-space: nowrap }
 .none { background: #fff; color: #98a1aa }
 .note { color: #5a646e } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
-.grid td:first-child { white-space: nowrap } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
+.grid td:first-child { white-space: nowrap } .grid th.n { padding-left: .6rem } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
 @media (max-width: 40rem) { body { margin: 1rem auto } .long tr, .long td { display: block } .long td:first-child { font-weight: 600; margin-top: .6rem } }
 @media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c }
  .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
@@ -38,6 +41,14 @@ def colours() -> str:
         return " ".join(f".{state.name} {{ background: {BEHIND[state.colour][which]} }}" for state in states.STATES)
 
     return f"{rules(0)}\n@media (prefers-color-scheme: dark) {{ {rules(1)} }}\n"
+
+
+def escape(text: str) -> str:
+    return html.escape(printable(text))
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
 
 
 def page(title: str, body: str) -> str:
@@ -63,21 +74,29 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
     """`sources`: by lab, the file as it was compiled."""
     student = marks[0].student
     parts = [f"<h1>{escape(course.title)}</h1><p>{escape(student.name)} ({escape(student.id)})</p>"]
+    of_any = list(dict.fromkeys(mark.why for mark in marks if could_be_any(mark)))
+    parts += [f"<p>What was handed in could not be read, so none of it was graded: {escape(why)}</p>" for why in of_any]
     rows = "".join(
-        f'<tr><td>{escape(mark.lab) if mark.state == "missing" else to_section(mark.lab)}</td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td><td>{escape(mark.why)}</td></tr>'
+        f'<tr><td>{to_section(mark.lab) if mark.handed_in else escape(mark.lab)}</td><td class="n">{points(mark.points)}</td><td class="n">{points(mark.most)}</td>'
+        f"<td>{'nothing that could be read' if could_be_any(mark) else escape(mark.why)}</td></tr>"
         for mark in marks
     )
     whole = [mark.points for mark in marks if mark.points is not None]
     if len(whole) == len(marks) > 1:
         rows += f'<tr><th>all labs</th><td class="n">{points(rounded(sum(whole)))}</td><td class="n">{points(sum(mark.most for mark in marks))}</td><td></td></tr>'
     parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
-    parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.state != "missing"]
+    parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.handed_in]
     parts.append(
         "<h2>The states</h2><table>"
         + "".join(f"<tr><td>{badge(each.name)}</td><td>{escape(each.meaning)}</td></tr>" for each in states.STATES)
         + "</table>"
     )
     return page(f"{course.title}: {student.name}", "\n".join(parts))
+
+
+def could_be_any(mark: Mark) -> bool:
+    """Whether what could not be read may have been for this lab or for any other."""
+    return mark.state == "refused" and not mark.handed_in
 
 
 def to_section(lab: str) -> str:
@@ -177,26 +196,50 @@ def excerpt(source: list[str], line: int, around: int = 3) -> str:
 # ---- the instructor's page
 
 
-def overview(course: Course, marks: list[Mark], texts: dict[tuple[str, str], str], pairs: list[Pair] | None = None) -> str:
-    """`pairs`: what compare50 found; None if it was not asked."""
+def overview(
+    course: Course,
+    marks: list[Mark],
+    texts: dict[tuple[str, str], str],
+    pairs: list[Pair] | None = None,
+    files: list[RefusedFile] | None = None,
+) -> str:
+    """`pairs`: what compare50 found; None if it was not asked. `files`: those that collect refused."""
     parts = [f"<h1>{escape(course.title)}</h1>", f"<p class=note>{len({mark.student.id for mark in marks})} students</p>"]
+    nobody = []
     for lab in dict.fromkeys(mark.lab for mark in marks):
         of = [mark for mark in marks if mark.lab == lab]
-        parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]
+        if not any(mark.handed_in for mark in of):
+            nobody.append((lab, of))
+        else:
+            parts += [f"<h2>{escape(lab)}</h2>", grid(of), mistakes(of)]
     parts += [
+        not_handed_in(nobody),
         alike(texts),
         built_alike(pairs),
-        listing("Flagged", [(mark, flag) for mark in marks for flag in mark.flags]),
-        listing("Refused, to look at: 0 points so far", [(mark, mark.why) for mark in marks if mark.state == "refused"]),
-        listing("Not graded", [(mark, mark.why) for mark in marks if mark.state == "not graded"]),
+        listing("Flagged", [*of_files(files, claims=True), *((mark.student.id, mark.lab, flag) for mark in marks for flag in mark.flags)]),
+        listing("Refused, to look at: 0 points so far", of_files(to_look_at(marks, files or []))),
+        listing("Not graded", [(mark.student.id, mark.lab, mark.why) for mark in marks if mark.state == "not graded"]),
     ]
     by_hand = [
-        (mark, f"{points(mark.machine)} by the machine, {points(mark.points)} by hand: {'; '.join(mark.comments)}")
+        (mark.student.id, mark.lab, f"{points(mark.machine)} by the machine, {points(mark.points)} by hand: {'; '.join(mark.comments)}")
         for mark in marks
         if mark.machine != mark.points or mark.comments
     ]
     parts.append(listing("Decided by hand", by_hand))
     return page(f"{course.title}: the class", "\n".join(parts))
+
+
+def of_files(files: list[RefusedFile] | None, claims: bool = False) -> list[tuple[str, str, str]]:
+    return [(each.student, each.lab, each.listed) for each in files or [] if not claims or each.kind == "claim"]
+
+
+def not_handed_in(labs: list[tuple[str, list[Mark]]]) -> str:
+    """The labs that nobody has handed in, folded: marks by hand may stand in them all the same."""
+    if not labs:
+        return ""
+    names = ", ".join(escape(lab) for lab, _ in labs)
+    grids = "".join(f"<h3>{escape(lab)}</h3>{grid(of)}" for lab, of in labs)
+    return f"<h2>Handed in by nobody</h2><details><summary>{names}</summary>{grids}</details>"
 
 
 def grid(marks: list[Mark]) -> str:
@@ -213,7 +256,7 @@ def grid(marks: list[Mark]) -> str:
             for name in rungs
         )
         note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
-        link = f'<a href="feedback/{escape(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
+        link = f'<a href="feedback/{quote(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
         rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')
     return f'<div class="scroll"><table class="grid"><tr><th>student</th>{head}<th class="n">points</th><th></th></tr>{"".join(rows)}</table></div>'
 
@@ -245,13 +288,13 @@ def kinds(rung: RungMark) -> set[str]:
     return found or {rung.state}
 
 
-def listing(title: str, lines: list[tuple[Mark, str]]) -> str:
-    """One row for each student and lab."""
+def listing(title: str, lines: list[tuple[str, str, str]]) -> str:
+    """One row for each student and lab ("": it is not known which)."""
     if not lines:
         return ""
     texts: dict[tuple[str, str], list[str]] = {}
-    for mark, text in lines:
-        texts.setdefault((mark.student.id, mark.lab), []).append(text)
+    for student, lab, text in lines:
+        texts.setdefault((student, lab), []).append(text)
     rows = "".join(f"<tr><td>{escape(student)}</td><td>{escape(lab)}</td><td>{told(of)}</td></tr>" for (student, lab), of in texts.items())
     return f'<h2>{escape(title)}</h2><table class="long">{rows}</table>'
 
@@ -277,7 +320,7 @@ def alike(texts: dict[tuple[str, str], str]) -> str:
             continue
         rungs: dict[str, str] = {}
         for rung, lines in parts.regions:
-            rungs[rung] = rungs.get(rung, "") + re.sub(r"\s+", "", COMMENTS_AND_STRINGS.sub("", "\n".join(lines)))
+            rungs[rung] = rungs.get(rung, "") + re.sub(r"\s+", "", bare("\n".join(lines), ""))
         for rung, code in rungs.items():
             if len(code) >= 160:
                 shared.setdefault((f"{lab} {rung}", code), set()).add(student)

@@ -5,8 +5,11 @@ import difflib
 import re
 from dataclasses import dataclass, field
 
+from .archive import shown
+
 MARKER = re.compile(r"^[ \t]*// (BEGIN|END) (\S+)[ \t]*$")
 LARGEST = 512 * 1024  # bytes of a submitted file
+MOST_FLAGS = 20  # of one kind, for one file
 
 
 class NotALab(ValueError):
@@ -47,13 +50,16 @@ def take_apart(text: str) -> Parts:
         marker = MARKER.match(line)
         if marker and marker[1] == "BEGIN":
             if open_rung:
-                raise NotALab(f'line {number}: "BEGIN {marker[2]}" inside the region of {open_rung}, which starts at line {first}')
+                raise NotALab(
+                    f'line {number}: "BEGIN {shown(marker[2])}" inside the region of {shown(open_rung)}, which starts at line {first}'
+                )
             open_rung, first = marker[2], number
             parts.outside[-1].append(line)
             parts.regions.append((open_rung, []))
         elif marker:
             if marker[2] != open_rung:
-                raise NotALab(f'line {number}: "END {marker[2]}" without the line "// BEGIN {marker[2]}" before it')
+                rung = shown(marker[2])
+                raise NotALab(f'line {number}: "END {rung}" without the line "// BEGIN {rung}" before it')
             open_rung = ""
             parts.outside.append([line])
         elif open_rung:
@@ -61,7 +67,7 @@ def take_apart(text: str) -> Parts:
         else:
             parts.outside[-1].append(line)
     if open_rung:
-        raise NotALab(f"the region of {open_rung}, which starts at line {first}, has no end")
+        raise NotALab(f"the region of {shown(open_rung)}, which starts at line {first}, has no end")
     return parts
 
 
@@ -88,7 +94,7 @@ def splice(pristine: str, submitted: str) -> Spliced:
             touched.add(rung)
             flags += suspicions(rung, region)
         lines += region + ours.outside[index + 1]
-    flags += [f"a region that the lab does not have: {rung} ({number + 1})" for rung, number in given]
+    flags += first_of([f"a region that the lab does not have: {shown(rung)} ({number + 1})" for rung, number in given])
     flags += edits_elsewhere(ours, theirs)
     return Spliced("\n".join(lines), flags, {rung for rung, _ in ours.regions} - touched)
 
@@ -105,12 +111,23 @@ def edits_elsewhere(ours: Parts, theirs: Parts) -> list[str]:
     mine = normal([line for part in ours.outside for line in part])
     other = normal([line for part in theirs.outside for line in part])
     changed = [line for line in difflib.unified_diff(mine, other, n=0, lineterm="") if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    most = 20
-    flags = [ELSEWHERE + line[:200] for line in changed[:most]]
-    return flags + ([f"{ELSEWHERE}and {len(changed) - most} more lines"] if len(changed) > most else [])
+    return first_of([ELSEWHERE + line[:200] for line in changed], ELSEWHERE)
 
 
-COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+def first_of(flags: list[str], kind: str = "") -> list[str]:
+    return flags[:MOST_FLAGS] + ([f"{kind}and {len(flags) - MOST_FLAGS} more"] if len(flags) > MOST_FLAGS else [])
+
+
+# Each alternative takes what has no end as well, up to the end of the line or of the text: a pattern that failed there would search again
+# from every place that looks like a beginning. An apostrophe between digits separates them.
+COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|(?P<open>/\*.*)|"(?:\\.|[^"\\\n])*"?|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])*\'?', re.S)
+
+
+def bare(text: str, instead: str = " ") -> str:
+    """A text without its comments and strings. A comment that does not end stays visible as "/*"."""
+    return COMMENTS_AND_STRINGS.sub(lambda found: "/*" if found["open"] else instead, text)
+
+
 SUSPICIOUS = [
     (
         r"^[ \t]*(#|%:)[ \t]*(\d|(include|include_next|import|embed|define|undef|line|error|warning|pragma(?![ \t]+(no)?unroll\b))\b)"
@@ -118,7 +135,7 @@ SUSPICIOUS = [
         "a preprocessor directive",
     ),
     (r"\basm\b|\b__asm", "inline assembly"),
-    (r"__attribute__[ \t]*\(\([^)]*(constructor|section|alias)", "an attribute that has effects outside the region"),
+    (r"__attribute__[ \t]*\(\([^)]{0,200}?(constructor|section|alias)", "an attribute that has effects outside the region"),
     (
         r"\b(system|popen|fork|execv\w*|ptrace|dlopen|dlsym|mmap|mprotect|syscall|_exit|getenv|setenv|socket)[ \t]*\(",
         "a call to the operating system",
@@ -131,17 +148,17 @@ SUSPICIOUS = [
 def suspicions(rung: str, region: list[str]) -> list[str]:
     """What is unusual in a region. It decides nothing; it tells an instructor where to look first."""
     text = "\n".join(region)
-    bare = COMMENTS_AND_STRINGS.sub(" ", text)
+    code = bare(text)
     # A directive may follow a comment, and any word may be split over two lines.
-    compiled = COMMENTS_AND_STRINGS.sub(" ", text.replace("\\\n", ""))
+    compiled = bare(text.replace("\\\n", ""))
     found = [f"{rung}: {what}" for pattern, what in SUSPICIOUS if any(re.search(pattern, each, re.M) for each in (text, compiled))]
     depth = 0
-    for character in bare:
+    for character in code:
         depth += {"{": 1, "}": -1}.get(character, 0)
         if depth < 0:
             break
     if depth != 0:
         found.append(f"{rung}: the region's braces do not match, so it reaches outside")
-    if "/*" in bare or re.search(r"\\\n?$", text):
+    if "/*" in code or re.search(r"\\\n?$", text):
         found.append(f"{rung}: a comment or a line that continues outside the region")
     return found

@@ -23,12 +23,17 @@ FORMS = ("gradescope", "prairielearn", "json")
 
 
 def newest(folder: Path, stub: Stub) -> str | None:
-    """The newest text of this lab among the files of a submission."""
+    """The newest text of this lab among the files of a submission, within a student's limits."""
     found = []
-    for entry in archive.read(folder):
-        if isinstance(entry, Entry) and handin.lab_of(entry.path, entry.data, [stub]):
+    with archive.listed(folder) as listed:
+        for entry in archive.read([each for each in listed if isinstance(each, archive.Listed)]):
+            if not isinstance(entry, Entry) or entry.data is None:
+                continue
+            name, _ = handin.as_named(entry.path)
+            if not handin.lab_of(name, entry.data, [stub]):
+                continue
             try:
-                text = handin.as_source(entry.path, entry.data, stub)
+                text = handin.as_source(name, entry.data, stub)
                 touched = not splice(stub.text, text).untouched >= {rung for rung, _ in stub.keys}
                 found.append((touched, entry.time, entry.path, text))
             except NotALab:

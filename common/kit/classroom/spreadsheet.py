@@ -41,8 +41,9 @@ class Sheet:
         return ("\ufeff" if self.bom else "") + out.getvalue()
 
 
-def read(path: Path, known: tuple[str, ...]) -> Sheet:
-    """`known`: names of columns; the separator is the one with which most of them are found. The heading of an empty file is empty."""
+def read(path: Path, known: tuple[str, ...], above: int = 0) -> Sheet:
+    """`known`: names of columns; the separator is the one with which most of them are found. The heading of an empty file is empty.
+    `above`: how many lines, which are dropped, may precede the heading."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -57,9 +58,17 @@ def read(path: Path, known: tuple[str, ...]) -> Sheet:
             'Save it as "CSV UTF-8" in the spreadsheet.',
             USAGE,
         ) from None
-    best = max((parsed(path, text, separator) for separator in SEPARATORS), key=lambda sheet: len(set(sheet.names) & set(known)))
+    wanted = set(known)
+    sheets = [each for separator in SEPARATORS for each in starting(parsed(path, text, separator), above)]
+    best = max(sheets, key=lambda sheet: len(set(sheet.names) & wanted))
     best.bom, best.crlf = data.startswith(b"\xef\xbb\xbf"), "\r\n" in text
     return best
+
+
+def starting(sheet: Sheet, above: int) -> list[Sheet]:
+    """The same table, with its heading in each of the lines where it may be."""
+    rows = [sheet.heading, *sheet.rows]
+    return [Sheet(rows[at], rows[at + 1 :], sheet.lines[at:], sheet.separator) for at in range(min(above + 1, len(rows)))]
 
 
 def parsed(path: Path, text: str, separator: str) -> Sheet:

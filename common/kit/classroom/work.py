@@ -4,7 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import grader, results, version
+from . import grader, handin, results, version
+from .archive import printable, shown
 from .regions import NotALab
 from .sandbox import Sandbox
 
@@ -41,8 +42,8 @@ def pieces(
         for lab in labs:
             source = into / "submissions" / student / lab.name / lab.file
             if source.is_file():
-                text = source.read_text()
-                found[student, lab.name] = Piece(lab, source, key_of(lab, text, hidden, unsafe, device), hidden, into, unsafe, device)
+                key = key_of(lab, handin.kept(source), hidden, unsafe, device)
+                found[student, lab.name] = Piece(lab, source, key, hidden, into, unsafe, device)
     return found
 
 
@@ -67,18 +68,13 @@ def grade(piece: Piece) -> bool:
     result: dict = {}
     for _ in range(2):
         try:
-            text, room = piece.source.read_text(), Sandbox(piece.unsafe)
+            text, room = handin.kept(piece.source), Sandbox(piece.unsafe)
             result = grader.grade(piece.lab, text, piece.hidden, room, scratch_of(piece.into), piece.device)
         except OSError as error:
-            result = {
-                "format": version.FORMAT,
-                "lab": piece.lab.name,
-                "graded": False,
-                "why": f"this machine: {error}",
-                "rungs": [],
-                "flags": [],
-                "unsafe": piece.unsafe,
-            }
+            result = not_graded(piece, f"this machine: {error}")
+        except Exception as error:  # a submission that the grader was not made for; the next one follows
+            result = not_graded(piece, f"look at it: the grader failed over this file ({type(error).__name__}: {shown(str(error))})") | {"to_look_at": True}
+        result["why"] = printable(result["why"])  # it may quote what the submission printed
         if result.get("to_look_at"):
             break
         if result["graded"]:
@@ -87,3 +83,7 @@ def grade(piece: Piece) -> bool:
             return True
     results.write(results.failure_place(piece.into, piece.lab.name, piece.key), result)
     return False
+
+
+def not_graded(piece: Piece, why: str) -> dict:
+    return {"format": version.FORMAT, "lab": piece.lab.name, "graded": False, "why": why, "rungs": [], "flags": [], "unsafe": piece.unsafe}

@@ -1,6 +1,6 @@
 """`kit board`: the fastest kernels of lab 09 by predicted time, under pseudonyms."""
 
-from ..classroom import board, config, course_folder, sandbox, work
+from ..classroom import board, config, course_folder, pages, sandbox, work
 from ..classroom.collect import students_in
 from ..console import paint, say
 from ..errors import KitError
@@ -40,15 +40,22 @@ def run(options) -> int:
         ours = solved(labs[0], gpu, config.hidden(course.folder, course.config), room)
     limit = 4 * ours.n / (1e3 * gpu.bandwidth)
     made = sorted([*made, ours], key=lambda line: (bool(line.remark), line.us))
-    (course.folder / "board.html").write_text(board.page(course.config.title, gpu.name, made, limit))
+    pages.write(course.folder / "board.html", board.page(course.config.title, gpu.name, made, limit))
     table = Table(["who", f"predicted us on {gpu.name}", "of the bandwidth", "remark"], left=1)
     for line in made:
-        who = f"{line.name} ({line.student})" if options.names and line.student else line.name
-        table.add([who, f"{line.us:.2f}", f"{100 * limit / line.us:.0f} %", line.remark])
+        who = who_is(line.student, line.name, options.names)
+        table.add([who, line.time, line.share(limit), line.remark])
     print(table.text())
+    for student, piece in of_lab.items():
+        if why := board.why_absent(piece):
+            print(f"not on the board: {who_is(student, names[student], options.names)}: {why}")
     print(paint("Computed from counts, not measured (docs/results/model.md says how, and how accurately).", "grey"))
     say(f"wrote {relative(course.folder / 'board.html')}")
     return 0
+
+
+def who_is(student: str, pseudonym: str, told: bool) -> str:
+    return f"{pseudonym} ({student})" if told and student else pseudonym
 
 
 def solved(lab, gpu, hidden, room) -> board.Line:

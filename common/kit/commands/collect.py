@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..classroom import collect, collected, course_folder, marks, sandbox
 from ..classroom.results import write
-from ..console import say, width
+from ..console import complain, say, width
 from ..errors import USAGE, KitError
 from ..process import relative
 
@@ -40,32 +40,40 @@ def run(options) -> int:
     taken = sum(len(labs) for labs in report.taken.values())
     if not taken:
         say(f"{relative(options.source)}: no file there belongs to a lab")
+    for collision in report.collisions:
+        complain(KitError(collision))
     say(f"{taken} files from {len(report.taken)} students are in {relative(course.folder / 'submissions')}")
-    show("refused", list(map(told, report.refused)))
-    show("ignored, as nothing reads such files", list(map(told, report.ignored)))
+    refused = collected.first_to_look_at(report.refused)
+    show(
+        "named as another student's, so refused",
+        [f"{each.listed} (handed in by {each.student})" for each in refused if each.kind == "claim"],
+    )
+    show("refused", [each.listed for each in refused if each.kind != "claim"])
+    show("ignored, as nothing reads such files", [each.listed for each in collected.first_to_look_at(report.ignored)])
     earlier = [each for each in collected.files(now["refused"]) if each not in report.refused and each not in report.remembered]
     show(
         "refused earlier, and not replaced since",
-        [f"{told(each)} ({each.student} {each.lab})" for each in earlier if still_matters(each, course.folder, now["missing"])],
+        [
+            f"{each.listed} ({' '.join(filter(None, (each.student, each.lab)))})"
+            for each in earlier
+            if still_matters(each, course.folder, now["missing"])
+        ],
     )
     show("several of one name", report.namesakes)
     show("handed in more than once", report.duplicates)
     show("not in the roster", report.strangers)
     show("late, according to the system they come from", report.late)
     show("changed after the last commit", report.uncommitted)
+    show("taken, with a remark", report.remarks)
     for lab in report.missing:
         name(f"students without a submission for {lab}", now["missing"].get(lab, []))
-    return 0 if taken else 1
+    return 0 if taken and not report.collisions else 1
 
 
 def still_matters(each: collected.RefusedFile, into: Path, missing: dict[str, list[str]]) -> bool:
     """Not if everything else of that student has come in since."""
     came = (into / "submissions" / each.student).is_dir()
     return bool(each.student) and (bool(each.lab) or not came or any(each.student in absent for absent in missing.values()))
-
-
-def told(each: collected.RefusedFile) -> str:
-    return f"{each.path}: {each.why}" if each.path else each.why
 
 
 def show(title: str, lines: list[str]) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..classroom import course_folder, index, marks, pages, similar
+from ..classroom import collected, config, course_folder, handin, index, marks, pages, similar
+from ..classroom.archive import shown
 from ..classroom.collect import students_in
 from ..console import say
 from ..errors import KitError
@@ -36,17 +37,35 @@ def run(options) -> int:
     texts, sources = {}, {}
     for student, lab in pieces:
         file = next((course.folder / "submissions" / student / lab).glob("*.cu"))
-        texts[student, lab] = file.read_text()
-        sources[student, lab] = pages.compiled_source(Pristine(ROOT / "labs" / lab / file.name), texts[student, lab])
+        text = handin.kept(file)
+        sources[student, lab] = pages.compiled_source(Pristine(ROOT / "labs" / lab / file.name), text)
+        group = marks.about(course.folder, student, lab).get("group", [])
+        texts[" and ".join(group) or student, lab] = text  # a group's text is one text, and no two that are alike
     out = course.folder / "feedback"
     out.mkdir(exist_ok=True)
     for student in students:
         of = [mark for mark in made if mark.student.id == student.id]
-        text = pages.feedback(course.config, of, {lab: sources[student.id, lab] for lab in labs if (student.id, lab) in sources})
-        (out / f"{student.id}.html").write_text(text)
-    (course.folder / "overview.html").write_text(pages.overview(course.config, made, texts, built_alike(texts)))
+        pages.write(
+            out / f"{student.id}.html",
+            page_of(course.config, of, {lab: sources[student.id, lab] for lab in labs if (student.id, lab) in sources}),
+        )
+    overview = pages.overview(course.config, made, texts, built_alike(texts), collected.refused(course.folder))
+    pages.write(course.folder / "overview.html", overview)
     say(f"wrote {len(students)} pages in {relative(out)}, and {relative(course.folder / 'overview.html')}")
     return 0
+
+
+def page_of(course: config.Course, made: list[marks.Mark], sources: dict[str, str]) -> str:
+    """A student's page; if what they wrote makes that impossible, one with the points alone, and the others follow."""
+    try:
+        return pages.feedback(course, made, sources)
+    except Exception as error:
+        student = made[0].student.id
+        say(f"{student}: the page could not be written whole, only the points ({type(error).__name__}: {shown(str(error))})")
+        for mark in made:
+            mark.rungs = []
+            mark.flags = [*mark.flags, "the page could not be written whole: look at the result"]
+        return pages.feedback(course, made, {})
 
 
 def built_alike(texts: dict[tuple[str, str], str]) -> list[similar.Pair] | None:

@@ -1,6 +1,6 @@
 """`kit grade`: grades the collected submissions in the sandbox, on all processors or on Slurm."""
 
-from ..classroom import config, course_folder, engine, gpus, grader, index, marks, sandbox, version, work
+from ..classroom import collected, config, course_folder, engine, gpus, grader, index, marks, sandbox, version, work
 from ..classroom.collect import students_in
 from ..classroom.roster import Student
 from ..console import paint, say
@@ -40,17 +40,22 @@ def run(options) -> int:
     with course_folder.locked(course):
         pieces = work.pieces(course.folder, chosen, labs, config.hidden(course.folder, course.config), room.unsafe, options.device)
         to_do = {piece.key: piece for piece in pieces.values() if piece.result is None and (options.again or not piece.is_given_up)}
-        say(
-            f"{len(pieces)} submissions from {len(chosen)} students, {len(pieces) - sum(piece.result is None for piece in pieces.values())} of them graded before"
-        )
+        say(how_many(pieces, len(chosen)))
         settings = {"kind": "here"} if options.here else course.config.engine
         engine.run(list(to_do.values()), course.folder, settings)
         write_index(course, labs, pieces)
     rungs = {lab.name: lab.rungs for lab in labs} | ({} if options.lab else course_folder.by_hand(course))
     made = [mark for mark in marks.all_marks(course.folder, course.config, students, rungs, pieces) if mark.student.id in chosen]
-    summary(made)
+    summary(made, collected.refused(course.folder))
     say(f"next: ./kit grades --to csv, ./kit feedback (class folder: {relative(course.folder)})")
     return 1 if any(mark.state == "not graded" for mark in made) else 0
+
+
+def how_many(pieces: dict[tuple[str, str], work.Piece], students: int) -> str:
+    texts = len({piece.key for piece in pieces.values()})
+    before = sum(piece.result is not None for piece in pieces.values())
+    shared = f" ({texts} different texts: identical ones share a result)" if texts < len(pieces) else ""
+    return f"{len(pieces)} submissions from {students} students{shared}, {before} of them graded before"
 
 
 def chosen_of(students: list[Student], asked: list[str]) -> list[str]:
@@ -72,34 +77,39 @@ def write_index(course, labs, pieces) -> None:
     index.update(course.folder, found)
 
 
-def summary(made: list[marks.Mark]) -> None:
-    told_by_hand = [mark for mark in made if mark.lab in version.BY_HAND]
-    made = [mark for mark in made if mark.lab not in version.BY_HAND]
+def summary(made: list[marks.Mark], files: list[collected.RefusedFile]) -> None:
+    """`files`: those that collect refused."""
+    of_lab = {lab: [mark for mark in made if mark.lab == lab] for lab in dict.fromkeys(mark.lab for mark in made)}
+    nobody = [lab for lab, of in of_lab.items() if not any(mark.handed_in for mark in of)]
     table = Table(["lab", "graded", "missing", "not graded", "full marks", "mean"])
-    for lab in dict.fromkeys(mark.lab for mark in made):
-        of = [mark for mark in made if mark.lab == lab]
-        points = [mark.points for mark in of if mark.state == "graded" and mark.points is not None]
-        full = sum(mark.points == mark.most for mark in of if mark.state == "graded")
-        mean = f"{sum(points) / len(points):.2f} of {of[0].most:g}" if points else "-"
-        table.add(
-            [
-                lab,
-                str(len(points)),
-                str(sum(mark.state in ("missing", "refused") for mark in of)),
-                str(sum(mark.state == "not graded" for mark in of)),
-                str(full),
-                mean,
-            ]
-        )
-    if made:
+    by_machine = [of for lab, of in of_lab.items() if lab not in (*nobody, *version.BY_HAND)]
+    for of in by_machine:
+        table.add(row(of))
+    if by_machine:
         print(table.text())
-    for lab in dict.fromkeys(mark.lab for mark in told_by_hand):
-        handed_in = [mark for mark in told_by_hand if mark.lab == lab and mark.state == "by hand"]
+    if nobody:
+        print(f"handed in by nobody: {', '.join(nobody)}")
+    for lab in (lab for lab in of_lab if lab in version.BY_HAND and lab not in nobody):
+        handed_in = [mark for mark in of_lab[lab] if mark.state == "by hand"]
         have = sum(mark.points is not None for mark in handed_in)
         print(f"{lab}: {len(handed_in)} handed in, {have} with points in overrides.csv. No machine grades it: {version.BY_HAND[lab]}.")
-    for mark in [*made, *told_by_hand]:
-        if mark.state == "refused":
-            print(paint(f"to look at: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))
+    students = {mark.student.id for mark in made}
+    claims = [each for each in files if each.kind == "claim" and each.student in students]
+    for each in [*claims, *marks.to_look_at(made, files)]:
+        print(paint(f"to look at: {each.student}: {each.listed}", "yellow"))
     for mark in made:
         if mark.state == "not graded":
             print(paint(f"not graded: {mark.student.id} {mark.lab}: {mark.why}", "yellow"))
+
+
+def row(of: list[marks.Mark]) -> list[str]:
+    """A lab's line of the table."""
+    points = [mark.points for mark in of if mark.state == "graded" and mark.points is not None]
+    return [
+        of[0].lab,
+        str(len(points)),
+        str(sum(mark.state in ("missing", "refused") for mark in of)),
+        str(sum(mark.state == "not graded" for mark in of)),
+        str(sum(mark.points == mark.most for mark in of if mark.state == "graded")),
+        f"{sum(points) / len(points):.2f} of {of[0].most:g}" if points else "-",
+    ]

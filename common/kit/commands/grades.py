@@ -36,7 +36,7 @@ def run(options) -> int:
     made = marks.all_marks(course.folder, course.config, students, labs, pieces)
     text, problems = written(options, course, made, course.roster if course.roster.students else Roster(students))
     if options.out:
-        options.out.write_text(text, newline="")
+        options.out.write_text(text, "utf-8", newline="")
         say(f"wrote {relative(options.out)}")
     else:
         print(text, end="")

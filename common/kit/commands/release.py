@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..classroom import release
+from ..classroom import config, course_folder, release
 from ..console import say
 from ..process import relative
 
@@ -12,7 +12,10 @@ ORDER = 200
 
 def arguments(parser) -> None:
     parser.add_argument("target", type=Path, metavar="FOLDER", help="a new folder, or a file that ends in .tar.gz")
-    parser.add_argument("--labs", action="append", default=[], metavar="LAB,...", help="only these labs; may be repeated")
+    parser.add_argument(
+        "--labs", action="append", default=[], metavar="LAB,...", help="only these labs, which the class then counts; may be repeated"
+    )
+    course_folder.argument(parser)
     parser.add_argument("--force", action="store_true", help="replace an edition that is already in FOLDER, with everything added to it")
 
 
@@ -25,4 +28,6 @@ def run(options) -> int:
         release.write_folder(options.target, held, options.force)
     names = [name for name in held if name.startswith("labs/") and name.count("/") == 2]
     say(f"wrote {relative(options.target)}: {len(held)} files, {len({name.split('/')[1] for name in names})} labs")
+    if labs and (said := config.preset(options.folder, labs)):
+        say(said)
     return 0
