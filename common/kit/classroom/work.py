@@ -73,7 +73,9 @@ def grade(piece: Piece) -> bool:
         except OSError as error:
             result = not_graded(piece, f"this machine: {error}")
         except Exception as error:  # a submission that the grader was not made for; the next one follows
-            result = not_graded(piece, f"look at it: the grader failed over this file ({type(error).__name__}: {shown(str(error))})") | {"to_look_at": True}
+            result = not_graded(piece, f"look at it: the grader failed over this file ({type(error).__name__}: {shown(str(error))})") | {
+                "to_look_at": True
+            }
         result["why"] = printable(result["why"])  # it may quote what the submission printed
         if result.get("to_look_at"):
             break
