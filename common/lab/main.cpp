@@ -9,6 +9,7 @@
 #include "command_line.hpp"
 #include "devices/last_words.hpp"
 #include "devices/ranks.hpp"
+#include "grading/device_process.hpp"
 #include "grading/host_process.hpp"
 #include "memory.hpp"
 #include "processes.hpp"
@@ -372,7 +373,7 @@ int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_run
     const std::string student = options->grading() ? find_source(options->source) : path;
     if (options->grading()) {
       open_device(options->device, argv); // which may execute this program again
-      use_host_process(rungs, *options);
+      on_emulator() ? split_off_device(rungs, *options) : use_host_process(rungs, *options);
     }
     return Program(*options, {lab, student}, rungs, read_regions(student), argv).run();
   } catch (const NoDevice& missing) {

@@ -8,10 +8,12 @@ import json
 import os
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -57,7 +59,8 @@ class Protocol(unittest.TestCase):
         command = [self.lab.program, "--json", "--device=emulator", "--host=0", f"--answer={answer_write}", f"--source={self.lab.solution}",
                    f"--device-code={self.ptx}", f"--rung={rung}"]  # fmt: skip
         environment = {"LD_LIBRARY_PATH": str(self.lab.emulator), "WARPFOLD_WORKERS": "1"}
-        process = subprocess.Popen(
+        self.answer = answer_write
+        self.process = process = subprocess.Popen(
             command, stdin=ours, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=(answer_write,), env=environment
         )
         ours.close()
@@ -71,6 +74,28 @@ class Protocol(unittest.TestCase):
         with open(answer_read) as pipe:
             text = pipe.read()
         return process.wait(60), json.loads(text)["rungs"] if text else []
+
+    def test_a_device_process_that_is_killed_ends_the_grader_likewise(self):
+        """The half with the emulator is another process, which holds no answer."""
+
+        def speak(channel: socket.socket) -> None:
+            channel.recv(0)
+            until = time.monotonic() + 20
+            while not (children := self.children_of(self.process)):
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            pipe = os.readlink(f"/proc/{self.process.pid}/fd/{self.answer}")
+            while any(pipe == os.readlink(each) for each in Path(f"/proc/{children[0]}/fd").iterdir()):
+                self.assertLess(time.monotonic(), until)
+                time.sleep(0.01)
+            os.kill(children[0], signal.SIGSEGV)
+
+        code, rungs = self.talk(speak)
+        self.assertEqual((code, rungs), (-signal.SIGSEGV, []))
+
+    @staticmethod
+    def children_of(process: subprocess.Popen) -> list[int]:
+        return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
     @staticmethod
     def packet(kind: int, value: int = 0, payload: bytes = b"", size: int | None = None) -> bytes:

@@ -4,6 +4,7 @@
 #include "checking/judge.hpp"
 #include "checking/profile.hpp"
 #include "checking/reason.hpp"
+#include "checking/runner.hpp"
 #include "checking/watchdog.hpp"
 #include "device.hpp"
 #include "devices/ranks.hpp"
@@ -93,7 +94,7 @@ private:
   // Only a run adds to the emulator's report, which is long: it is read once after each.
   bool has_hazard() {
     if (!on_emulator()) return false;
-    if (const std::size_t runs = runs_so_far(); runs != runs_looked_at_) {
+    if (const std::size_t runs = runner().runs(); runs != runs_looked_at_) {
       std::vector<Hazard> hazards = recorded_so_far().hazards;
       leave_out_harmless(hazards, !search_, not_a_number_);
       has_hazard_ = !hazards.empty();

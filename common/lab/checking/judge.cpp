@@ -1,7 +1,5 @@
 #include "checking/judge.hpp"
 
-#include "grading/host_process.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -53,11 +51,10 @@ bool is_right(const Expectation& expected, double got) {
 }
 
 void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
-  const std::string in_vain = asked_in_vain();
   const auto fail = [&](std::string message) {
     check.ok = false;
     check.message = std::move(message);
-    if (!in_vain.empty()) check.message += "; " + in_vain;
+    if (!outcome.in_vain.empty()) check.message += "; " + outcome.in_vain;
   };
   if (!outcome.error.empty()) return fail(outcome.error);
   for (std::size_t row = 0; row < given.rows; ++row) {

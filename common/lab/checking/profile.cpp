@@ -2,6 +2,7 @@
 
 #include "checking/causes.hpp"
 #include "checking/hazard_json.hpp"
+#include "checking/runner.hpp"
 #include "device.hpp"
 #include "devices/ranks.hpp"
 #include "lab.hpp"
@@ -38,6 +39,26 @@ void add_to(Profile& profile, const std::string& key, double value) {
   profile.totals.emplace_back(key, value);
 }
 
+// An option of the emulator that this variable of the user's environment sets as well, which takes
+// precedence.
+void set_unless(const char* variable, const char* option, const std::string& value) {
+  if (!std::getenv(variable)) runner().set(option, value);
+}
+
+} // namespace
+
+void emulator::reset() {
+  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+}
+
+std::string emulator::report() {
+  return look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")();
+}
+
+void emulator::set(const std::string& option, const std::string& value) {
+  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")(option.c_str(), value.c_str());
+}
+
 Recorded recorded_from(std::string text) {
   Recorded recorded;
   recorded.profile.report = std::move(text);
@@ -68,6 +89,8 @@ Recorded recorded_from(std::string text) {
   return recorded;
 }
 
+namespace {
+
 // Calls of collectives, sends and receives by this process; a program that never calls NCCL may not be linked
 // to it.
 unsigned long long nccl_calls_so_far() {
@@ -78,7 +101,7 @@ unsigned long long nccl_calls_so_far() {
 } // namespace
 
 Recorded record(const std::function<void()>& run) {
-  look_up<decltype(warpfold_emulator_reset)>("warpfold_emulator_reset")();
+  runner().reset();
   const unsigned long long nccl_calls_before = nccl_calls_so_far();
   run();
   Recorded recorded = recorded_so_far();
@@ -98,7 +121,7 @@ Recorded record(const std::function<void()>& run) {
 }
 
 Recorded recorded_so_far() {
-  return recorded_from(look_up<decltype(warpfold_emulator_report)>("warpfold_emulator_report")());
+  return recorded_from(runner().report());
 }
 
 std::size_t launches_so_far() {
@@ -121,52 +144,43 @@ void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_num
 }
 
 void run_in_order(bool in_order) {
-  if (!on_emulator() || std::getenv("WARPFOLD_WORKERS")) return;
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("workers", in_order ? "1" : "0");
+  if (on_emulator()) set_unless("WARPFOLD_WORKERS", "workers", in_order ? "1" : "0");
 }
 
 void check_all_hazards() {
   // A host loop that does not end launches thousands of times a second, and a report of them all takes longer
   // to read than a student waits.
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("launches-kept", "100");
-  if (std::getenv("WARPFOLD_CHECKS")) return;
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("checks", "all");
+  runner().set("launches-kept", "100");
+  set_unless("WARPFOLD_CHECKS", "checks", "all");
 }
 
 void close_device_memory() {
-  if (std::getenv("WARPFOLD_GUARD_DEVICE_MEMORY")) return;
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("guard-device-memory", "on");
+  set_unless("WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on");
 }
 
 WithoutChecks::WithoutChecks() {
   if (!on_emulator()) return;
-  option_ = look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option");
-  option_("recording", "0");
-  if (!std::getenv("WARPFOLD_CHECKS")) option_("checks", "none");
+  runner().set("recording", "0");
+  set_unless("WARPFOLD_CHECKS", "checks", "none");
 }
 
 WithoutChecks::~WithoutChecks() {
-  if (!option_) return;
-  if (!std::getenv("WARPFOLD_CHECKS")) option_("checks", "all");
-  option_("recording", "1");
+  if (!on_emulator()) return;
+  set_unless("WARPFOLD_CHECKS", "checks", "all");
+  runner().set("recording", "1");
 }
 
 void limit_steps(std::size_t warp_instructions) {
-  if (std::getenv("WARPFOLD_STEP_LIMIT")) return;
-  const std::string value = std::to_string(warp_instructions);
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("step-limit", value.c_str());
+  set_unless("WARPFOLD_STEP_LIMIT", "step-limit", std::to_string(warp_instructions));
 }
 
 void limit_printing() {
-  constexpr const char* lines = "64";
-  if (std::getenv("WARPFOLD_PRINT_LIMIT")) return;
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("print-limit", lines);
+  set_unless("WARPFOLD_PRINT_LIMIT", "print-limit", "64"); // lines
 }
 
 void limit_launches(double seconds) {
-  if (std::getenv("WARPFOLD_TIME_LIMIT")) return;
-  const std::string value = std::to_string(static_cast<std::size_t>(std::ceil(seconds * 1000)));
-  look_up<decltype(warpfold_emulator_option)>("warpfold_emulator_option")("time-limit", value.c_str());
+  set_unless("WARPFOLD_TIME_LIMIT", "time-limit",
+             std::to_string(static_cast<std::size_t>(std::ceil(seconds * 1000))));
 }
 
 void interrupt_device() {

@@ -16,6 +16,15 @@ struct Recorded {
 Recorded record(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
+// The same from the emulator's report. Throws nlohmann::json's exceptions if it is none.
+Recorded recorded_from(std::string report);
+
+// The emulator in this process.
+namespace emulator {
+void reset();
+std::string report();
+void set(const std::string& option, const std::string& value);
+} // namespace emulator
 
 // How many launches have ended since record() began, without waiting for others; any thread may ask. 0 on a
 // GPU.
@@ -40,9 +49,6 @@ public:
   ~WithoutChecks();
   WithoutChecks(const WithoutChecks&) = delete;
   WithoutChecks& operator=(const WithoutChecks&) = delete;
-
-private:
-  int (*option_)(const char* name, const char* value) = nullptr; // where there is something to turn on again
 };
 
 // From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a

@@ -1,6 +1,7 @@
 #include "checking/run.hpp"
 
 #include "checking/profile.hpp"
+#include "checking/runner.hpp"
 #include "checking/watchdog.hpp"
 #include "cuda_errors.hpp"
 #include "device.hpp"
@@ -167,9 +168,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   return outcome;
 }
 
-} // namespace
-
-Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {
+Outcome run_here(const Variant& variant, const Case& given, const Sequence& input) {
   if (variant.over_devices) return run_on_devices(variant, given, input);
   const std::size_t width = size_of(variant.type);
   Outcome outcome;
@@ -198,6 +197,8 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
   }
   return outcome;
 }
+
+} // namespace
 
 std::string no_end() {
   std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());
@@ -236,9 +237,7 @@ Counted run_counted_on_devices(const Variant& variant, const Case& given, const 
   return counted;
 }
 
-} // namespace
-
-Counted run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+Counted count_here(const Variant& variant, const Case& given, const Sequence& input) {
   if (variant.over_devices) return run_counted_on_devices(variant, given, input);
   const std::size_t width = size_of(variant.type);
   DeviceBuffer data("input", input.n * width), result("result", given.rows * width);
@@ -252,6 +251,48 @@ Counted run_counted(const Variant& variant, const Case& given, const Sequence& i
   read_results(variant, result.data(), given.rows, counted.outcome);
   counted.outcome.input_change = change_of(variant, input, data.data());
   return counted;
+}
+
+class InThisProcess final : public Runner {
+public:
+  void reset() override { emulator::reset(); }
+  std::string report() override { return emulator::report(); }
+  void set(const std::string& option, const std::string& value) override { emulator::set(option, value); }
+
+private:
+  Outcome do_run(const Variant& variant, const Case& given, const Sequence& input) override {
+    return run_here(variant, given, input);
+  }
+  Counted do_count(const Variant& variant, const Case& given, const Sequence& input) override {
+    return count_here(variant, given, input);
+  }
+};
+
+std::unique_ptr<Runner>& chosen_runner() {
+  static std::unique_ptr<Runner> chosen = runner_in_this_process();
+  return chosen;
+}
+
+} // namespace
+
+std::unique_ptr<Runner> runner_in_this_process() {
+  return std::make_unique<InThisProcess>();
+}
+
+Runner& runner() {
+  return *chosen_runner();
+}
+
+void use_runner(std::unique_ptr<Runner> chosen) {
+  chosen_runner() = std::move(chosen);
+}
+
+Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {
+  return runner().run(variant, given, input);
+}
+
+Counted run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+  return runner().count(variant, given, input);
 }
 
 } // namespace lab

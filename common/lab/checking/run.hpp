@@ -38,8 +38,10 @@ struct Outcome {
   bool device_lost = false;         // no later call can succeed in this process
   bool stopped = false;             // it took longer than a run may
   std::string input_change, damage; // "", or what was written that must not be
+  std::string in_vain;              // "", or what the host function asked for and did not get, when grading
 };
 
+// By the runner in use (runner.hpp).
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input);
 
 // Rows of a matrix of about n elements: as many as asked for, or about as many as columns. 1 if the variant
@@ -53,7 +55,7 @@ std::string no_end();
 // finished, or all of these. Throws CudaError.
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices = {nullptr, 0});
 
-// A run, and what was counted from the host function's call to its end. Only on the emulator. Throws
+// Likewise, and what was counted from the host function's call to its end. Only on the emulator. Throws
 // CudaError.
 struct Counted {
   Recorded recorded;

@@ -38,10 +38,17 @@ constexpr Seconds before_it_is_for_ever(2);
 // For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
 
+std::atomic<int> other_process = 0;
+
 Seconds processor_time() {
-  timespec now = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return Seconds(static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
+  const auto time_of = [](clockid_t clock) {
+    timespec now = {};
+    clock_gettime(clock, &now);
+    return Seconds(static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec));
+  };
+  clockid_t other = 0;
+  const bool has_other = other_process != 0 && clock_getcpuclockid(other_process, &other) == 0;
+  return time_of(CLOCK_PROCESS_CPUTIME_ID) + (has_other ? time_of(other) : Seconds(0));
 }
 
 Clock::time_point in(Seconds seconds) {
@@ -59,7 +66,6 @@ struct Watch {
   std::size_t most_launches = 0, launches_before = 0; // of this run, and before it
   Clock::time_point run_began;
   bool matters = true;
-  std::size_t runs = 0;
   bool stopped = false; // from then on, the device takes no more launches
   Clock::time_point stopped_at;
   std::function<void(const Ending&)> end;
@@ -218,7 +224,6 @@ bool is_watching_a_run() {
 
 WatchedRun::WatchedRun(std::size_t most_launches) {
   std::lock_guard lock(state().mutex);
-  ++state().runs;
   state().most_launches = most_launches;
   state().launches_before = on_the_emulator ? launches_so_far() : 0;
   state().run_began = Clock::now();
@@ -237,11 +242,6 @@ WatchedRun::~WatchedRun() {
 bool WatchedRun::was_stopped() const {
   std::lock_guard lock(state().mutex);
   return state().stopped;
-}
-
-std::size_t runs_so_far() {
-  std::lock_guard lock(state().mutex);
-  return state().runs;
 }
 
 SearchForReasons::SearchForReasons() {
@@ -263,6 +263,10 @@ bool SearchForReasons::is_over() const {
 bool SearchForReasons::takes_long() const {
   std::lock_guard lock(state().mutex);
   return !state().reasons_end || processor_time() - state().reasons_begin > for_reasons / 3;
+}
+
+void count_processor_time_of(int process) {
+  other_process = process;
 }
 
 double seconds_per_run() {

@@ -41,9 +41,6 @@ public:
   bool was_stopped() const; // if so, the device is lost
 };
 
-// How many runs have begun.
-std::size_t runs_so_far();
-
 // While this object lives, runs do not matter, and all of them together get a few seconds.
 class SearchForReasons {
 public:
@@ -55,6 +52,9 @@ public:
   bool is_over() const;
   bool takes_long() const; // a third of the time is used up
 };
+
+// From now on, the processor time of this other process counts towards the search for reasons too.
+void count_processor_time_of(int process);
 
 double seconds_per_run();
 double seconds_of_stopped_run(); // how long it had taken by then

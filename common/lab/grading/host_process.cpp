@@ -1,6 +1,7 @@
 #include "grading/host_process.hpp"
 
 #include "checking/profile.hpp"
+#include "checking/runner.hpp"
 #include "checking/sequence.hpp"
 #include "command_line.hpp"
 #include "device.hpp"
@@ -397,28 +398,59 @@ private:
 
 std::unique_ptr<HostProcess> the_host;
 
-// The place of a rung in main()'s list and of its variant, in place of the function's address.
-Variant::Function token(std::size_t rung, std::size_t variant) {
-  return reinterpret_cast<Variant::Function>(1 + rung * Implementation::max_variants + variant);
+VariantNumber number_of_function(Variant::Function function) {
+  const std::size_t number = reinterpret_cast<std::size_t>(function) - 1;
+  return {number / Implementation::max_variants, number % Implementation::max_variants};
 }
 
 void invoke_remotely(Variant::Function called, const Arguments& arguments) {
-  const std::size_t number = reinterpret_cast<std::size_t>(called) - 1;
-  the_host->invoke(number / Implementation::max_variants, number % Implementation::max_variants, arguments);
+  const VariantNumber number = number_of_function(called);
+  the_host->invoke(number.rung, number.variant, arguments);
 }
 
+// This process's runner, whose outcomes say what the host function asked for in vain.
+class WithHostProcess final : public Runner {
+public:
+  void reset() override { here_->reset(); }
+  std::string report() override { return here_->report(); }
+  void set(const std::string& option, const std::string& value) override { here_->set(option, value); }
+
+private:
+  Outcome do_run(const Variant& variant, const Case& given, const Sequence& input) override {
+    Outcome outcome = here_->run(variant, given, input);
+    outcome.in_vain = the_host->in_vain();
+    return outcome;
+  }
+  Counted do_count(const Variant& variant, const Case& given, const Sequence& input) override {
+    Counted counted = here_->count(variant, given, input);
+    counted.outcome.in_vain = the_host->in_vain();
+    return counted;
+  }
+  const std::unique_ptr<Runner> here_ = runner_in_this_process();
+};
+
 } // namespace
+
+void number_variants(std::span<Rung> rungs, void (*invoke)(Variant::Function, const Arguments&)) {
+  for (std::size_t rung = 0; rung < rungs.size(); ++rung) {
+    for (int variant = 0; variant < rungs[rung].variant_count; ++variant) {
+      const std::size_t number = rung * Implementation::max_variants + static_cast<std::size_t>(variant);
+      rungs[rung].variants[variant].function = reinterpret_cast<Variant::Function>(1 + number);
+      rungs[rung].variants[variant].invoke = invoke;
+    }
+  }
+}
+
+VariantNumber number_of(const Variant& variant) {
+  return number_of_function(variant.function);
+}
 
 void use_host_process(std::span<Rung> rungs, const Options& options) {
   const std::optional<std::string> ptx = read_text(options.device_code);
   if (!ptx) throw std::runtime_error(fmt::format("--device-code {}: cannot be read", options.device_code));
-  for (std::size_t rung = 0; rung < rungs.size(); ++rung) {
-    for (int variant = 0; variant < rungs[rung].variant_count; ++variant) {
-      rungs[rung].variants[variant].function = token(rung, static_cast<std::size_t>(variant));
-      rungs[rung].variants[variant].invoke = invoke_remotely;
-    }
-  }
+  number_variants(rungs, invoke_remotely);
   the_host = std::make_unique<HostProcess>(*options.host, rungs, *ptx);
+  use_runner(std::make_unique<WithHostProcess>());
 }
 
 Replaying::Replaying() {
@@ -427,10 +459,6 @@ Replaying::Replaying() {
 
 Replaying::~Replaying() {
   if (the_host) the_host->replay(false);
-}
-
-std::string asked_in_vain() {
-  return the_host ? the_host->in_vain() : "";
 }
 
 } // namespace lab

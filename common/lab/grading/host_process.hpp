@@ -24,6 +24,14 @@ struct HostLost : std::runtime_error {
 // Throws HostLost, and std::runtime_error if the PTX cannot be read.
 void use_host_process(std::span<Rung> rungs, const Options& options);
 
+// Where a variant stands in main()'s list, in place of its function's address, once number_variants() was
+// called.
+struct VariantNumber {
+  std::size_t rung = 0, variant = 0;
+};
+void number_variants(std::span<Rung> rungs, void (*invoke)(Variant::Function, const Arguments&));
+VariantNumber number_of(const Variant& variant);
+
 // While one exists, a host function is run once for the same arguments; after that, what it has asked of the
 // device is done again without it, as the way to the other process would take longer than many a kernel.
 // The input may lie elsewhere each time: pointers into it are moved along. Where the host function reads
@@ -35,8 +43,5 @@ public:
   Replaying(const Replaying&) = delete;
   Replaying& operator=(const Replaying&) = delete;
 };
-
-// What to say beside a wrong result of the last run: what the host function asked for in vain. "" if nothing.
-std::string asked_in_vain();
 
 } // namespace lab
