@@ -1,7 +1,7 @@
 // The recorder's end of the socket to the trusted half.
 #pragma once
 
-#include "grading/protocol.hpp"
+#include "run/sandboxed/protocol.hpp"
 
 #include <cstddef>
 #include <string_view>

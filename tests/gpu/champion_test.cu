@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "device.hpp"
+#include "run/device.hpp"
 
 namespace {
 

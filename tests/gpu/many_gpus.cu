@@ -19,9 +19,9 @@
 // That one_kernel gives the same bits in each run is tried with inputs that round.
 #include "solved_many_gpus.cuh" // made by Meson: lab 12 solved, without its main()
 
-#include "device.hpp"
-#include "devices/shared_out.hpp"
-#include "memory.hpp"
+#include "run/device.hpp"
+#include "run/devices/shared_out.hpp"
+#include "run/memory.hpp"
 #include "team.hpp"
 
 #include <algorithm>

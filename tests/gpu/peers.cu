@@ -28,7 +28,7 @@
 #include <cublas_v2.h>
 #endif
 
-#include "device.hpp"
+#include "run/device.hpp"
 
 namespace {
 

@@ -8,14 +8,14 @@
 // rung that is refused as itself and a reason that is no longer needed.
 #include "impostors.hpp"
 
-#include "checking/check.hpp"
-#include "checking/profile.hpp"
-#include "checking/run.hpp"
-#include "checking/technique.hpp"
-#include "command_line.hpp"
-#include "device.hpp"
-#include "memory.hpp"
-#include "source/source_file.hpp"
+#include "program/check_rung.hpp"
+#include "run/emulator.hpp"
+#include "run/in_this_process.hpp"
+#include "judge/technique.hpp"
+#include "program/command_line.hpp"
+#include "run/device.hpp"
+#include "run/memory.hpp"
+#include "input/source_file.hpp"
 
 #include <algorithm>
 #include <cstring>

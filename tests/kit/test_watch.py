@@ -95,7 +95,7 @@ class Children(Folder):
         self.assertTrue(wait_for(lambda: not alive(own) and not alive(inner)))
 
     def test_the_lab_programs_own_child_dies_with_it(self):
-        """common/lab/processes.cpp asks for the same signal."""
+        """common/lab/run/processes.cpp asks for the same signal."""
         self.assertIn("PR_SET_PDEATHSIG", (support.ROOT / "common" / "lab" / "processes.cpp").read_text())
 
     def test_an_end_by_a_signal_is_told(self):

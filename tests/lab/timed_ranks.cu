@@ -1,9 +1,9 @@
 // Runs rank_per_gpu as --time does on GPUs, on emulated devices, where no lab shows a time. Each rank says
 // how often it ran, and rank 0 whether the result was right. Started by mpirun; `fail` as the last word: a
 // run of rank 1 fails.
-#include "checking/sequence.hpp"
-#include "device.hpp"
-#include "devices/ranks.hpp"
+#include "input/sequence.hpp"
+#include "run/device.hpp"
+#include "run/devices/ranks.hpp"
 #include "promises/rung.hpp"
 
 #include <algorithm>

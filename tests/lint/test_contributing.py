@@ -60,7 +60,7 @@ class Names(unittest.TestCase):
             "common/emulator/watch/counters.cpp": "void charge_memory(",
             "common/emulator/watch/hazards.def": "HAZARD_CAUSE(",
             "common/emulator/watch/checker_memory.cpp": "recorder_.add(",
-            "common/lab/diagnosis/mistakes.hpp": "struct Hypothesis",
+            "common/lab/explain/mistakes.hpp": "struct Hypothesis",
         }.items():
             self.assertIn(word, (ROOT / name).read_text(), name)
 

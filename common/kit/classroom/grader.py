@@ -4,7 +4,7 @@
    runtime only forwards requests (common/recorder).
 2. That program runs in a sandbox. The trusted program, which is the solution's, runs in another; only a socket connects
    the two. The trusted program makes the inputs, has the host functions request launches, performs them with the PTX
-   on the emulator, and judges the results (common/lab/grading).
+   on the emulator, and judges the results (common/lab/run/sandboxed).
 3. Its answer comes through a pipe of its own. What any other process prints decides nothing.
 4. With `--device gpu`, step 2 is done once more, with the kernels on a GPU, for the rungs that may earn points. A wrong result
    there makes a rung wrong; a right one gives nothing that the emulator's verdict has not given."""

@@ -62,7 +62,7 @@ def read_bandwidth() -> float:
 
 
 def link_times() -> list[dict]:
-    """Of each ordered pair of GPUs, what common/lab/timing/links.cu measures."""
+    """Of each ordered pair of GPUs, what common/lab/run/timing/links.cu measures."""
     build = folder.prepare()
     program = build.target("executable", "links")
     build.compile([program])

@@ -1,7 +1,7 @@
 #include "opencl/barriers.hpp"
 
-#include "checking/judge.hpp"
-#include "checking/watchdog.hpp"
+#include "judge/judge.hpp"
+#include "run/watchdog.hpp"
 #include "opencl/guard.hpp"
 #include "opencl/judge.hpp"
 

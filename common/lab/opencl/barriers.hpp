@@ -1,8 +1,8 @@
 // Which barriers a kernel's items reach.
 #pragma once
 
-#include "checking/progress.hpp"
-#include "command_line.hpp"
+#include "judge/progress.hpp"
+#include "program/command_line.hpp"
 #include "opencl/context.hpp"
 #include "opencl/rung.hpp"
 

@@ -1,8 +1,8 @@
 #include "opencl/check.hpp"
 
-#include "checking/cases.hpp"
-#include "checking/judge.hpp"
-#include "checking/watchdog.hpp"
+#include "input/cases.hpp"
+#include "judge/judge.hpp"
+#include "run/watchdog.hpp"
 #include "opencl/guard.hpp"
 #include "opencl/judge.hpp"
 #include "opencl/reason.hpp"

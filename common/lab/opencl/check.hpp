@@ -1,8 +1,8 @@
 // Whether a rung is right: it is tried case by case, and if it is wrong, the reason is looked for.
 #pragma once
 
-#include "checking/progress.hpp"
-#include "command_line.hpp"
+#include "judge/progress.hpp"
+#include "program/command_line.hpp"
 #include "opencl/context.hpp"
 #include "opencl/rung.hpp"
 

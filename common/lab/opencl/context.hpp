@@ -1,7 +1,7 @@
 // The OpenCL device and the program compiled for it.
 #pragma once
 
-#include "device.hpp"
+#include "run/device.hpp"
 #include "opencl/opencl.hpp"
 
 #include <stdexcept>

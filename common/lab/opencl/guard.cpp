@@ -1,6 +1,6 @@
 #include "opencl/guard.hpp"
 
-#include "processes.hpp"
+#include "run/processes.hpp"
 
 #include <atomic>
 #include <cerrno>

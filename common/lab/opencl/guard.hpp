@@ -2,7 +2,7 @@
 // and a stray write can leave it in a state in which nothing works, not even a signal handler.
 #pragma once
 
-#include "checking/progress.hpp"
+#include "judge/progress.hpp"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "opencl/judge.hpp"
 
-#include "checking/judge.hpp"
-#include "checking/watchdog.hpp"
+#include "judge/judge.hpp"
+#include "run/watchdog.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
 // One run of a rung on one input, and whether its result is right.
 #pragma once
 
-#include "checking/run.hpp"
+#include "run/runner.hpp"
+#include "judge/check.hpp"
 #include "opencl/context.hpp"
 #include "opencl/rung.hpp"
 

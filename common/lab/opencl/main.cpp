@@ -1,7 +1,7 @@
 // The order of things in lab 10's program: command line, regions, device, kernels, rungs, report. The inputs
 // and the words are those of the other labs.
-#include "checking/verdict.hpp"
-#include "command_line.hpp"
+#include "report/verdict.hpp"
+#include "program/command_line.hpp"
 #include "opencl/barriers.hpp"
 #include "opencl/check.hpp"
 #include "opencl/context.hpp"
@@ -10,9 +10,9 @@
 #include "opencl/technique.hpp"
 #include "opencl/verdict.hpp"
 #include "promises/course.hpp"
-#include "reporting/report.hpp"
-#include "session.hpp"
-#include "source/source_file.hpp"
+#include "report/report.hpp"
+#include "program/session.hpp"
+#include "input/source_file.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 #include "opencl/reason.hpp"
 
-#include "diagnosis/diagnosis.hpp"
+#include "explain/diagnosis.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "opencl/technique.hpp"
 
-#include "checking/technique.hpp"
+#include "judge/technique.hpp"
 #include "opencl/context.hpp"
 #include "opencl/judge.hpp"
 

@@ -1,7 +1,7 @@
 // The state that follows from what was found about a rung, and from what only OpenCL's checks know.
 #pragma once
 
-#include "checking/verdict.hpp"
+#include "report/verdict.hpp"
 #include "opencl/barriers.hpp"
 
 namespace lab::opencl {

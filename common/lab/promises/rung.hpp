@@ -119,7 +119,7 @@ public:
   Rung& meets_stalling() { return stalling = true, *this; }
   // Also checked on an input that only sums in double add up right, and all of them exactly.
   Rung& rounds_at_the_end() { return cancelling = true, *this; }
-  // Its region is a step of Kahan's summation, whose mistakes are known (diagnosis/mistakes_in_kahan.cpp).
+  // Its region is a step of Kahan's summation, whose mistakes are known (explain/mistakes_in_kahan.cpp).
   Rung& steps_as_kahan() { return is_kahan = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }

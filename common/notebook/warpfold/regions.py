@@ -4,7 +4,7 @@
     // TODO: ...
     // END warp_shuffle
 
-common/lab/source/regions.hpp says what a region is; the lab's own program judges whether it is filled.
+common/lab/input/regions.hpp says what a region is; the lab's own program judges whether it is filled.
 """
 
 import os

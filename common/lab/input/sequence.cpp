@@ -1,0 +1,317 @@
+#include "input/sequence.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace lab {
+namespace {
+
+// 2^23: the other half of 2^24 is for the poison. Integers have a larger budget, so that a float that adds
+// them up loses some.
+constexpr double exact_budget = 8388608, exact_budget_of_integers = 0x1p30;
+constexpr std::size_t longest_without_period = std::size_t{1} << 22;
+constexpr std::size_t long_period =
+    1048573; // a prime, so that no block or tile meets the same values twice in a row
+
+// SplitMix64: every bit of the result depends on every bit of the argument.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+bool is_float(Type type) {
+  return type == Type::float32 || type == Type::float64;
+}
+
+// Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. If the budget
+// is less than one per value, most are 0.
+class ExactSums {
+public:
+  ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {
+    const double budget = is_float(type) ? exact_budget : exact_budget_of_integers;
+    const double each = budget / static_cast<double>(std::max<std::size_t>(n, 1));
+    largest_ = each >= 2 ? static_cast<std::uint64_t>(std::min(each, is_float(type) ? 65536.0 : 0x1p28)) : 1;
+    sparseness_ = each >= 1 ? 1 : static_cast<std::uint64_t>(std::ceil(2 / each));
+  }
+  double next(std::size_t i) {
+    const std::uint64_t random = mix(seed_ ^ (i * 0x2545f4914f6cdd1du));
+    if (sparseness_ > 1 && (random >> 40) % sparseness_ != 0) return 0;
+    std::uint64_t magnitude = 1 + random % largest_;
+    if (magnitude == previous_ && largest_ > 1) magnitude = magnitude % largest_ + 1;
+    previous_ = magnitude;
+    const bool negative = type_ != Type::uint32 && (random >> 60) < 4;
+    return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
+  }
+
+private:
+  Type type_;
+  std::uint64_t seed_, largest_, sparseness_, previous_ = 0;
+};
+
+// For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
+// (In uint32 a maximum's identity is 0.) The values use all digits of the type, so that a narrower type, or a
+// signed one in place of an unsigned one, shows.
+double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) {
+  const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
+  const std::uint64_t most = type == Type::float32   ? 1000003
+                             : type == Type::float64 ? std::uint64_t{1} << 50
+                             : type == Type::int32   ? std::numeric_limits<std::int32_t>::max() - 5
+                                                     : std::numeric_limits<std::uint32_t>::max() - 5;
+  const double magnitude = 5.0 + static_cast<double>(random % most);
+  return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
+}
+
+// Both signs, and the value of greatest magnitude is not the one asked for.
+double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
+  const double magnitude = std::abs(exact_extreme(type, op, i, seed));
+  const bool negative = mix(seed ^ (i * 0x2545f4914f6cdd1du + 1)) % 2 != 0;
+  const bool on_the_side_asked_for = negative == (op == Operator::min);
+  const double value = on_the_side_asked_for ? std::floor(magnitude / 2) : magnitude;
+  return negative ? -value : value;
+}
+
+// All bits set, except for one here and there.
+double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
+  const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
+  const bool clears = random % (n / 8 + 1) == 0;
+  return static_cast<double>(clears ? ~(1u << (random >> 32) % 20) : ~0u);
+}
+
+// 2^12 * 3^6 < 2^24: so many factors at places spread over the input, a few signs, and ones.
+double exact_factor(Type type, std::size_t i, std::size_t n, std::uint64_t seed) {
+  const std::size_t spread = std::max<std::size_t>(n / 18, 1), turn = i / spread;
+  const bool chosen = turn < 18 && i == turn * spread + mix(seed ^ turn) % spread;
+  if (chosen) return turn % 3 == 0 ? 3 : 2;
+  return type != Type::uint32 && mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 5 == 0 ? -1 : 1;
+}
+
+// Magnitudes from 2^-8 to 2^8.
+double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
+  const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
+  const double fraction = 1 + static_cast<double>(random >> 12) * 0x1p-52;
+  const int exponent = op == Operator::product ? 0 : static_cast<int>(random % 17) - 8;
+  const double value =
+      std::ldexp(op == Operator::product ? 1 + (fraction - 1.5) * 0x1p-8 : fraction, exponent);
+  const double sign = op != Operator::product && (random >> 9) % 2 ? -1 : 1;
+  return type == Type::float32 ? static_cast<float>(sign * value) : sign * value;
+}
+
+// From 2^24 on a float cannot count by ones.
+double stalling_value(Kind kind, std::size_t i) {
+  if (i == 0) return 0x1p24;
+  if (kind == Kind::lone_ones) return std::has_single_bit(i) ? 1 : 0;
+  return kind == Kind::quarters ? 0.25 : 1;
+}
+
+// Every seventh element is large, so that a walk by any power of two meets some among its ones.
+double cancelling_value(std::size_t i, std::size_t n) {
+  constexpr std::size_t every = 7;
+  const std::size_t turn = i / every, turns = ceil_div(n, every);
+  if (i % every != 0 || (turn + 1 == turns && turns % 2 != 0)) return 1;
+  return turn % 2 == 0 ? 0x1p30 : -0x1p30;
+}
+
+// A sum of two parts, precise to about twice a double's precision (Neumaier).
+struct Compensated {
+  double sum = 0, lost = 0;
+  void add(double x) {
+    const double t = sum + x;
+    lost += std::abs(sum) >= std::abs(x) ? (sum - t) + x : (x - t) + sum;
+    sum = t;
+  }
+  double value() const { return sum + lost; }
+};
+
+Reference reduce_part(const Sequence& input, std::size_t first, std::size_t last) {
+  if (input.op != Operator::add) {
+    Reference reference{identity(input.type, input.op), 0};
+    for (std::size_t i = first; i < last; ++i) {
+      reference.value = apply(input.op, reference.value, input[i]);
+    }
+    reference.magnitude = std::abs(reference.value);
+    return reference;
+  }
+  Compensated sum, magnitude;
+  for (std::size_t i = first; i < last; ++i) {
+    sum.add(input[i]);
+    magnitude.add(std::abs(input[i]));
+  }
+  return {sum.value(), magnitude.value()};
+}
+
+double power(Operator op, double value, double times) {
+  if (op == Operator::add) return value * times;
+  return op == Operator::product ? std::pow(value, times) : value;
+}
+
+} // namespace
+
+std::size_t size_of(Type type) {
+  return type == Type::float64 ? 8 : 4;
+}
+
+std::string_view name_of(Type type) {
+  constexpr std::string_view names[] = {"float", "double", "int32", "uint32"};
+  return names[static_cast<int>(type)];
+}
+std::string_view name_of(Operator op) {
+  constexpr std::string_view names[] = {"add", "min", "max", "product", "bitwise and"};
+  return names[static_cast<int>(op)];
+}
+std::string_view name_of(Kind kind) {
+  constexpr std::string_view names[] = {"exact",
+                                        "rounding",
+                                        "ones upon 2^24",
+                                        "quarters upon 2^24",
+                                        "lone ones upon 2^24",
+                                        "2^30 and -2^30 among ones",
+                                        "both signs"};
+  return names[static_cast<int>(kind)];
+}
+
+double unit_roundoff(Type type) {
+  return type == Type::float32 ? 0x1p-24 : type == Type::float64 ? 0x1p-53 : 0;
+}
+
+double load_value(Type type, const void* bytes) {
+  const auto as = [bytes](auto value) {
+    std::memcpy(&value, bytes, sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (type) {
+  case Type::float32:
+    return as(float{});
+  case Type::float64:
+    return as(double{});
+  case Type::int32:
+    return as(std::int32_t{});
+  case Type::uint32:
+    return as(std::uint32_t{});
+  }
+  return 0;
+}
+
+void store_value(Type type, double value, void* bytes) {
+  const auto as = [bytes](auto converted) { std::memcpy(bytes, &converted, sizeof converted); };
+  switch (type) {
+  case Type::float32:
+    return as(static_cast<float>(value));
+  case Type::float64:
+    return as(value);
+  case Type::int32:
+    return as(static_cast<std::int32_t>(value));
+  case Type::uint32:
+    return as(static_cast<std::uint32_t>(value));
+  }
+}
+
+double Sequence::operator[](std::size_t i) const {
+  return load_value(type, values.data() + (i % period) * size_of(type));
+}
+
+Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
+  Sequence sequence{type, kind, op, n, n, seed, {}};
+  if (n > longest_without_period) sequence.period = long_period;
+  if (!is_float(type) && kind != Kind::mixed_signs) sequence.kind = Kind::exact;
+  sequence.values.resize(sequence.period * size_of(type));
+  ExactSums sums(type, n, seed);
+  for (std::size_t i = 0; i < sequence.period; ++i) {
+    double value;
+    if (sequence.kind == Kind::rounding) {
+      value = spread_value(type, op, i, seed);
+    } else if (op == Operator::bitwise_and) {
+      value = almost_all_bits(i, n, seed);
+    } else if (sequence.kind == Kind::mixed_signs) {
+      value = mixed_sign(type, op, i, seed);
+    } else if (sequence.kind == Kind::cancelling) {
+      value = cancelling_value(i, sequence.period);
+    } else if (sequence.kind != Kind::exact) {
+      value = stalling_value(sequence.kind, i);
+    } else if (op == Operator::add) {
+      value = sums.next(i);
+    } else if (op == Operator::product) {
+      // The product of a repeated period would grow without bound, so then only signs are used.
+      value = sequence.period < n ? (mix(seed ^ i) % 5 && type != Type::uint32 ? 1 : -1)
+                                  : exact_factor(type, i, n, seed);
+      if (type == Type::uint32) value = std::abs(value);
+    } else {
+      value = exact_extreme(type, op, i, seed);
+    }
+    store_value(type, value, sequence.values.data() + i * size_of(type));
+  }
+  return sequence;
+}
+
+Sequence with_other_numbers(const Sequence& input) {
+  return make_sequence(input.type, input.op, input.kind, input.n, input.seed + 1000003);
+}
+
+Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
+  last = std::min(last, input.n);
+  if (first >= last) return {identity(input.type, input.op), 0};
+  const std::size_t period = input.period;
+  if (last - first < 2 * period) return reduce_part(input, first, last);
+  // A head up to the start of a period, whole periods, and a tail.
+  const std::size_t head = ceil_div(first, period) * period, tail = last / period * period;
+  const std::size_t periods = (tail - head) / period;
+  const double times = static_cast<double>(periods);
+  const Reference before = reduce_part(input, first, head), after = reduce_part(input, tail, last);
+  const Reference whole = reduce_part(input, 0, period);
+  const double middle = power(input.op, whole.value, times);
+  return {apply(input.op, apply(input.op, before.value, middle), after.value),
+          before.magnitude + whole.magnitude * times + after.magnitude};
+}
+
+double identity(Type type, Operator op) {
+  if (op == Operator::add) return 0;
+  if (op == Operator::product) return 1;
+  if (op == Operator::bitwise_and) return std::numeric_limits<std::uint32_t>::max();
+  const bool least = op == Operator::max; // the identity of a maximum is the least value there is
+  switch (type) {
+  case Type::int32:
+    return least ? std::numeric_limits<std::int32_t>::min() : std::numeric_limits<std::int32_t>::max();
+  case Type::uint32:
+    return least ? 0 : std::numeric_limits<std::uint32_t>::max();
+  default:
+    return least ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  }
+}
+
+double apply(Operator op, double a, double b) {
+  switch (op) {
+  case Operator::add:
+    return a + b;
+  case Operator::product:
+    return a * b;
+  case Operator::min:
+    return std::min(a, b);
+  case Operator::max:
+    return std::max(a, b);
+  case Operator::bitwise_and:
+    return static_cast<std::uint32_t>(a) & static_cast<std::uint32_t>(b);
+  }
+  return a;
+}
+
+double tolerance(const Sequence& input, const Reference& reference, double depth) {
+  const bool is_exact =
+      input.kind == Kind::exact || input.kind == Kind::mixed_signs || input.kind == Kind::cancelling;
+  if (is_exact || input.op == Operator::min || input.op == Operator::max) return 0;
+  const double relative = depth * unit_roundoff(input.type);
+  if (relative >= 1) return std::numeric_limits<double>::infinity();
+  // One more unit round-off: the reference too is compared as a number of the type.
+  return (relative / (1 - relative) + unit_roundoff(input.type)) * reference.magnitude;
+}
+
+double poison(Type type, Kind kind) {
+  if (kind == Kind::exact || kind == Kind::mixed_signs) return 5592405;
+  if (type == Type::int32) return -1;
+  if (type == Type::uint32) return std::numeric_limits<std::uint32_t>::max();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+} // namespace lab

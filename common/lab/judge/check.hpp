@@ -1,0 +1,28 @@
+// What is judged: one run of a rung on one input, or one property that it must have.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace lab {
+
+// What a wrong result looks like, with the evidence.
+struct Diagnosis {
+  std::string kind; // "lost-tail": see diagnosis/. "": no diagnosis
+  std::string text;
+  bool specific = false; // singles out one mistake, which "the result is 0" does not
+};
+
+// One run of a rung on one input, or one property that it must have.
+struct Check {
+  std::string name; // "n = 257, exact"
+  bool ok = true;
+  bool skipped = false; // message says why
+  std::string message;  // if not ok: what was expected, and the result
+  Diagnosis diagnosis;
+  std::size_t n = 0;
+  bool decides = false; // its diagnosis becomes the rung's
+  bool usual = false;   // an exact input, aligned, with the usual number of threads per block
+};
+
+} // namespace lab

@@ -1,0 +1,107 @@
+#include "judge/judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+namespace lab {
+namespace {
+
+std::string value_text(Kind kind, double value) {
+  return kind == Kind::rounding ? fmt::format("{:.9g}", value) : fmt::format("{:.16g}", value);
+}
+
+// How far off a result is and may be, and how the bound is computed.
+std::string error_text(const Expectation& expected, const Sequence& input, double got) {
+  const double error = std::abs(got - expected.reference.value);
+  return fmt::format("error {:.3g}, bound {:.3g} = ({:.6g} + 1 for the result) x 2^{:.0f} x {:.4g}, {}",
+                     error, expected.tolerance, expected.depth, std::log2(unit_roundoff(input.type)),
+                     expected.reference.magnitude,
+                     input.op == Operator::add ? "the sum of magnitudes" : "the product");
+}
+
+} // namespace
+
+Check check_for(const Case& given, const std::string& prefix) {
+  Check check;
+  check.name = prefix + describe(given);
+  check.n = given.n;
+  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == usual_block;
+  return check;
+}
+
+Expectation expect(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {
+  const std::size_t columns = given.rows ? given.n / given.rows : 0;
+  Expectation expected;
+  expected.reference =
+      given.rows == 1 ? reduce(input, 0, given.n) : reduce(input, row * columns, (row + 1) * columns);
+  const Size size = rung.size(given.n, given.block, 0, given.rows, given.devices);
+  const double most = columns > 0 ? static_cast<double>(columns) - 1 : 0;
+  const bool in_chains = rung.error_depth && input.op == Operator::add;
+  const double depth = in_chains ? std::min(rung.error_depth(size), most) : most;
+  expected.depth = depth;
+  expected.tolerance = tolerance(input, expected.reference, depth);
+  return expected;
+}
+
+bool is_right(const Expectation& expected, double got) {
+  if (expected.tolerance == 0) return got == expected.reference.value;
+  return std::abs(got - expected.reference.value) <= expected.tolerance;
+}
+
+void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
+  const auto fail = [&](std::string message) {
+    check.ok = false;
+    check.message = std::move(message);
+    if (!outcome.in_vain.empty()) check.message += "; " + outcome.in_vain;
+  };
+  if (!outcome.error.empty()) return fail(outcome.error);
+  for (std::size_t row = 0; row < given.rows; ++row) {
+    const Expectation expected = expect(rung, given, input, row);
+    const double got = outcome.results[row];
+    if (is_right(expected, got)) {
+      if (expected.tolerance > 0 && given.rows == 1) check.message = error_text(expected, input, got);
+      continue;
+    }
+    fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
+                     expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
+                     value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
+    return;
+  }
+  if (!outcome.input_change.empty()) return fail(outcome.input_change);
+  if (!outcome.damage.empty()) return fail(outcome.damage);
+}
+
+Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input) {
+  Check check{.name = "the same bits with any block size", .message = "", .diagnosis = {}};
+  given.block = rung.min_block;
+  const Outcome few = run_once(variant, given, input);
+  while (check.ok && given.block < rung.max_block) {
+    given.block *= 2;
+    const Outcome more = run_once(variant, given, input);
+    if (more.bits == few.bits) continue;
+    check.ok = false;
+    check.message =
+        fmt::format("{:.9g} with {} threads per block, {:.9g} with {}: the order of additions depends "
+                    "on the number of threads",
+                    few.results.at(0), rung.min_block, more.results.at(0), given.block);
+  }
+  return check;
+}
+
+Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input) {
+  Check check{.name = "the same bits on each run", .message = "", .diagnosis = {}};
+  const Outcome first = run_once(variant, given, input);
+  for (int i = 0; i < 2 && check.ok; ++i) {
+    const Outcome again = run_once(variant, given, input);
+    if (again.bits == first.bits) continue;
+    check.ok = false;
+    check.message = fmt::format(
+        "{:.9g}, then {:.9g} from the same input: the result depends on which thread or block comes first",
+        first.results.at(0), again.results.at(0));
+  }
+  return check;
+}
+
+} // namespace lab

@@ -1,0 +1,172 @@
+#include "judge/technique.hpp"
+
+#include "judge/counters.hpp"
+#include "judge/judge.hpp"
+#include "run/device.hpp"
+#include "run/runner.hpp"
+#include "input/options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <random>
+
+namespace lab {
+namespace {
+
+// A number that every block size divides, and odd ones, which none does. The first two are so large that a
+// grid that fits the device is smaller than one with a thread per element. The first gives each thread of
+// such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a time
+// does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block: a
+// number written into the code in place of blockDim.x may give the right sum all the same. And so few
+// elements that the device holds more blocks than there is work for.
+std::vector<Shape> vectors(std::mt19937_64& chance) {
+  const auto below = [&](std::size_t bound) { return chance() % bound; };
+  const std::size_t large = 98'305 + 2 * below(8192);
+  return {{(5 + 4 * below(3)) << 16, 0},
+          {large, 0},
+          {large + 2 * below(2048), 0, 128},
+          {4097 + 2 * below(1024), 0}};
+}
+// Tall, square and wide. The rows are whole sectors, so that no load needs fewer sectors than its elements
+// fill.
+std::vector<Shape> matrices(std::mt19937_64& chance) {
+  const auto shape = [&](std::size_t rows, std::size_t columns, unsigned block = 0) {
+    return Shape{rows * columns, rows, block};
+  };
+  const auto between = [&](std::size_t least, std::size_t most) {
+    return least + chance() % (most - least + 1);
+  };
+  return {shape(between(3968, 4224), 32), shape(between(240, 272), 32 * between(14, 18)),
+          shape(4, 32 * between(960, 1088)), shape(between(240, 272), 32 * between(14, 18), 128)};
+}
+
+std::size_t limited(const Rung& rung, std::size_t n, unsigned block) {
+  const std::size_t most = rung.most_elements(block);
+  if (!rung.max_n) return n;
+  return n % 2 == 0 ? std::min(n, most) : std::min(n, most - most / 8 - 1);
+}
+
+std::string number(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+}
+
+// launch_and_wait() itself waits for each device, and once more to see whether it is lost.
+void leave_out_own_waits(Profile& profile) {
+  for (auto& [key, value] : profile.totals)
+    if (key == "host_waits") value -= 2.0 * profile.devices;
+}
+
+} // namespace
+
+Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
+                      std::uint64_t seed, std::optional<std::size_t> asked_rows, Check* result) {
+  block = std::clamp(block, rung.min_block, rung.max_block);
+  n = limited(rung, n, block);
+  const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
+  const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
+  const Case given{Kind::exact, rows > 0 ? n / rows * rows : 0, rows, block, 0, devices_for(variant)};
+  Counted counted = run_counted(variant, given, input);
+  if (result) {
+    *result = check_for(given);
+    judge(rung, given, input, counted.outcome, *result);
+  }
+  Profile& profile = counted.recorded.profile;
+  profile.n = given.n, profile.rows = rows, profile.block = block, profile.devices = given.devices;
+  leave_out_own_waits(profile);
+  return std::move(counted.recorded);
+}
+
+// "launches" as "launch": the first word in the plural is the one that is counted.
+std::string singular(std::string noun) {
+  for (std::size_t end = 0; end <= noun.size(); ++end) {
+    const bool word_ends = end == noun.size() || noun[end] == ' ';
+    if (!word_ends || end == 0 || noun[end - 1] != 's') continue;
+    const bool by_es = end >= 4 && noun.compare(end - 4, 4, "ches") == 0;
+    return noun.erase(end - (by_es ? 2 : 1), by_es ? 2 : 1);
+  }
+  return noun;
+}
+
+std::string counted(double count, std::string_view noun) {
+  const std::string figure = number(count);
+  return fmt::format("{} {}", figure, figure == "1" ? singular(std::string(noun)) : std::string(noun));
+}
+
+Check judge_promise(const Promise& promise, double measured, double bound) {
+  Check check;
+  check.name = fmt::format("technique: {}", noun_of(promise.counter));
+  const char* words = "expected";
+  switch (promise.relation) {
+  case Promise::Relation::equal:
+    check.ok = std::abs(measured - bound) < 1e-6 * std::max(1.0, bound);
+    break;
+  case Promise::Relation::at_most:
+    check.ok = measured <= bound + 1e-9, words = "or fewer expected";
+    break;
+  case Promise::Relation::at_least:
+    check.ok = measured >= bound - 1e-9, words = "or more expected";
+    break;
+  }
+  check.message = fmt::format("{}, {} {}", counted(measured, noun_of(promise.counter)), number(bound), words);
+  if (!check.ok && *promise.lesson) check.message += fmt::format(": {}", promise.lesson);
+  return check;
+}
+
+std::vector<Shape> counted_shapes(const Variant& variant, std::uint64_t seed) {
+  std::mt19937_64 chance(seed);
+  return variant.by_rows ? matrices(chance) : vectors(chance);
+}
+
+std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
+  const Size size =
+      rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows, profile.devices);
+  std::string given = variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);
+  if (profile.devices > 1) given += fmt::format(", {} devices", profile.devices);
+  if (profile.block != std::clamp(usual_block, rung.min_block, rung.max_block))
+    given += fmt::format(", {} threads per block", profile.block);
+  std::vector<Check> checks;
+  for (int i = 0; i < rung.promise_count; ++i) {
+    const Promise& promise = rung.promises[i];
+    Check check =
+        judge_promise(promise, value_of(promise.counter, profile, variant.type), promise.bound(size));
+    check.name += ", " + given;
+    checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+Technique check_technique(const Rung& rung, const Options& options) {
+  if (rung.promise_count == 0) return {};
+  if (device().compute_capability < rung.promise_capability) {
+    Check skipped{.name = "technique", .skipped = true, .message = "", .diagnosis = {}};
+    skipped.message = fmt::format("holds from compute capability {}.{} on, this device has {}.{}",
+                                  rung.promise_capability / 10, rung.promise_capability % 10,
+                                  device().compute_capability / 10, device().compute_capability % 10);
+    return {{skipped}, {}};
+  }
+  std::vector<Check> checks;
+  const Variant& variant = rung.variants[0];
+  for (const Shape& shape : counted_shapes(variant, options.seed)) {
+    const unsigned usual = block_for(rung, options);
+    const unsigned block = shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : usual;
+    if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
+    Check result;
+    const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows, &result);
+    if (!result.ok) return {std::move(checks), std::move(result)};
+    std::vector<Check> held = hold_promises(rung, mine.profile, variant);
+    // What was kept on the first shape is broken on this one, so it matters which one it is.
+    for (Check& check : held)
+      if (!check.ok && !checks.empty())
+        check.message =
+            fmt::format("with {}{}: {}",
+                        variant.by_rows ? describe(mine.profile.n, mine.profile.rows)
+                                        : fmt::format("{} elements", mine.profile.n),
+                        block == usual ? "" : fmt::format(" and {} threads per block", block), check.message);
+    checks.insert(checks.end(), held.begin(), held.end());
+    if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
+  }
+  return {std::move(checks), {}};
+}
+
+} // namespace lab
