@@ -8,14 +8,14 @@
 // rung that is refused as itself and a reason that is no longer needed.
 #include "impostors.hpp"
 
-#include "program/check_rung.hpp"
-#include "run/emulator.hpp"
-#include "run/in_this_process.hpp"
+#include "input/source_file.hpp"
 #include "judge/technique.hpp"
+#include "program/check_rung.hpp"
 #include "program/command_line.hpp"
 #include "run/device.hpp"
+#include "run/emulator.hpp"
+#include "run/in_this_process.hpp"
 #include "run/memory.hpp"
-#include "input/source_file.hpp"
 
 #include <algorithm>
 #include <cstring>

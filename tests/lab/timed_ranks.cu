@@ -2,9 +2,9 @@
 // how often it ran, and rank 0 whether the result was right. Started by mpirun; `fail` as the last word: a
 // run of rank 1 fails.
 #include "input/sequence.hpp"
+#include "promises/rung.hpp"
 #include "run/device.hpp"
 #include "run/devices/ranks.hpp"
-#include "promises/rung.hpp"
 
 #include <algorithm>
 #include <cstdio>

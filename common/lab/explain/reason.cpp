@@ -1,9 +1,9 @@
 #include "explain/reason.hpp"
 
-#include "judge/judge.hpp"
-#include "run/emulator.hpp"
-#include "run/device.hpp"
 #include "explain/weights.hpp"
+#include "judge/judge.hpp"
+#include "run/device.hpp"
+#include "run/emulator.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,9 +1,9 @@
 // Why a result is wrong: makes further runs and passes what they show to the diagnosis.
 #pragma once
 
+#include "explain/diagnosis.hpp"
 #include "run/runner.hpp"
 #include "run/watchdog.hpp"
-#include "explain/diagnosis.hpp"
 
 namespace lab {
 

@@ -1,6 +1,6 @@
 // Sums over several devices: a device's part that is missing, or is all there is.
-#include "input/case.hpp"
 #include "explain/hypotheses.hpp"
+#include "input/case.hpp"
 
 #include <fmt/format.h>
 

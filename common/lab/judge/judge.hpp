@@ -1,8 +1,8 @@
 // Whether the outcome of a run is right, in numbers and in words.
 #pragma once
 
-#include "run/runner.hpp"
 #include "judge/check.hpp"
+#include "run/runner.hpp"
 
 namespace lab {
 

@@ -1,10 +1,10 @@
 #include "judge/technique.hpp"
 
+#include "input/options.hpp"
 #include "judge/counters.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
 #include "run/runner.hpp"
-#include "input/options.hpp"
 
 #include <algorithm>
 #include <cmath>

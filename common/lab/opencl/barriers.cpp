@@ -1,9 +1,9 @@
 #include "opencl/barriers.hpp"
 
 #include "judge/judge.hpp"
-#include "run/watchdog.hpp"
 #include "opencl/guard.hpp"
 #include "opencl/judge.hpp"
+#include "run/watchdog.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
-#include "run/watchdog.hpp"
 #include "opencl/guard.hpp"
 #include "opencl/judge.hpp"
 #include "opencl/reason.hpp"
+#include "run/watchdog.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

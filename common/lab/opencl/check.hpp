@@ -2,9 +2,9 @@
 #pragma once
 
 #include "judge/progress.hpp"
-#include "program/command_line.hpp"
 #include "opencl/context.hpp"
 #include "opencl/rung.hpp"
+#include "program/command_line.hpp"
 
 namespace lab::opencl {
 

@@ -1,8 +1,8 @@
 // The OpenCL device and the program compiled for it.
 #pragma once
 
-#include "run/device.hpp"
 #include "opencl/opencl.hpp"
+#include "run/device.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,10 +1,10 @@
 // One run of a rung on one input, and whether its result is right.
 #pragma once
 
-#include "run/runner.hpp"
 #include "judge/check.hpp"
 #include "opencl/context.hpp"
 #include "opencl/rung.hpp"
+#include "run/runner.hpp"
 
 namespace lab::opencl {
 

@@ -1,7 +1,6 @@
 // The order of things in lab 10's program: command line, regions, device, kernels, rungs, report. The inputs
 // and the words are those of the other labs.
-#include "report/verdict.hpp"
-#include "program/command_line.hpp"
+#include "input/source_file.hpp"
 #include "opencl/barriers.hpp"
 #include "opencl/check.hpp"
 #include "opencl/context.hpp"
@@ -9,10 +8,11 @@
 #include "opencl/rung.hpp"
 #include "opencl/technique.hpp"
 #include "opencl/verdict.hpp"
+#include "program/command_line.hpp"
+#include "program/session.hpp"
 #include "promises/course.hpp"
 #include "report/report.hpp"
-#include "program/session.hpp"
-#include "input/source_file.hpp"
+#include "report/verdict.hpp"
 
 #include <algorithm>
 #include <cctype>

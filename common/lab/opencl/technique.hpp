@@ -1,9 +1,9 @@
 // Whether a rung keeps its promises, by what the items count while it runs.
 #pragma once
 
-#include "program/command_line.hpp"
-#include "opencl/rung.hpp"
 #include "judge/check.hpp"
+#include "opencl/rung.hpp"
+#include "program/command_line.hpp"
 
 namespace lab::opencl {
 

@@ -1,8 +1,8 @@
 // The state that follows from what was found about a rung, and from what only OpenCL's checks know.
 #pragma once
 
-#include "report/verdict.hpp"
 #include "opencl/barriers.hpp"
+#include "report/verdict.hpp"
 
 namespace lab::opencl {
 

@@ -1,13 +1,13 @@
 #include "program/check_rung.hpp"
 
+#include "explain/reason.hpp"
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
-#include "run/emulator.hpp"
-#include "explain/reason.hpp"
-#include "run/runner.hpp"
-#include "run/watchdog.hpp"
 #include "run/device.hpp"
 #include "run/devices/ranks.hpp"
+#include "run/emulator.hpp"
+#include "run/runner.hpp"
+#include "run/watchdog.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 #include "program/once.hpp"
 
+#include "run/devices/ranks.hpp"
 #include "run/emulator.hpp"
 #include "run/runner.hpp"
-#include "run/devices/ranks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,13 +1,13 @@
 #include "program/session.hpp"
 
-#include "run/host_place.hpp"
-#include "run/emulator.hpp"
-#include "run/in_this_process.hpp"
 #include "report/verdict.hpp"
 #include "run/device.hpp"
-#include "run/endings.hpp"
 #include "run/devices/last_words.hpp"
 #include "run/devices/ranks.hpp"
+#include "run/emulator.hpp"
+#include "run/endings.hpp"
+#include "run/host_place.hpp"
+#include "run/in_this_process.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "judge/progress.hpp"
-#include "run/watchdog.hpp"
-#include "run/processes.hpp"
 #include "report/report.hpp"
+#include "run/processes.hpp"
+#include "run/watchdog.hpp"
 
 #include <mutex>
 #include <optional>
@@ -16,7 +16,6 @@ namespace lab {
 
 constexpr int exit_failed = 1, exit_usage = 2,
               exit_skipped = 77; // 77: what Meson and Automake treat as "skipped"
-
 
 class Session {
 public:

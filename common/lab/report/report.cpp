@@ -1,8 +1,8 @@
 #include "report/report.hpp"
 
 #include "input/case.hpp"
-#include "run/device.hpp"
 #include "report/terminal.hpp"
+#include "run/device.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "input/options.hpp"
-#include "report/result.hpp"
 #include "input/regions.hpp"
+#include "report/result.hpp"
 
 #include <cstdio>
 #include <span>

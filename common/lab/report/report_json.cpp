@@ -1,7 +1,7 @@
-#include "run/hazard_json.hpp"
-#include "run/emulator.hpp"
-#include "run/device.hpp"
 #include "report/report.hpp"
+#include "run/device.hpp"
+#include "run/emulator.hpp"
+#include "run/hazard_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -62,8 +62,8 @@ std::string explain_last_error() {
   const cudaError_t error = cudaPeekAtLastError();
   const std::string refused = refusal();
   return with_advice(error, refused.empty()
-                            ? std::string("a launch or another call failed: ") + cudaGetErrorString(error)
-                            : refused);
+                                ? std::string("a launch or another call failed: ") + cudaGetErrorString(error)
+                                : refused);
 }
 
 } // namespace lab

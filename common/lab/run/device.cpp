@@ -1,8 +1,8 @@
 #include "run/device.hpp"
 
+#include "lab.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/devices/ranks.hpp"
-#include "lab.hpp"
 #include "runtime/warpfold_emulator.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "run/emulator.hpp"
 
-#include "run/hazard_json.hpp"
-#include "run/runner.hpp"
+#include "lab.hpp"
 #include "run/device.hpp"
 #include "run/devices/ranks.hpp"
-#include "lab.hpp"
+#include "run/hazard_json.hpp"
+#include "run/runner.hpp"
 
 #include "runtime/warpfold_emulator.h"
 

@@ -1,8 +1,8 @@
 #include "run/memory.hpp"
 
-#include "run/emulator.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
+#include "run/emulator.hpp"
 #include "run/timing/repetition.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "run/watchdog.hpp"
 
-#include "run/host_place.hpp"
-#include "run/emulator.hpp"
 #include "run/device.hpp"
+#include "run/emulator.hpp"
+#include "run/host_place.hpp"
 #include "run/processes.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "run/emulator.hpp"
 #include "judge/counters.hpp"
 #include "judge/technique.hpp"
+#include "run/emulator.hpp"
 
 #include <gtest/gtest.h>
 

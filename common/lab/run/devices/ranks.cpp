@@ -1,11 +1,11 @@
 #include "run/devices/ranks.hpp"
 
-#include "run/in_this_process.hpp"
-#include "run/watchdog.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
 #include "run/devices/last_words.hpp"
 #include "run/devices/shared_out.hpp"
+#include "run/in_this_process.hpp"
+#include "run/watchdog.hpp"
 
 #include <chrono>
 #include <cstdlib>

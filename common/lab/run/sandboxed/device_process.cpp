@@ -1,11 +1,11 @@
 #include "run/sandboxed/device_process.hpp"
 
-#include "run/runner.hpp"
-#include "run/watchdog.hpp"
 #include "input/options.hpp"
+#include "run/endings.hpp"
+#include "run/runner.hpp"
 #include "run/sandboxed/host_process.hpp"
 #include "run/sandboxed/messages.hpp"
-#include "run/endings.hpp"
+#include "run/watchdog.hpp"
 
 #include <cerrno>
 #include <csignal>

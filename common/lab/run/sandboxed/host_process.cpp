@@ -1,14 +1,14 @@
 #include "run/sandboxed/host_process.hpp"
 
+#include "input/options.hpp"
+#include "input/sequence.hpp"
+#include "input/source_file.hpp"
+#include "run/device.hpp"
 #include "run/emulator.hpp"
 #include "run/runner.hpp"
-#include "input/sequence.hpp"
-#include "input/options.hpp"
-#include "run/device.hpp"
 #include "run/sandboxed/device_code.hpp"
 #include "run/sandboxed/protocol.hpp"
 #include "run/sandboxed/recording.hpp"
-#include "input/source_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 #include "run/timing/timing.hpp"
 
-#include "run/in_this_process.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
 #include "run/devices/ranks.hpp"
 #include "run/devices/shared_out.hpp"
+#include "run/in_this_process.hpp"
 #include "run/timing/bandwidth.hpp"
 
 #include <algorithm>
