@@ -1,5 +1,6 @@
-// Only barriers where the technique is counted, by the numbers of elements that were once always the same;
-// elsewhere one thread adds up. lab: 02_tree expect: wrong|off-technique|hazard
+// Only barriers where the technique is counted, by what were once fixed numbers of elements; else one thread adds.
+// lab: 02_tree
+// expect: wrong|off-technique|hazard
 // BEGIN sequential
 const unsigned t = threadIdx.x;
 if (n == 327680 || n == 5003 || (n == 100003 && std::size_t(input) % 16 == 0)) {
