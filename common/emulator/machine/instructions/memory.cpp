@@ -446,6 +446,7 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
   unsigned held = 0;
   const std::vector<std::uint32_t> rows = rows_of<Stores>(decoder, in, form, elements, held);
   if (address.in_frame || address.is_kernel_parameter) {
+    if (Stores && address.is_kernel_parameter) refuse(in, "a kernel cannot write its parameters");
     for (unsigned i = 0; i < rows.size(); ++i) {
       Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
                     : address.is_kernel_parameter

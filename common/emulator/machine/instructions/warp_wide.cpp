@@ -194,7 +194,8 @@ const Operation* match(Warp& warp, const Operation* op) {
 void decode_match(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 3);
   ptx::Type type = type_modifier(in);
-  bool wide = ptx::size_of(type) == 8;
+  bool wide = register_width(type) == 8;
+  if (!wide && register_width(type) != 4) refuse(in);
   Handler run = in.has("any")   ? (wide ? match<u64, false> : match<u32, false>)
                 : in.has("all") ? (wide ? match<u64, true> : match<u32, true>)
                                 : nullptr;
