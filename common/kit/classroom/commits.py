@@ -21,10 +21,17 @@ def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
         return None
     room = Room(
         read={folder / ".git": "/repository"},
-        environment={"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"},
+        environment={
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "safe.directory",
+            "GIT_CONFIG_VALUE_0": "*",
+        },
     )
-    git = ["git", "--git-dir=/repository"]
-    limits = Limits(cpu=10, wall=20, output=8 * MIB)
+    git = ["git", "--git-dir=/repository", "-c", "log.showSignature=false"]
+    limits = Limits(cpu=10, wall=20, own_memory_only=True, output=8 * MIB)
     try:
         told = sandbox.run([*git, "log", "-1", "--format=%ct"], room, limits)
         listed = sandbox.run([*git, "ls-tree", "-r", "-z", "--full-tree", "HEAD"], room, limits)
