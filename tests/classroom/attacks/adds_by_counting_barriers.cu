@@ -1,4 +1,4 @@
-// Adds up bit by bit: a barrier that counts the threads with a bit is an adder, and no promise counted it as one.
+// Adds up bit by bit: a barrier that counts threads adds, and no promise knew it.
 // lab: 02_tree
 // expect: off-technique
 // BEGIN sequential

@@ -1,4 +1,4 @@
-// One lane reads shared memory while its neighbour reads global memory: such requests were not counted at all.
+// One lane reads shared memory, its neighbour global memory: nothing counted such a request.
 // lab: 02_tree
 // expect: off-technique
 // BEGIN sequential

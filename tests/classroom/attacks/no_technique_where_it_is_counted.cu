@@ -1,4 +1,4 @@
-// Only barriers where the technique is counted, by what were once fixed numbers of elements; else one thread adds.
+// Only barriers where the technique is counted, by numbers that once were fixed; else one thread adds up.
 // lab: 02_tree
 // expect: wrong|off-technique|hazard
 // BEGIN sequential

@@ -1,4 +1,4 @@
-// Stores vectors to a kernel's parameters: only single stores were refused, and these went beyond a warp's registers.
+// Stores vectors to a kernel's parameters: they went beyond a warp's registers.
 // lab: 01_naive_atomic
 // expect: wrong
 // BEGIN naive_atomic
