@@ -138,8 +138,8 @@ static std::string read_all(int descriptor) {
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::optional<std::string> n, rows, block, devices, device, seed, time_limit, host, hidden, answer,
-      source, device_code;
+  std::optional<std::string> n, rows, block, devices, device, seed, time_limit, host, hidden, answer, source,
+      device_code;
   std::vector<std::string> more;
   ArgumentParser parser(fmt::format("Lab {}: checks its rungs and says what is wrong.", lab));
   parser.flag("--list", options.list, "List the rungs and the next TODO of each; run nothing");

@@ -218,8 +218,8 @@ const Operation* allocate(Warp& warp, const Operation* op) {
     void* memory = nullptr;
     try {
       if (size)
-        memory = warp.worker->grid.memory.allocate(size, MemoryKind::device,
-                                                   fmt::format("{}{}", size, of_malloc));
+        memory =
+            warp.worker->grid.memory.allocate(size, MemoryKind::device, fmt::format("{}{}", size, of_malloc));
     } catch (const std::bad_alloc&) { // malloc then returns null
     }
     arguments.set_result(lane, reinterpret_cast<u64>(memory));

@@ -72,10 +72,11 @@ void check_required(const KernelEntry& entry, const Dim3& block) {
 void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
   const std::uint32_t fixed = entry.kernel->attributes().static_shared;
   if (fixed > Limits::shared_per_block + machine::reserved_shared_bytes)
-    refuse(cudaErrorInvalidValue, entry,
-           fmt::format("{} bytes of shared memory are declared; {} is the most, and only dynamic shared memory "
-                       "may be more",
-                       fixed, Limits::shared_per_block));
+    refuse(
+        cudaErrorInvalidValue, entry,
+        fmt::format("{} bytes of shared memory are declared; {} is the most, and only dynamic shared memory "
+                    "may be more",
+                    fixed, Limits::shared_per_block));
   const std::uint32_t limit = dynamic_shared_limit(entry);
   if (dynamic_shared <= limit) return;
   const bool attribute_helps = dynamic_shared + std::uint64_t{fixed} <= Limits::shared_per_block_optin;
