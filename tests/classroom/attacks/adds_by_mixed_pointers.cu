@@ -1,6 +1,6 @@
 // One lane reads shared memory, its neighbour global memory: nothing counted such a request.
 // lab: 02_tree
-// expect: off-technique
+// expect: off-technique|hazard
 // BEGIN sequential
 const unsigned t = threadIdx.x;
 for (unsigned step = blockDim.x / 2; step > 0; step /= 2) __syncthreads();
