@@ -324,6 +324,23 @@ class Clones(Case):
         os.utime(file, (1, 1))  # anybody can set this, too
         self.assertEqual(self.report()[1]["time"], self.COMMITTED)
 
+    def test_settings_of_the_clone_start_no_program(self):
+        """A signature has git run the program that the clone's settings name: contained, but it could end git or speak for it."""
+        file = self.clone(TREE)
+        git = ["git", "-C", str(file.parents[1])]
+        said = subprocess.run([*git, "cat-file", "commit", "HEAD"], check=True, capture_output=True).stdout
+        signed = said.replace(b"\n\n", b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)
+        made = subprocess.run([*git, "hash-object", "-t", "commit", "-w", "--stdin"], input=signed, check=True, capture_output=True).stdout
+        (file.parents[1] / ".git" / "ends").write_text("#!/bin/sh\nkill -9 $PPID\n")
+        (file.parents[1] / ".git" / "ends").chmod(0o755)
+        for words in (
+            ["update-ref", "HEAD", made.decode().strip()],
+            ["config", "log.showSignature", "true"],
+            ["config", "gpg.program", "/repository/ends"],
+        ):
+            subprocess.run([*git, *words], check=True)
+        self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
     def test_a_file_that_was_never_committed_is_listed(self):
         self.clone(STUB).rename(self.folder / "in" / "ann" / "tree.cu")
         self.assertEqual(len(self.report()[0].uncommitted), 1)

@@ -235,6 +235,12 @@ class Formats(Case):
             for cell in row:
                 self.assertFalse(cell.startswith(formats.FORMULA), cell)
 
+    def test_what_a_spreadsheet_takes_for_a_formula_is_marked_as_text(self):
+        for text in ("=1+1", " =1+1", "\u3000=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(A1)", "\t=1", "\r\n@x", "-1"):
+            with self.subTest(text=text):
+                self.assertTrue(formats.plain(text).startswith("'"), formats.plain(text))
+        self.assertEqual(formats.plain("Ann \uff1d Lee"), "Ann \uff1d Lee")
+
     def filled(self, text: str, kind: str, made=None, **columns) -> tuple[str, list[str]]:
         path = self.into / "export.csv"
         path.write_bytes(text.encode())
@@ -419,6 +425,16 @@ class Settings(unittest.TestCase):
             self.assertEqual(course.credit_for("pass"), 1)
             self.assertEqual(config.hidden(Path(name), course), config.hidden(Path(name), course))
             self.assertEqual(len(config.hidden(Path(name), course).sizes), 4)
+
+    def test_the_seed_is_secret_if_only_sizes_are_given(self):
+        """Else a program that reads its own text could compute the inputs on which it is judged."""
+        with tempfile.TemporaryDirectory() as name:
+            Path(name, "course.toml").write_text('[hidden]\nsizes = ["777"]\n')
+            chosen = config.hidden(Path(name), config.load(Path(name)))
+            self.assertEqual(chosen.sizes, ("777",))
+            self.assertGreater(chosen.seed, 1 << 64)
+            Path(name, "secret.txt").write_text("another one\n")
+            self.assertNotEqual(config.hidden(Path(name), config.load(Path(name))).seed, chosen.seed)
 
     def test_every_commented_example_can_be_read(self):
         text = "\n".join(

@@ -58,6 +58,12 @@ class Memory(Case):
     def test_segments_of_system_v(self):
         self.refused("system-v", "shmget")
 
+    def test_pages_given_away_to_pipes(self):
+        self.refused("pipes", "vmsplice")
+
+    def test_what_waits_in_sockets(self):
+        self.assertEqual(self.tries("sockets").said.count("Operation not permitted"), 2)
+
     def test_what_is_its_own_counts(self):
         outcome = self.tries("private", replace(LIMITS, address_space=None))
         self.assertEqual(outcome.ended, "memory", outcome.said)

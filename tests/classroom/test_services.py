@@ -232,6 +232,23 @@ class AnotherUser(unittest.TestCase):
         self.assertEqual(support.left_behind(), [])
 
 
+class Secrets(unittest.TestCase):
+    def test_no_command_line_tells_on_what_a_submission_is_judged(self):
+        """Everybody on a machine reads command lines; in a container without a sandbox, the student's program does too."""
+        lab, room, start, words = support.labs("01")[0], sandbox.Sandbox(unsafe=True), sandbox.Sandbox.start, []
+
+        def listening(self, command, *more, **options):
+            words.extend(command)
+            return start(self, command, *more, **options)
+
+        with mock.patch.object(sandbox.Sandbox, "start", listening):
+            result = grader.grade(lab, SOLVED, support.HIDDEN, room)
+        self.assertEqual(support.states(result), {"naive_atomic": "pass"})
+        self.assertIn("n = 12345", json.dumps(result))  # the sizes arrive all the same
+        told = [str(grader.seed_of(support.HIDDEN, lab.name, grader.spliced_with(lab, SOLVED).text)), *support.HIDDEN.sizes]
+        self.assertEqual([word for word in words for each in told if each in word], [])
+
+
 class NoSandbox(unittest.TestCase):
     def test_it_refuses_and_says_what_to_do_unless_told_otherwise(self):
         with mock.patch.object(sandbox, "why_not", return_value="bubblewrap cannot make a sandbox here: Operation not permitted"):

@@ -209,6 +209,8 @@ const Operation* print_formatted(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
+constexpr std::string_view of_malloc = " bytes of a kernel's malloc"; // the end of such an allocation's label
+
 const Operation* allocate(Warp& warp, const Operation* op) {
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
@@ -216,8 +218,8 @@ const Operation* allocate(Warp& warp, const Operation* op) {
     void* memory = nullptr;
     try {
       if (size)
-        memory = warp.worker->grid.memory.allocate(size, MemoryKind::device,
-                                                   fmt::format("{} bytes of a kernel's malloc", size));
+        memory =
+            warp.worker->grid.memory.allocate(size, MemoryKind::device, fmt::format("{}{}", size, of_malloc));
     } catch (const std::bad_alloc&) { // malloc then returns null
     }
     arguments.set_result(lane, reinterpret_cast<u64>(memory));
@@ -229,7 +231,10 @@ const Operation* release(Warp& warp, const Operation* op) {
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
     u64 address = arguments.get(0, lane);
-    if (address && !warp.worker->grid.memory.release(reinterpret_cast<void*>(address)))
+    AddressSpace& memory = warp.worker->grid.memory;
+    const auto found = memory.find(address); // the host's allocations are not a kernel's to free
+    const bool is_own = found && found->begin == address && found->label.ends_with(of_malloc);
+    if (address && !(is_own && memory.release(reinterpret_cast<void*>(address))))
       stop(warp, op, Fault::Kind::use_after_free,
            fmt::format("frees 0x{:x}, which is not a live allocation of malloc", address), 1u << lane);
   });

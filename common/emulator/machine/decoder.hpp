@@ -112,7 +112,7 @@ public:
     std::uint32_t end = 0; // of the slot or the buffer: nothing checks these accesses when they run
   };
   // Throws NotSupported if the instruction reaches a parameter slot or a kernel's parameters beyond their
-  // `end`; `bytes` is what it accesses there.
+  // `end`; `bytes` is what it accesses there, and 0 for an instruction that may not access them at all.
   Address address(const ptx::Operand& operand, ptx::Space space, unsigned bytes = 0);
 
   Operation& emit(Handler run);

@@ -187,8 +187,8 @@ struct OperationCounters {
   std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
 };
 
-// The bytes that the busiest thread, warp or block of a launch read with plain loads. Loads that poll what
-// others may write are left out: how often a thread polls depends on who came first.
+// The bytes that the busiest thread, warp or block of a launch read with plain loads. Loads of global memory
+// that poll what others may write are left out: how often a thread polls depends on who came first.
 struct BusiestReaders {
   std::uint64_t thread = 0, warp = 0, block = 0; // of global memory
   std::uint64_t thread_in_shared = 0;            // a thread of shared memory

@@ -196,6 +196,7 @@ Frame::Slot Decoder::variable_slot(std::uint32_t variable) {
 Decoder::Address Decoder::address(const ptx::Operand& operand, ptx::Space space, unsigned bytes) {
   Address result = address_of(operand, space);
   if (!result.in_frame && !result.is_kernel_parameter) return result;
+  if (bytes == 0) throw NotSupported("this instruction cannot access parameters");
   if (result.offset < 0 || result.offset > result.end || bytes > result.end - result.offset)
     throw NotSupported(fmt::format("an access of {} bytes at byte {} of {} bytes of parameters", bytes,
                                    result.offset, result.end));

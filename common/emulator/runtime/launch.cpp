@@ -2,6 +2,7 @@
 
 #include "devices.hpp"
 #include "errors.hpp"
+#include "machine/reach.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
@@ -69,9 +70,15 @@ void check_required(const KernelEntry& entry, const Dim3& block) {
 }
 
 void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
+  const std::uint32_t fixed = entry.kernel->attributes().static_shared;
+  if (fixed > Limits::shared_per_block + machine::reserved_shared_bytes)
+    refuse(
+        cudaErrorInvalidValue, entry,
+        fmt::format("{} bytes of shared memory are declared; {} is the most, and only dynamic shared memory "
+                    "may be more",
+                    fixed, Limits::shared_per_block));
   const std::uint32_t limit = dynamic_shared_limit(entry);
   if (dynamic_shared <= limit) return;
-  const std::uint32_t fixed = entry.kernel->attributes().static_shared;
   const bool attribute_helps = dynamic_shared + std::uint64_t{fixed} <= Limits::shared_per_block_optin;
   refuse(
       cudaErrorInvalidValue, entry,

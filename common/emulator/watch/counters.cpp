@@ -37,6 +37,13 @@ bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
 }
 
+// Combines a bit or a number of several threads, so that enough of them add up anything.
+bool is_vote(std::string_view name) {
+  const bool is_barrier = begins(name, "bar") || begins(name, "barrier");
+  return begins(name, "vote") || begins(name, "match") || begins(name, "mbarrier") ||
+         (is_barrier && name.find(".red.") != name.npos);
+}
+
 void charge_memory(Counters& to, std::string_view name, const OperationCounters& did) {
   to.bank_conflicts += did.wavefronts - did.ideal_wavefronts;
   if (begins(name, "atom") || begins(name, "red")) {
@@ -68,6 +75,7 @@ void charge(Counters& to, std::string_view name, const OperationCounters& did, b
     to.thread_instructions += did.threads;
     if (begins(name, "shfl")) to.shuffles += did.warps;
     if (begins(name, "redux")) to.warp_reductions += did.warps;
+    if (is_vote(name)) to.votes += did.warps;
     if (begins(name, "membar") || begins(name, "fence")) to.fences += did.warps;
     if (computes_in_double(name)) to.double_instructions += did.warps;
   }

@@ -149,10 +149,12 @@ def secret(into: Path) -> bytes:
 
 def hidden(into: Path, course: Course) -> Hidden:
     """The hidden sizes and seed: those in course.toml, or else those derived from the class's secret."""
-    if course.hidden:
-        return Hidden(int(course.hidden.get("seed", 1)), tuple(map(str, course.hidden.get("sizes", []))))
+    if "seed" in course.hidden:
+        return Hidden(int(course.hidden["seed"]), tuple(map(str, course.hidden.get("sizes", []))))
     numbers = hashlib.sha256(secret(into)).digest()
     take = lambda index, most: int.from_bytes(numbers[4 * index : 4 * index + 4], "big") % most  # noqa: E731
     block = 32 << take(0, 6)
     sizes = (str(2 + take(1, 250)), f"{1025 + take(2, 60_000)}", f"{70_000 + take(3, 130_000)}", f"{300 + take(4, 20_000)}:{block}")
+    if "sizes" in course.hidden:
+        sizes = tuple(map(str, course.hidden["sizes"]))
     return Hidden(int.from_bytes(numbers[16:], "big"), sizes)

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import re
+import unicodedata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ from .config import Course
 from .marks import Mark, rounded
 from .roster import NUMBERS, Roster, is_identifying, names_of, squashed
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@")  # after what a spreadsheet drops, and in the wide form that Japanese and Chinese ones take for the same
 
 
 def number(points: float | None) -> str:
@@ -27,7 +28,7 @@ def number(points: float | None) -> str:
 def plain(text: str) -> str:
     """A cell that a spreadsheet treats as text."""
     text = "".join(character if character.isprintable() else " " for character in text)
-    return "'" + text if text.startswith(FORMULA) else text
+    return "'" + text if unicodedata.normalize("NFKC", text).lstrip().startswith(FORMULA) else text
 
 
 def table(rows: list[list[str]], bom: bool = False, crlf: bool = False) -> str:

@@ -315,6 +315,14 @@ class Job:
             devices=nodes,
         )
 
+    def told_in_secret(self) -> int:
+        """A pipe with the seed and the hidden sizes: everybody on a machine may read its command lines, and in a container without a
+        sandbox that includes the student's program."""
+        read, write = os.pipe()
+        with open(write, "w") as pipe:
+            pipe.write(" ".join([str(seed_of(self.hidden, self.lab.name, self.spliced.text)), *self.hidden.sizes]))
+        return read
+
     def judge_with(self, nodes: tuple[Path, ...], rungs: list[str], more: tuple[str, ...], device: str) -> tuple[list[dict], str]:
         host_room = Room(read={self.folder / "student": "/student/program"})
         trusted_room = self.room_of_judge(nodes)
@@ -323,15 +331,16 @@ class Job:
         command = ["/course/program", "--json", f"--device={device}", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
         if device == GPU:
             command.append("--time")
-        command += ["--device-code=/course/kernels.ptx", f"--seed={seed_of(self.hidden, self.lab.name, self.spliced.text)}"]
-        command += [f"--more={size}" for size in self.hidden.sizes] + [f"--rung={rung}" for rung in rungs] + list(more)
+        hidden = self.told_in_secret()
+        command += ["--device-code=/course/kernels.ptx", f"--hidden={hidden}", *(f"--rung={rung}" for rung in rungs), *more]
         try:
             host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)
-            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write,), trusted=True)
+            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write, hidden), trusted=True)
         finally:
             theirs.close()
             ours.close()
             os.close(answer_write)
+            os.close(hidden)
         with open(answer_read, "rb") as pipe:
             text = pipe.read(LARGEST_ANSWER + 1)
         judged = trusted.finish()

@@ -1,5 +1,6 @@
 """A filter of system calls for a sandbox: no new namespaces, mounts, keyrings or traced processes; and, for a student's own program,
-no memory that belongs to no process, which no limit of a process would count.
+no memory that belongs to no process, which no limit of a process would count: not even what waits in a pipe or a socket after its
+pages were given away.
 
 It is a classic BPF program (seccomp(2), linux/filter.h, linux/seccomp.h), which bubblewrap loads."""
 
@@ -22,7 +23,8 @@ NEVER = {  # name: x86_64, aarch64
 }  # fmt: skip
 UNCOUNTED_MEMORY = {
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "shmat": (30, 196),
-    "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "vmsplice": (278, 75), "splice": (275, 76), "tee": (276, 77), "socket": (41, 198), "socketpair": (53, 199),
+    "io_setup": (206, 0), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
 }  # fmt: skip
 CLONE, CLONE3, MMAP = (56, 220), (435, 435), (9, 222)
 NEW_NAMESPACES = 0x7E02_0000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET

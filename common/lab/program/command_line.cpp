@@ -6,6 +6,8 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
+#include <sstream>
+#include <unistd.h>
 
 namespace lab {
 namespace {
@@ -109,10 +111,20 @@ std::size_t parse_count(std::string_view option, std::string_view text) {
   return value;
 }
 
+// All that can be read from a descriptor.
+static std::string read_all(int descriptor) {
+  std::string text;
+  char piece[1024];
+  for (ssize_t got = 0; (got = read(descriptor, piece, sizeof piece)) > 0;)
+    text.append(piece, static_cast<std::size_t>(got));
+  close(descriptor);
+  return text;
+}
+
 std::optional<Options> parse_command_line(int argc, char** argv, std::string_view lab,
                                           std::span<const Rung> rungs) {
   Options options;
-  std::optional<std::string> n, rows, block, devices, device, seed, time_limit, host, answer, source,
+  std::optional<std::string> n, rows, block, devices, device, seed, time_limit, host, hidden, answer, source,
       device_code;
   std::vector<std::string> more;
   ArgumentParser parser(fmt::format("Lab {}: checks its rungs and says what is wrong.", lab));
@@ -140,6 +152,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
                 "Also check N elements, with B threads per block: 5000, 5000:64 (may be repeated)");
   // For a class's grader; students have no use for these.
   parser.value("--host", "", host, "");
+  parser.value("--hidden", "", hidden, "");
   parser.value("--answer", "", answer, "");
   parser.value("--source", "", source, "");
   parser.value("--device-code", "", device_code, "");
@@ -151,6 +164,12 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     return std::nullopt;
   }
   if (host) options.host = parse_descriptor("--host", *host);
+  if (hidden) { // the seed, and then sizes: all users of a machine see its command lines
+    std::istringstream words(read_all(parse_descriptor("--hidden", *hidden)));
+    std::string word;
+    if (words >> word) seed = word;
+    while (words >> word) more.push_back(word);
+  }
   if (answer) options.answer = parse_descriptor("--answer", *answer);
   options.source = source.value_or("");
   options.device_code = device_code.value_or("");

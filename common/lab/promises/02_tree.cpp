@@ -33,6 +33,10 @@ Promise tree_in_place_by_all_warps() {
       Counter::elements_read_by_warp, [](const Size& s) { return 64 * (log2(s.warps()) + 2) + 8; },
       "all warps of the block must work on the tree");
 }
+// A volatile load is not counted as its thread's, as it may poll.
+Promise plain_loads() {
+  return none(Counter::strong_load_sectors, "the barrier orders the accesses, so plain loads are enough");
+}
 Promise tree_in_place() {
   return at_most(
       Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
@@ -51,7 +55,9 @@ std::vector<Rung> tree() {
               .promise(tree_in_place_by_all_threads())
               .promise(tree_in_place_by_all_warps())
               .promise(tree_in_place())
+              .promise(plain_loads())
               .promise(no_shuffle())
+              .promise(no_vote())
               .promise(at_least(
                   Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
                   "the working threads must be the multiples of the stride, spread over all warps")),
@@ -70,7 +76,9 @@ std::vector<Rung> tree() {
               .promise(tree_in_place_by_all_threads())
               .promise(tree_in_place_by_all_warps())
               .promise(tree_in_place())
-              .promise(no_shuffle()),
+              .promise(plain_loads())
+              .promise(no_shuffle())
+              .promise(no_vote()),
           Rung("one_block_shared")
               .up_to(two_per_thread)
               .depth(depth_in_one_block)
@@ -87,6 +95,7 @@ std::vector<Rung> tree() {
               .depth(depth_of_tree)
               .promise(one_element_per_thread())
               .promise(no_shuffle())
+              .promise(no_vote())
               .promise(tree_by_all_threads())
               .promise(a_barrier_for_each_step())
               .promise(at_least(
@@ -97,6 +106,7 @@ std::vector<Rung> tree() {
               .depth(depth_of_tree)
               .promise(one_element_per_thread())
               .promise(no_shuffle())
+              .promise(no_vote())
               .promise(tree_by_all_threads())
               .promise(a_barrier_for_each_step())
               .promise(at_most(

@@ -45,7 +45,8 @@ std::vector<Rung> grid_stride() {
           .promise(at_least(
               Counter::shared_elements_read_by_thread, [](const Size& s) { return s.block - 1.0; },
               "thread 0 must add up what the others left in shared memory"))
-          .promise(no_shuffle()),
+          .promise(no_shuffle())
+          .promise(no_vote()),
       Rung("grid_stride_tree")
           .builds_on("one_thread_folds")
           .depth(depth_of_walk)

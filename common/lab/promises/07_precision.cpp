@@ -57,6 +57,7 @@ std::vector<Rung> precision() {
                   "the first pass must read every element"))
               .promise(neighbours_read_neighbours())
               .promise(no_shuffle())
+              .promise(no_vote())
               .promise(tree_by_all_threads())
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },

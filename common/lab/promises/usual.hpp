@@ -81,6 +81,9 @@ inline Promise tree_by_all_threads() {
 inline Promise no_shuffle() {
   return none(Counter::shuffles, "this rung adds up in shared memory; shuffles come later");
 }
+inline Promise no_vote() {
+  return none(Counter::votes, "this rung adds up in shared memory; no instruction may add for its threads");
+}
 inline Promise no_bank_conflict() {
   return none(Counter::bank_conflicts, "working threads must use neighbouring elements of shared memory");
 }
@@ -113,7 +116,7 @@ inline std::vector<Promise> two_elements_per_thread() {
 
 // A tree in shared memory in which whole warps fall idle, without bank conflicts.
 inline std::vector<Promise> tree_of_halving_strides() {
-  return {no_shuffle(), tree_by_all_threads(), no_bank_conflict(), last_warp_alone_diverges()};
+  return {no_shuffle(), no_vote(), tree_by_all_threads(), no_bank_conflict(), last_warp_alone_diverges()};
 }
 
 // Two elements per thread while they are loaded, the steps of a tree, and one atomic per block.

@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,31 @@ static void system_v(void) {
   touch(at, 256 * mib);
 }
 
+// A pipe keeps a whole huge page for one of its bytes, after the process has given the page away.
+static void pipes(void) {
+  const long huge = 2 * mib;
+  for (int made = 0, ends[2]; made < 14 && pipe(ends) == 0; ++made) {
+    for (int slot = 0; slot < 16; ++slot) {
+      char* all = mmap(NULL, 2 * huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (all == MAP_FAILED) return say("mmap", -1);
+      char* page = (char*)(((long)all + huge - 1) / huge * huge);
+      madvise(page, huge, MADV_HUGEPAGE);
+      memset(page, 1, huge);
+      const struct iovec part = {page, 1};
+      const long given = vmsplice(ends[1], &part, 1, 0);
+      munmap(all, 2 * huge);
+      if (given < 0) return say("vmsplice", -1);
+    }
+  }
+  puts("holds it all");
+}
+
+static void sockets(void) {
+  int ends[2];
+  say("socket", socket(AF_INET, SOCK_STREAM, 0));
+  say("socketpair", socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+}
+
 static void files(void) {
   const char* const folders[] = {"", "/tmp", "/dev", "/dev/shm", "/etc", "/labs", "/out", "/proc/sys/kernel", "/usr"};
   for (unsigned i = 0; i < sizeof folders / sizeof *folders; ++i) {
@@ -122,6 +149,8 @@ int main(int count, char** words) {
   if (!strcmp(what, "private")) touch(malloc(1024L * mib), 1024L * mib);
   if (!strcmp(what, "memfds")) many_memfds();
   if (!strcmp(what, "system-v")) system_v();
+  if (!strcmp(what, "pipes")) pipes();
+  if (!strcmp(what, "sockets")) sockets();
   if (!strcmp(what, "files")) files();
   if (!strcmp(what, "namespaces")) namespaces();
   if (!strcmp(what, "processes")) processes();

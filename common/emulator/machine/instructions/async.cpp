@@ -43,8 +43,13 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
   read_addresses(warp, op, from);
   const u32* size = warp.row<u32>(op->c);
   constexpr u32 unit = 16;
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.requests;
   each_active(warp, [&](unsigned lane) {
     u32 bytes = size[lane];
+    ++counters.lanes;
+    counters.bytes += bytes;
+    if (bytes != 0) counters.sectors += contiguous_sectors(from.address[lane], bytes);
     if (bytes % unit)
       stop(warp, op, Fault::Kind::misaligned,
            fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);

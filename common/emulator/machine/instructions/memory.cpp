@@ -69,7 +69,7 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
   count_shared(warp, op, request, width);
-  if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_shared, width);
+  if (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
   tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
 }
 
@@ -80,6 +80,39 @@ void find_local(Warp& warp, const Operation* op, Request& request, unsigned widt
     places.at[lane] = local_at(warp, op, lane, request.address[lane], width, Kind);
   });
   tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
+}
+
+// One request for each space, which is counted and watched like any other.
+template <AccessKind Kind>
+void find_by_space(Warp& warp, const Operation* op, const Request& request, unsigned width,
+                   unsigned value_stride, Places& places) {
+  const std::uint32_t all = warp.mask;
+  for (std::uint32_t left = all; left != 0;) {
+    const std::uint64_t window = request.address[std::countr_zero(left)] & window_mask;
+    std::uint32_t here = 0;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      here |= static_cast<std::uint32_t>((request.address[lane] & window_mask) == window) << lane;
+    here &= left;
+    left &= ~here;
+    warp.set_mask(here);
+    Request part = request;
+    part.even = false;
+    if (window == shared_window || window == local_window)
+      for (std::uint64_t& address : part.address) address &= ~window_mask;
+    if (window == 0) {
+      find_global<Kind>(warp, op, part, width, value_stride, places);
+    } else if (window == shared_window) {
+      find_shared<Kind>(warp, op, part, width, value_stride, places);
+    } else if (window == local_window) {
+      find_local<Kind>(warp, op, part, width, value_stride, places);
+    } else {
+      each_active(warp, [&](unsigned lane) {
+        places.at[lane] = generic_at(warp, op, lane, part.address[lane], width, width, Kind);
+      });
+    }
+    warp.worker->refused_lanes = 0; // this part has been told
+  }
+  warp.set_mask(all);
 }
 
 template <AccessKind Kind>
@@ -93,9 +126,7 @@ void find_generic(Warp& warp, const Operation* op, Request& request, unsigned wi
   case ptx::Space::local:
     return find_local<Kind>(warp, op, request, width, value_stride, places);
   default: // the lanes point to different spaces
-    each_active(warp, [&](unsigned lane) {
-      places.at[lane] = generic_at(warp, op, lane, request.address[lane], width, width, Kind);
-    });
+    find_by_space<Kind>(warp, op, request, width, value_stride, places);
   }
 }
 
@@ -181,9 +212,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
     counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
   }
-  if constexpr (Kind == AccessKind::load) {
-    if (!is_strong(op)) warp.count_read(warp.from_shared, width);
-  }
+  if constexpr (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
   unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass use the same bank
   counters.wavefronts += passes;
   counters.ideal_wavefronts += passes;
@@ -446,6 +475,7 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
   unsigned held = 0;
   const std::vector<std::uint32_t> rows = rows_of<Stores>(decoder, in, form, elements, held);
   if (address.in_frame || address.is_kernel_parameter) {
+    if (Stores && address.is_kernel_parameter) refuse(in, "a kernel cannot write its parameters");
     for (unsigned i = 0; i < rows.size(); ++i) {
       Handler run = Stores ? by_type<Family::store_slot>(form.type, held, address.space, 1)
                     : address.is_kernel_parameter

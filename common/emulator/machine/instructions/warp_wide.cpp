@@ -194,7 +194,8 @@ const Operation* match(Warp& warp, const Operation* op) {
 void decode_match(Decoder& decoder, const ptx::Instruction& in) {
   need_operands(in, 3);
   ptx::Type type = type_modifier(in);
-  bool wide = ptx::size_of(type) == 8;
+  bool wide = register_width(type) == 8;
+  if (!wide && register_width(type) != 4) refuse(in);
   Handler run = in.has("any")   ? (wide ? match<u64, false> : match<u32, false>)
                 : in.has("all") ? (wide ? match<u64, true> : match<u32, true>)
                                 : nullptr;
@@ -222,6 +223,7 @@ template <typename T, auto F>
 const Operation* reduce(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
+    if (members == 0) members = lanes; // a mask of nobody who is here; PTX leaves it open
     auto result = static_cast<T>(values[std::countr_zero(members)]);
     for (u32 remaining = members & (members - 1); remaining; remaining &= remaining - 1)
       result = static_cast<T>(F(result, static_cast<T>(values[std::countr_zero(remaining)])));
@@ -262,6 +264,7 @@ void decode_activemask(Decoder& decoder, const ptx::Instruction& in) {
 const Operation* elect(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32*, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
+    if (members == 0) members = lanes; // likewise
     auto leader = static_cast<u32>(std::countr_zero(members));
     u32* d = warp.row<u32>(op->d);
     for (u32 remaining = lanes; remaining; remaining &= remaining - 1)
