@@ -53,10 +53,14 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
     if (bytes % unit)
       stop(warp, op, Fault::Kind::misaligned,
            fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);
-    for (u32 done = 0; done < bytes; done += unit)
-      std::memcpy(
-          shared_at(warp, op, (to.address[lane] & ~window_mask) + done, unit, AccessKind::store, 1u << lane),
-          global_at(warp, op, from.address[lane] + done, unit, unit, AccessKind::load, lane), unit);
+    // As a whole: a size that no memory has would otherwise be refused 16 bytes at a time.
+    const u64 offset = to.address[lane] & ~window_mask, all = warp.worker->grid.shared_bytes();
+    const u64 fitting = offset < all ? std::min<u64>(bytes, (all - offset) / unit * unit) : 0;
+    std::byte* into =
+        shared_at(warp, op, fitting < bytes ? offset + fitting : offset, unit, AccessKind::store, 1u << lane);
+    if (bytes != 0 && fitting == bytes && offset % unit == 0 &&
+        check_global(warp, op, from.address[lane], bytes, unit, AccessKind::load, 1u << lane))
+      std::memcpy(into, reinterpret_cast<const std::byte*>(from.address[lane]), bytes);
     complete_bytes(warp, op, lane, barrier.address[lane], bytes);
   });
   warp.worker->refused_lanes = 0;
