@@ -20,16 +20,17 @@ import sys
 from types import ModuleType
 
 from . import commands, console
-from .console import complain
+from .console import complain, fill
 from .errors import USAGE, KitError
 from .paths import ROOT
 from .setup import plan
 
-EPILOG = """Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/
-and checks it at each save. README.md explains the rest.
-
-Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed;
-5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."""
+EPILOG = (
+    "Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/ "
+    "and checks it at each save. README.md explains the rest.\n\n"
+    "Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed; "
+    "5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,8 +54,8 @@ def version() -> str:
 
 def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:
     top = Parser(
-        prog=program, description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
-        epilog="" if only else EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program, description=fill("Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU."),
+        epilog="" if only else fill(EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version and exit")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")

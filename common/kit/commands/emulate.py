@@ -102,7 +102,6 @@ def print_profile(result: dict) -> None:
         report.print_profile(result)
         if any(not line["file"] for launch in result.get("launches", []) for line in launch["lines"]):
             say("to see source lines, build the program with nvcc -lineinfo")
-    for kernel in shown:
-        listing.show(kernel)
+    columns = [column for kernel in shown for column in listing.show(kernel, [])]
     if shown:
-        listing.legend(shown)
+        listing.legend(columns)

@@ -2,12 +2,11 @@
 
 import json
 import re
-import textwrap
 from dataclasses import asdict, dataclass, field
 
 from .. import counters
 from ..building import labs
-from ..console import paint
+from ..console import paint, wrap
 from ..errors import USAGE, KitError
 from ..paths import OWN
 from ..table import Table
@@ -187,14 +186,14 @@ def text(value: float, share: bool) -> str:
 
 
 def lines(guess: Guess, found: dict, wide: int) -> list[str]:
-    table = Table(["", "you", "counted", ""], left=1)
+    table = Table(["", "you", "counted"])
     compared = compare(guess, found)
     for each in compared:
-        table.add([each.label, each.guessed, each.counted, paint(each.words, COLOURS[each.verdict])])
-    told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}", *(f"  {line}" for line in table.text().splitlines())]
+        table.add([each.label, each.guessed, each.counted])
+    told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}"]
+    for line, words in zip(table.text().splitlines(), ["", *(paint(each.words, COLOURS[each.verdict]) for each in compared)], strict=True):
+        told += wrap(f"{line}  {words}".rstrip(), wide, "  ", "    ")
     for each in compared:
         if each.think:
-            told += textwrap.wrap(
-                f"{each.label}: {each.think}", wide, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-            )
+            told += wrap(f"{each.label}: {each.think}", wide, "  ", "    ")
     return told
