@@ -66,7 +66,7 @@ class Regions(unittest.TestCase):
         found = regions.of_rung(TEXT, "x.cu", "two")
         with self.assertRaisesRegex(LabError, "2 regions .*line 6.*line 9"):
             magics.choose(found, "two", None)
-        with self.assertRaisesRegex(LabError, "no part 3"):
+        with self.assertRaisesRegex(LabError, "no region 3"):
             magics.choose(found, "two", 3)
         self.assertEqual(magics.choose(found, "two", 2).begin, 8)
 

@@ -76,7 +76,7 @@ def main() -> None:
         expect(told[1], "stays as it is", "todo")
         expect(told[2], "BuildFailed: labs/01_naive_atomic/naive_atomic.cu(", 'of "labs/01_naive_atomic/naive_atomic.cu".')
         expect(told[3], "CheckFailed", "naive_atomic.cu.bak")
-        expect(told[4], "written to labs/01_naive_atomic/naive_atomic.cu", "pass")
+        expect(told[4], "is written to labs/01_naive_atomic/naive_atomic.cu", "pass")
         expect(told[5], "pass")
         expect(told[6], "atomicAdd(result", "atomics")
         expect(told[7], "4,096" if "4,096" in told[7] else "warp_instructions")

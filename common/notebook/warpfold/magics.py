@@ -9,7 +9,7 @@ from IPython.display import display
 from . import labs, programs, regions
 from .verdict import BuildFailed, Cell, LabError
 
-USAGE = "%%lab RUNG, or %%lab RUNG PART if the rung has several regions: %%lab warp_shuffle 2"
+USAGE = "%%lab RUNG, or %%lab RUNG NUMBER if the rung has several regions: %%lab warp_shuffle 2"
 
 
 def register(shell) -> None:
@@ -24,12 +24,13 @@ def fill(line: str, cell: str) -> None:
     name = labs.relative(path)
     found = regions.of_rung(text, name, rung)
     region = choose(found, rung, part)
+    which = f"{rung}, region {found.index(region) + 1} of {len(found)}" if len(found) > 1 else rung
     if regions.has_code(cell):
         backup = regions.write(path, regions.replaced(text, region, cell))
         if backup:
-            print(f"written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
+            print(f"{which} is written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
     else:
-        print(f"The cell holds no code, so {name} stays as it is.")
+        print(f"The cell contains no code for {which}, so {name} stays as it is.")
     in_cell = cell_of(path, region, cell) if regions.has_code(cell) else None
     try:
         verdict = labs.open(path.parent.name).verdict(rung, cell=in_cell)
@@ -65,14 +66,14 @@ def parse(line: str) -> tuple[str, int | None]:
     if len(words) == 1:
         return labs.only_rung(words[0]), None
     if not words[1].isdigit() or int(words[1]) < 1:
-        raise LabError(f"{words[1]} is not the number of a part, from 1. {USAGE}")
+        raise LabError(f"{words[1]} is not the number of a region, from 1. {USAGE}")
     return labs.only_rung(words[0]), int(words[1])
 
 
 def choose(found: list[regions.Region], rung: str, part: int | None) -> regions.Region:
     if part is None and len(found) > 1:
-        lines = ", ".join(f"part {index} at line {region.begin + 1}" for index, region in enumerate(found, 1))
+        lines = ", ".join(f"region {index} at line {region.begin + 1}" for index, region in enumerate(found, 1))
         raise LabError(f"{rung} has {len(found)} regions ({lines}). Say which one: %%lab {rung} 1")
     if part is not None and part > len(found):
-        raise LabError(f"{rung} has {len(found)} region{'s' if len(found) > 1 else ''}, so there is no part {part}.")
+        raise LabError(f"{rung} has {len(found)} region{'s' if len(found) > 1 else ''}, so there is no region {part}.")
     return found[(part or 1) - 1]
