@@ -69,7 +69,7 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
 
 def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:
     """`only`: the commands of a program that does not have all of them."""
-    console.SPEAKER = program.removeprefix("./")
+    console.PROGRAM = program
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is not an error
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name that this terminal cannot show ends nothing
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
         complain(error)
         return error.code
     except KeyboardInterrupt:
-        print(f"\n{console.SPEAKER}: stopped", file=sys.stderr)
+        print(f"\n{console.speaker()}: stopped", file=sys.stderr)
         return 130
     except OSError as error:
         if not is_about_a_place(error):

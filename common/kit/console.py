@@ -7,11 +7,16 @@ import sys
 import time
 from contextlib import contextmanager
 
-SPEAKER = "kit"  # the program's name, printed before its messages
+PROGRAM = "./kit"  # as the user types it
 WHOLE = 1000  # columns, where there is no terminal
 WORD = re.compile(r"\s*\S+")
 ESCAPE = re.compile(r"\033\[[0-9;]*m")
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "grey": "90", "bold": "1"}
+
+
+def speaker() -> str:
+    """The program's name, printed before its messages."""
+    return PROGRAM.removeprefix("./")
 
 
 def wants_colour(stream) -> bool:
@@ -56,7 +61,7 @@ def fill(text: str, first: str = "", rest: str | None = None, most: int = 100) -
 
 def say(text: str) -> None:
     """A message about progress."""
-    print(fill(f"{SPEAKER}: {text}", most=WHOLE), file=sys.stderr, flush=True)
+    print(fill(f"{speaker()}: {text}", most=WHOLE), file=sys.stderr, flush=True)
 
 
 class Steps:
@@ -110,7 +115,7 @@ def progress(doing: str):
     def show(done: int, of: int) -> None:
         nonlocal said
         if sys.stderr.isatty():
-            line.show(f"{SPEAKER}: {doing}, step {done} of {of}")
+            line.show(f"{speaker()}: {doing}, step {done} of {of}")
         elif time.monotonic() - said >= SECONDS:
             said = time.monotonic()
             say(f"{doing}, step {done} of {of}")
@@ -122,7 +127,7 @@ def progress(doing: str):
 
 
 def complain(error) -> None:
-    said = f"{SPEAKER}: error:"
+    said = f"{speaker()}: error:"
     print(fill(f"{paint(said, 'red', sys.stderr)} {error}", most=WHOLE), file=sys.stderr)
     if error.advice:
         print(fill(error.advice, most=WHOLE), file=sys.stderr)

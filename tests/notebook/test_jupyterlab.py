@@ -58,11 +58,14 @@ def use(page, address: str, handout: Path) -> list[str]:
     before = handout.read_bytes()
     page.goto(address)
     page.get_by_text("(ipykernel) | Idle").wait_for()  # before that a key may be lost
+    page.wait_for_timeout(2000)  # JupyterLab asks for the kernel's language only now
+    problems = []
+    if page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
+        problems.append("the notebook is unsaved before anything was written")
     cell = page.locator(".jp-Notebook .jp-CodeCell").first
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     cell.locator(".jp-InputPrompt", has_text="[1]").wait_for()
-    problems = []
     if page.locator(".jp-Dialog:visible, .Toastify__toast:visible").count():
         problems.append("something stands in front of the notebook")
     opened = handout.stat().st_mtime_ns

@@ -70,6 +70,9 @@ def main() -> None:
             "%%lab warp_shuffle\nx;",
             f"%%lab warp_shuffle 1\n{solved_region('04_shuffle', 'warp_shuffle', 1)}",
             f"%%lab warp_shuffle 2\n{solved_region('04_shuffle', 'warp_shuffle', 2)}",
+            f"%%lab warp_reduce 1\n{{ {solved_region('04_shuffle', 'warp_reduce', 1)}",
+            f"%%lab warp_shuffle 1\n{solved_region('04_shuffle', 'warp_shuffle', 1)}",
+            'warpfold.open("04").check("warp_shuffle")',
         ], clone)  # fmt: skip
         if told[0].strip():
             sys.exit(f"FAILED: the first cell said\n{told[0]}")
@@ -85,6 +88,11 @@ def main() -> None:
         expect(told[10], "LabError", "2 regions")
         expect(told[11], "todo")
         expect(told[12], "pass")
+        expect(told[13], "BuildFailed: The mistake is in the cell %%lab warp_reduce 1.", "error:")
+        expect(told[14], "warp_shuffle, region 1 of 2 is not checked", "because of the cell %%lab warp_reduce 1")
+        if "BuildFailed" in told[14]:
+            sys.exit(f"FAILED: another cell's mistake fails this one\n{told[14]}")
+        expect(told[15], "BuildFailed: The mistake is in the cell %%lab warp_reduce 1.")
         before, after = handed_out.splitlines(), source.read_text().splitlines()
         region = regions.find(handed_out, "stub")[0]
         if after[: region.begin + 1] != before[: region.begin + 1] or after[-(len(before) - region.end) :] != before[region.end :]:

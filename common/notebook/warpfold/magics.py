@@ -1,12 +1,12 @@
 """The cell magics: %%lab puts the cell into the student's file, which is built and checked; %%cuda is in programs.py."""
 
-import re
 from pathlib import Path
 
 from IPython.core.magic import register_cell_magic
 from IPython.display import display
 
 from . import labs, programs, regions
+from .plots import Note
 from .verdict import BuildFailed, Cell, LabError
 
 USAGE = "%%lab RUNG, or %%lab RUNG NUMBER if the rung has several regions: %%lab warp_shuffle 2"
@@ -35,7 +35,10 @@ def fill(line: str, cell: str) -> None:
     try:
         verdict = labs.open(path.parent.name).verdict(rung, cell=in_cell)
     except BuildFailed as error:
-        raise BuildFailed(with_lines_of_cell(str(error), in_cell)) from None
+        if error.cell not in ("", f"%%lab {rung}", f"%%lab {rung} {found.index(region) + 1}"):
+            display(Note(f"{which} is not checked: {name} does not compile because of the cell {error.cell}. Correct that one first."))
+            return
+        raise BuildFailed(in_cell.named_in(str(error)) if in_cell else str(error)) from None
     display(verdict)
     verdict.raise_if_failed()
 
@@ -45,18 +48,6 @@ def cell_of(path: Path, region: regions.Region, cell: str) -> Cell:
     blank = len(cell) - len(cell.lstrip("\n"))
     count = len(cell.strip("\n").splitlines())
     return Cell(path.name, first=region.begin + 2, count=count, first_in_cell=2 + blank)
-
-
-def with_lines_of_cell(said: str, cell: Cell | None) -> str:
-    """A compiler's messages, with the line of the cell beside that of the file."""
-    if cell is None:
-        return said
-
-    def told(found: re.Match) -> str:
-        line = cell.line_of(int(found[2]))
-        return f"{found[0]}{f' [line {line} of the cell]' if line else ''}"
-
-    return re.sub(rf"({re.escape(cell.file)})[(:](\d+)(?:\)|:\d+)?", told, said)
 
 
 def parse(line: str) -> tuple[str, int | None]:
