@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -123,6 +124,26 @@ def progress(doing: str):
     try:
         yield show
     finally:
+        line.clear()
+
+
+@contextmanager
+def waiting(doing: str):
+    """Says now and then that work which shows no steps still goes on."""
+    over, line, started = threading.Event(), Line(sys.stderr), time.monotonic()
+
+    def repeat() -> None:
+        while not over.wait(SECONDS):
+            text = f"still {doing}, {time.monotonic() - started:.0f} s"
+            line.show(f"{speaker()}: {text}") if sys.stderr.isatty() else say(text)
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
         line.clear()
 
 

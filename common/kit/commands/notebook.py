@@ -25,8 +25,6 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     chosen = handouts.named(options.handout)
-    if options.ipynb:
-        options.ipynb.mkdir(parents=True, exist_ok=True)
     environment.install("handouts", "the handouts become notebooks")
     if options.ipynb:
         return notebooks.export(options.ipynb)

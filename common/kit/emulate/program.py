@@ -35,7 +35,9 @@ def find(name: str) -> Path:
 
 def require_emulatable(path: Path) -> None:
     if path.suffix in (".cu", ".cpp", ".cc", ".c"):
-        raise KitError(f"{path.name} is source code, not a program", f"Compile it first: {console.PROGRAM} nvcc {path.name} -o {path.stem}", PROGRAM)
+        raise KitError(
+            f"{path.name} is source code, not a program", f"Compile it first: {console.PROGRAM} nvcc {path.name} -o {path.stem}", PROGRAM
+        )
     try:
         program = elf.read(path)
     except elf.NotElf as error:

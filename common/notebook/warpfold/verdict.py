@@ -124,7 +124,9 @@ class Rung:
             if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
                 continue
             more = tuple((word, hazard[key]) for word, key in EXPLAINED if hazard.get(key))
-            found.append(Finding(f"{hazard['kind']}: {self.told(hazard['message'])}.", self.lines_of(hazard), more if more not in explained else ()))
+            found.append(
+                Finding(f"{hazard['kind']}: {self.told(hazard['message'])}.", self.lines_of(hazard), more if more not in explained else ())
+            )
             explained.add(more)
         found += [Finding(f"{kind}: and {count - MOST_OF_A_KIND} more") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
         told = [self.told(f"{check['name']}: {check.get('message', 'failed')}") for check in self.failures()]
