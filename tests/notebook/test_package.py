@@ -107,6 +107,10 @@ class Verdicts(unittest.TestCase):
         for state in ("pass", "todo", "skip"):
             Verdict(answer(state)).raise_if_failed()
 
+    def test_a_todo_is_one_line_which_does_not_repeat_it(self):
+        shown = str(Verdict(answer("todo", file="/a/labs/02_tree/tree.cu", line=7)))
+        self.assertRegex(shown, r"^todo +sequential  labs/02_tree/tree\.cu:7$")
+
     def test_everything_else_fails(self):
         for state in ("wrong", "hazard", "off-technique", "slow", "broken"):
             with self.assertRaisesRegex(CheckFailed, f"sequential is {state}"):

@@ -1,8 +1,10 @@
 """A student's predictions of counts, kept until the rung can be counted, and then compared with the counts."""
 
 import json
+import os
 import re
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from .. import counters
 from ..building import labs
@@ -11,7 +13,7 @@ from ..errors import USAGE, KitError
 from ..paths import OWN
 from ..table import Table
 
-KEPT = OWN / "predictions.json"
+KEPT = Path(os.environ.get("WARPFOLD_PREDICTIONS") or OWN / "predictions.json")
 EXACT, CLOSE = 1.02, 1.5  # factors within which a prediction counts as right, and as close
 COLOURS = {"right": "green", "close": "yellow", "off": "red"}
 # Asked for, in this order, if no counter is named.

@@ -67,8 +67,7 @@ def lab_errors():
         yield
     except ninja.BuildFailed as error:
         said = compiler_messages(error.said)
-        cell = cell_at_fault(said)
-        raise BuildFailed(f"{f'The mistake is in the cell {cell}.{chr(10)}' if cell else ''}{said}", cell) from None
+        raise BuildFailed(said, cell_at_fault(said)) from None
     except KitError as error:
         raise LabError(f"{error} {error.advice}".strip()) from None
 

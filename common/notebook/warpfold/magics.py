@@ -29,8 +29,6 @@ def fill(line: str, cell: str) -> None:
         backup = regions.write(path, regions.replaced(text, region, cell))
         if backup:
             print(f"{which} is written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
-    else:
-        print(f"The cell contains no code for {which}, so {name} stays as it is.")
     in_cell = cell_of(path, region, cell) if regions.has_code(cell) else None
     try:
         verdict = labs.open(path.parent.name).verdict(rung, cell=in_cell)
@@ -38,7 +36,10 @@ def fill(line: str, cell: str) -> None:
         if error.cell not in ("", f"%%lab {rung}", f"%%lab {rung} {found.index(region) + 1}"):
             display(Note(f"{which} is not checked: {name} does not compile because of the cell {error.cell}. Correct that one first."))
             return
-        raise BuildFailed(in_cell.named_in(str(error)) if in_cell else str(error)) from None
+        raise BuildFailed(in_cell.named_in(error.said) if in_cell else error.said) from None
+    if in_cell is None and verdict.states()[rung] == "todo":
+        display(Note(f"{which} is still to be filled in: the cell contains no code, so {name} stays as it is."))
+        return
     display(verdict)
     verdict.raise_if_failed()
 

@@ -51,8 +51,8 @@ class BuildFailed(LabError):
     """The compiler refused the file. `cell`: how the cell begins that holds the mistake, as "%%lab first_add 2", if that is known."""
 
     def __init__(self, said: str, cell: str = ""):
-        super().__init__(said)
-        self.cell = cell
+        super().__init__(f"The mistake is in the cell {cell}.\n{said}" if cell else said)
+        self.said, self.cell = said, cell
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Rung:
             return f"{len(self.answer.get('checks', []))} checks"
         reason = self.told(self.answer.get("reason", ""))
         if self.state == "todo" and self.answer.get("line"):
-            return f"{place(self.answer)}: {reason}"
+            return place(self.answer)  # where it says what to write
         return reason
 
 
