@@ -20,16 +20,17 @@ import sys
 from types import ModuleType
 
 from . import commands, console
-from .console import complain
+from .console import complain, fill
 from .errors import USAGE, KitError
 from .paths import ROOT
 from .setup import plan
 
-EPILOG = """Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/
-and checks it at each save. README.md explains the rest.
-
-Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed;
-5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."""
+EPILOG = (
+    "Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/ "
+    "and checks it at each save. README.md explains the rest.\n\n"
+    "Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed; "
+    "5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,8 +54,8 @@ def version() -> str:
 
 def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:
     top = Parser(
-        prog=program, description="Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU.",
-        epilog="" if only else EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog=program, description=fill("Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU."),
+        epilog="" if only else fill(EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version and exit")
     choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
@@ -68,7 +69,7 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
 
 def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:
     """`only`: the commands of a program that does not have all of them."""
-    console.SPEAKER = program.removeprefix("./")
+    console.PROGRAM = program
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `./kit demo | head` is not an error
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name that this terminal cannot show ends nothing
@@ -80,7 +81,7 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
         complain(error)
         return error.code
     except KeyboardInterrupt:
-        print(f"\n{console.SPEAKER}: stopped", file=sys.stderr)
+        print(f"\n{console.speaker()}: stopped", file=sys.stderr)
         return 130
     except OSError as error:
         if not is_about_a_place(error):

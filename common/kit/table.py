@@ -1,15 +1,7 @@
 """Columns of text, aligned."""
 
-import re
-import textwrap
-
 from . import console
-
-ESCAPE = re.compile(r"\033\[[0-9;]*m")
-
-
-def length(text: str) -> int:
-    return len(ESCAPE.sub("", text))
+from .console import length
 
 
 class Table:
@@ -31,25 +23,27 @@ class Table:
         """A separate line above the rows that follow."""
         self.sections[len(self.rows)] = title
 
+    def dropped(self) -> list[str]:
+        """The headings for which the terminal has no room."""
+        for count in range(len(self.drop_first)):
+            if self._width(self._without(self.drop_first[:count])) <= console.width():
+                return self.drop_first[:count]
+        return self.drop_first
+
     def text(self) -> str:
-        shown = list(range(len(self.headings)))
-        dropped = []
-        for heading in self.drop_first:
-            if self._width(shown) <= console.width():
-                break
-            index = self.headings.index(heading)
-            if index in shown:
-                shown.remove(index)
-                dropped.append(heading)
+        dropped = self.dropped()
+        shown = self._without(dropped)
         lines = [console.paint(self._line(self.headings, shown), "grey")]
         for index, row in enumerate(self.rows):
             if index in self.sections:
-                lines.append(self.sections[index])
+                lines.append(console.fill(self.sections[index]))
             lines.append(self._line(row, shown))
         if dropped:
-            note = textwrap.fill(f"(too narrow for: {', '.join(dropped)})", console.width())
-            lines.append(console.paint(note, "grey"))
+            lines.append(console.paint(console.fill(f"(too narrow for: {', '.join(dropped)})"), "grey"))
         return "\n".join(line.rstrip() for line in lines)
+
+    def _without(self, headings: list[str]) -> list[int]:
+        return [index for index, heading in enumerate(self.headings) if heading not in headings]
 
     def _column(self, index: int) -> int:
         return max(length(row[index]) for row in [self.headings, *self.rows])

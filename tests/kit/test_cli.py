@@ -6,11 +6,12 @@ import errno
 import io
 import os
 import re
+import time
 import unittest
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit import cli
+from kit import cli, console
 from support import ROOT, CloneCase
 
 REFERENCE = ROOT / "docs" / "reference" / "kit.md"
@@ -70,6 +71,25 @@ class Failures(unittest.TestCase):
         ):
             with self.assertRaises(OSError):
                 self.said(error)
+
+
+class Waiting(unittest.TestCase):
+    def test_long_work_is_never_silent(self):
+        said = io.StringIO()
+        with mock.patch.object(console, "SECONDS", 0.05), contextlib.redirect_stderr(said), console.waiting("installing jupyterlab"):
+            time.sleep(0.3)
+        self.assertRegex(said.getvalue(), r"kit: still installing jupyterlab, 0 s\n")
+
+    def test_a_line_that_is_rewritten_is_cleared(self):
+        """Without an escape, so that NO_COLOR has nothing to ask for; and what was longer leaves nothing behind."""
+        screen = io.StringIO()
+        line = console.Line(screen)
+        line.show("step 10 of 12")
+        line.show("step 9")
+        self.assertEqual(screen.getvalue().split("\r")[-1], "step 9       ")
+        line.clear()
+        self.assertNotIn("\033", screen.getvalue())
+        self.assertEqual(screen.getvalue().split("\r")[-2:], [" " * 6, ""])
 
 
 class Reference(unittest.TestCase):

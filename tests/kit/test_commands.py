@@ -1,7 +1,9 @@
 """status, watch, demo, emulate and bench as a user calls them, on the build that `./kit test` made."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,19 @@ def kit(*words: str, **environment: str) -> subprocess.CompletedProcess:
         cwd=ROOT,
         env=os.environ | environment,
     )
+
+
+def in_terminal(command: list[str], **environment: str) -> str:
+    """What the command writes where stdout and stderr are a terminal."""
+    own, other = pty.openpty()
+    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdin=subprocess.DEVNULL, stdout=other, stderr=other):
+        os.close(other)
+        written = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(own, 4096):
+                written += part
+    os.close(own)
+    return written.decode()
 
 
 @unittest.skipUnless(os.environ.get("WARPFOLD_KIT_TEST"), "needs the build in .kit: run by ./kit test")
@@ -62,6 +77,16 @@ class Commands(unittest.TestCase):
         result = kit("watch", "naive_atomic", "--times", "1")
         self.assertEqual(result.returncode, 77, result.stderr)
         self.assertIn("TODO", result.stdout.upper())
+
+    def test_no_color_leaves_no_escape_in_a_terminal(self):
+        """Nor in the lines that are rewritten in place while a lab is compiled."""
+        for words in (["status"], ["profile", "01", "--solutions"], ["watch", "01", "--times", "1"]):
+            touch = ROOT / ("solutions" if "--solutions" in words else "labs") / "01_naive_atomic" / "naive_atomic.cu"
+            os.utime(touch)
+            for no_color in ("", "1"):
+                written = in_terminal([sys.executable, str(ROOT / "kit"), *words], NO_COLOR=no_color, TERM="xterm", COLUMNS="100")
+                self.assertIn("naive_atomic", written)
+                self.assertEqual("\033" in written, not no_color, written)
 
     def test_demo_of_one_lab(self):
         result = kit("demo", "--lab", "01_naive_atomic", "--json")

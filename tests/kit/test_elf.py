@@ -89,7 +89,7 @@ class Emulate(CloneCase):
 
     def test_folder_source_script_and_text(self):
         self.assertFails(self.kit("emulate", "./common"), 5, "is a folder")
-        self.assertFails(self.kit("emulate", str(self.file("sum.cu", b"int x;"))), 5, "is source code", "nvcc -cudart shared")
+        self.assertFails(self.kit("emulate", str(self.file("sum.cu", b"int x;"))), 5, "is source code", "./kit nvcc sum.cu -o sum")
         self.assertFails(self.kit("emulate", str(self.file("run.sh", b"#!/bin/sh\ntrue\n"))), 5, "not an ELF file", "script")
         self.assertFails(self.kit("emulate", str(self.file("notes", b"hello"))), 5, "not an ELF file")
         self.assertFails(self.kit("emulate", str(self.file("empty", b""))), 5, "not an ELF file")

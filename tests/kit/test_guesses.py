@@ -1,12 +1,16 @@
 """Predictions: numbers as students write them, what is counted beside them, and what to think about."""
 
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
-import support  # noqa: F401  (finds the kit)
+import support
 from kit import counters
+from kit.course import site
 from kit.errors import KitError
 from kit.ladder import guesses
 from kit.ladder.guesses import Guess
@@ -90,6 +94,22 @@ class Keeping(unittest.TestCase):
                 guesses.keep(Guess("02_tree", "a", {"barriers": value}))
             guesses.keep(Guess("02_tree", "a", {"barriers": 3}, n=1024))
             self.assertEqual([each.values["barriers"] for each in guesses.kept()], [2, 3])
+
+    def test_the_site_publishes_nobodys(self):
+        """What the handouts are run with when `./kit docs` builds them finds no predictions, whatever is in .kit."""
+        ran = []
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.object(site, "LOGS", Path(folder)),
+            mock.patch.object(site, "output", lambda command, env, cwd: ran.append(env) or SimpleNamespace(returncode=0, stdout="")),
+        ):
+            site.sphinx("student", Path(folder) / "out")
+        script = (
+            "from kit.ladder import guesses; guesses.keep(guesses.Guess('02_tree', 'sequential', {'barriers': 8})); print(guesses.kept())"
+        )
+        environment = ran[0] | {"PYTHONPATH": str(support.ROOT / "common")}
+        said = subprocess.run([sys.executable, "-c", script], env=environment, text=True, capture_output=True)
+        self.assertEqual(said.stdout, "[]\n", said.stderr)
 
 
 if __name__ == "__main__":

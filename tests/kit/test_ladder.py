@@ -64,11 +64,22 @@ class Ladder(unittest.TestCase):
 
     def test_keeps_within_the_columns(self):
         labs = [{"lab": "02_tree", "rungs": [emulated("in_place_interleaved")]}]
-        for columns in (60, 80, 100):
-            lines = shown(labs, columns).split("\n\n")[0].splitlines()
-            self.assertLessEqual(max(map(len, lines)), columns)
-        self.assertLessEqual(max(map(len, shown(labs, 80).splitlines())), 80)  # the legend too
+        for columns in (40, 60, 80, 100):
+            self.assertLessEqual(max(map(len, shown(labs, columns).splitlines())), columns)
         self.assertIn("too narrow for: instructions", shown(labs, 80))
+
+    def test_explains_only_the_columns_that_it_shows(self):
+        rungs = [emulated("in_place_interleaved", predicted={"gpu": "H200", "us": 9.9})]
+        whole, narrow, narrowest = (shown([{"lab": "02_tree", "rungs": rungs}], columns) for columns in (200, 80, 40))
+        for heading, words in [
+            ("loads", "load requests"),
+            ("sectors", "32-byte"),
+            ("SIMT", "SIMT efficiency"),
+            ("predicted us on H200", "computed"),
+        ]:
+            self.assertIn(f"{heading}: {words}", " ".join(whole.split()))
+            self.assertEqual(heading in narrow.split("(too narrow")[0], f"{heading}: {words}" in " ".join(narrow.split()), heading)
+        self.assertNotIn(":", narrowest.split("H200)")[1].split("No times")[0], "there is nothing to explain")
 
 
 class Picture(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -93,6 +94,20 @@ class Looks(unittest.TestCase):
         steps = self.trace("03_warp_unroll", "unroll_last_warp")
         for step in steps[1:-1]:
             self.assertEqual(len({request["kind"] for request in step["requests"]}), 1, step["words"])
+
+    def test_trace_adds_up_1_to_9(self):
+        """Figures that a reader can add up along with the block, as in ./kit run."""
+        partial, given = [], [t % 9 + 1 for t in range(128)]
+        with tempfile.TemporaryDirectory() as folder:
+            for step in (1, 2, 7):
+                still = Path(folder) / "still.svg"
+                result = kit("trace", "tree", "--solutions", "--rung", "sequential", "--svg", str(step), str(still))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                titles = [title.text for title in ElementTree.parse(still).iter() if title.tag.endswith("}title")]
+                partial.append([int(found[1]) for title in titles if (found := re.match(r"partial\[\d+\] = (\d+)", title))])
+        self.assertEqual(partial[0], given[:64])
+        self.assertEqual(partial[1][:32], [given[t] + given[t + 32] for t in range(32)])
+        self.assertEqual(partial[2][0], sum(given[:64]))
 
     def test_trace_of_several_launches(self):
         launches = list(dict.fromkeys(step["launch"].split(":")[0] for step in self.trace("05_grid_stride", "grid_stride_two_kernels")))

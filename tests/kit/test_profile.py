@@ -15,6 +15,7 @@ import support  # noqa: F401  (finds the kit)
 from kit import process
 from kit.building import rungs
 from kit.commands import emulate, profile
+from kit.errors import KitError
 from kit.profile import annotate, listing, page
 
 SOURCE = """__global__ void tree(float* data) {
@@ -66,11 +67,11 @@ class Case(unittest.TestCase):
         return {"kind": "race-shared", "file": str(self.file), "line": 13, "other_file": str(self.file), "other_line": 3,
                 "message": "thread 0 reads partial[<1>]", "why": "Any order.", "advice": "Wait first.", "fails_check": True}  # fmt: skip
 
-    def shown(self, report: dict, columns: int = 120, **environment: str) -> str:
+    def shown(self, report: dict, columns: int = 160, asked: str = "") -> str:
         out = io.StringIO()
-        with mock.patch.dict(os.environ, {"COLUMNS": str(columns)} | environment), contextlib.redirect_stdout(out):
+        with mock.patch.dict(os.environ, {"COLUMNS": str(columns)}), contextlib.redirect_stdout(out):
             for kernel in annotate.kernels(report):
-                listing.show(kernel)
+                listing.legend(listing.show(kernel, annotate.named(asked)))
         return out.getvalue()
 
 
@@ -135,17 +136,57 @@ class Terminal(Case):
         self.assertRegex(text, r"(?m)^>   50%        3    50%       25% +13    if \(threadIdx\.x < 16\)")
 
     def test_the_legend_says_what_each_column_counts(self):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            listing.legend(annotate.kernels(self.report()))
+        text = self.shown(self.report(), 300)
         for column in [annotate.SHARE, *annotate.used_columns(annotate.kernels(self.report())[0])]:
-            self.assertRegex(out.getvalue(), rf"(?m)^  {column.title} +{re.escape(column.meaning)}")
+            self.assertRegex(text, rf"(?m)^  {column.title} +{re.escape(column.meaning)}")
 
-    def test_keeps_to_the_width_and_says_what_it_left_out(self):
-        for columns in (60, 80):
-            text = self.shown(self.report(), columns)
-            self.assertLessEqual(max(map(len, text.splitlines()[2:])), columns)
-        self.assertIn("too narrow for: barriers", self.shown(self.report(), 60))
+    def test_the_legend_explains_only_what_is_shown(self):
+        text = self.shown(self.report(), 70)
+        self.assertIn("too narrow for: barriers", text)
+        self.assertNotIn("a barrier of the whole block", text)
+        self.assertIn("32-byte sectors", text)
+
+    def wide(self) -> dict:
+        """A report with long lines of code, whose lines all have 32 active lanes, once per warp."""
+        self.file.write_text(
+            SOURCE.replace("// first", "partial[threadIdx.x] = first_of_many[blockIdx.x * blockDim.x + threadIdx.x] + another_operand;")
+        )
+        lines = [
+            {"file": str(self.file), "line": number, "executions": 8,
+             **counted(warp_instructions=10, thread_instructions=320, global_load_requests=8, global_load_sectors=8 * number,
+                       bank_conflicts=number, barriers=number, shuffles=number, atomic_operations=number)}
+            for number in (3, 6, 12)
+        ]  # fmt: skip
+        return {"launches": [self.launch(lines=lines)], "hazards": []}
+
+    def test_the_code_keeps_50_columns(self):
+        text = self.shown(self.wide(), 100)
+        starts = [line.index("partial[threadIdx.x] =") for line in text.splitlines() if "partial[threadIdx.x] =" in line]
+        self.assertLessEqual(starts[0], 50)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_first_go_the_columns_that_are_the_same_on_every_line(self):
+        text = self.shown(self.wide(), 100)
+        self.assertIn("the same on every line: executions per warp 1, active lanes 100%", text)
+        self.assertRegex(text, r"(?m)sectors +bank\n.* line$")  # more needed than barriers and shuffles
+        self.assertIn("too narrow for: barriers, shuffles", text)
+
+    def test_what_was_asked_for_stays(self):
+        text = self.shown(self.wide(), 100, "barriers,active")
+        self.assertRegex(text, r"(?m)^  share +lanes .*barriers  line$")
+        self.assertNotIn("same on every line: active", text)
+        with self.assertRaisesRegex(KitError, "no such column"):
+            annotate.named("escalators")
+
+    def test_at_40_columns_no_word_is_broken_or_lost(self):
+        for report in (self.wide(), self.report(self.race())):
+            whole, narrow = self.shown(report, 300), self.shown(report, 40)
+            self.assertLessEqual(max(map(len, narrow.splitlines())), 40)
+            source = self.file.read_text().splitlines()
+            for line in (3, 6, 12, 13):
+                if f"{line}  {source[line - 1]}" in whole:
+                    for word in re.findall(r"\w+", source[line - 1]):
+                        self.assertRegex(narrow, rf"\b{word}\b")
 
     def test_no_colour_where_none_is_wanted(self):
         terminal = mock.Mock(wraps=io.StringIO(), isatty=lambda: True)
@@ -154,12 +195,12 @@ class Terminal(Case):
                 with mock.patch.dict(os.environ, {} if wanted else {"NO_COLOR": "1"}), mock.patch("sys.stdout", terminal):
                     terminal.write.reset_mock()
                     os.environ.pop("NO_COLOR", None) if wanted else None
-                    listing.show(annotate.kernels(self.report())[0])
+                    listing.show(annotate.kernels(self.report())[0], [])
                 written = "".join(call.args[0] for call in terminal.write.call_args_list)
                 self.assertEqual("\033[" in written, wanted)
 
     def test_a_hazard_stands_at_its_line_and_points_to_the_other(self):
-        text = self.shown(self.report(self.race())).splitlines()
+        text = self.shown(self.report(self.race()), 200).splitlines()
         at = next(i for i, line in enumerate(text) if "if (threadIdx.x < 16)" in line)
         self.assertIn("race-shared: thread 0 reads partial[<1>]", text[at + 1])
         self.assertIn("other line: 3", text[at + 2])
@@ -187,7 +228,7 @@ class Processes(Case):
     def shown(self, found: rungs.Run) -> str:
         out = io.StringIO()
         with contextlib.redirect_stdout(out), mock.patch.dict(os.environ, {"NO_COLOR": "1"}):
-            profile.show([(found, annotate.kernels(found.report, found.folder))])
+            profile.show([(found, annotate.kernels(found.report, found.folder))], [])
         return out.getvalue()
 
     def test_the_counts_of_rank_0_are_shown(self):

@@ -50,6 +50,14 @@ class Readme(unittest.TestCase):
         self.assertIn("./kit demo", commands())
         self.assertIn("./kit test", commands())
 
+    def test_the_one_command_comes_before_a_wrong_kernel_which_is_wrapped(self):
+        """On the site's front page too, which says the same."""
+        for page in (README, ROOT / "docs" / "index.md"):
+            before, sample, _ = re.split(r"```text\n|(?<=\n)```\n(?=\n[!S])", page.read_text(), maxsplit=2)
+            self.assertIn("./kit watch", before, page.name)
+            self.assertIn("race-shared", sample)
+            self.assertLessEqual(max(map(len, sample.splitlines())), 72, page.name)
+
     @unittest.skipUnless(os.environ.get("WARPFOLD_KIT_TEST"), "needs the build in .kit: run by ./kit test")
     def test_every_command_works(self):
         with tempfile.TemporaryDirectory() as folder:

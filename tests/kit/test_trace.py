@@ -240,8 +240,8 @@ class Page(unittest.TestCase):
 
 
 class Choice(unittest.TestCase):
-    def run_of(self, launches: list[dict], n: int | None = 128) -> SimpleNamespace:
-        return SimpleNamespace(trace={"launches": launches}, report={"hazards": []}, n=n)
+    def run_of(self, launches: list[dict]) -> SimpleNamespace:
+        return SimpleNamespace(trace={"launches": launches}, report={"hazards": []})
 
     def test_a_block_that_is_not_there(self):
         with self.assertRaisesRegex(KitError, "--block-index 1: the launch has 1 block,"):
@@ -251,16 +251,10 @@ class Choice(unittest.TestCase):
         with self.assertRaisesRegex(KitError, "accesses no memory"):
             record.steps_of(self.run_of([launch(barrier(2))]), 0)
 
-    def test_of_a_wrong_rung_the_first_run_only(self):
-        launches = [launch(*tree_step(3, 4)) for _ in range(3)]
-        self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 1)
-        self.assertEqual(len(record.steps_of(self.run_of(launches), 0)), 3)
-
     def test_of_several_devices_each_launch_says_on_which(self):
         launches = [launch(*tree_step(3, 4)) | {"device": device} for device in (0, 1, 0)]
         told = [step.launch for step in record.steps_of(self.run_of(launches), 0)]
         self.assertEqual(told, [f"launch {i} of 3, on device {device}: tree" for i, device in ((1, 0), (2, 1), (3, 0))])
-        self.assertEqual(len(record.steps_of(self.run_of(launches, n=None), 0)), 2, "of a wrong rung, the first run on each device")
 
     def test_a_rung_of_several_processes_is_refused(self):
         rung = {"name": "ranks", "state": "filled", "in_processes": True}

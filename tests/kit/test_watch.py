@@ -158,9 +158,12 @@ class Checks(Folder):
 
     def test_that_there_is_no_gpu_is_said_once_a_session(self):
         checker = check.Checker(NoKeys())
-        script = "#!/bin/sh\necho 'No usable GPU (why): running on the emulator.' >&2\necho 'pass           sequential'\n"
-        told = [self.run_check(script, checker=checker)[1] for _ in range(2)]
-        self.assertEqual(["No usable GPU" in said for said in told], [True, False])
+        script = "#!/bin/sh\necho 'No usable GPU ({}): running on the emulator.' >&2\necho 'pass           sequential'\n"
+        told = [
+            self.run_check(script.format(why), checker=checker)[1] for why in ("no CUDA-capable device", "driver version is insufficient")
+        ]
+        self.assertEqual([" ".join(said.split()).count(check.NO_GPU_HERE) for said in told], [1, 0])
+        self.assertNotIn("usable", "".join(told))
 
 
 SOURCE = """// BEGIN one
@@ -212,6 +215,38 @@ class Course(Folder):
         self.assertIn("1 of 2 rungs pass", told)
         self.assertIn("a.cu:2", told)
         self.assertIn("TODO: Do this and that.", told)
+
+    def told(self, session: Session, outcome: check.Outcome) -> str:
+        said: list[str] = []
+        with (
+            mock.patch("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words)))),
+            mock.patch.object(gain, "told", return_value=[]),
+        ):
+            session.take_note(self.lab, outcome)
+        return "\n".join(said)
+
+    def test_after_a_pass_the_keys_show_the_kernel_that_passed(self):
+        """The rung that it goes on to is a TODO, of which there is nothing to see."""
+        session = Session(None, [self.two, self.one], None, [], NoKeys())
+        self.assertEqual(session.to_look_at(self.one), self.one)
+        self.told(session, check.Outcome(0, {"two": "pass"}))
+        self.assertEqual(session.to_look_at(session.rungs_now()[0]), self.two)
+        self.source.write_text(SOURCE.replace("// and that. (2 lines)", "x = 2;"))
+        self.assertEqual(session.to_look_at(self.one), self.one, "it has code now")
+        session.chosen = [self.one, self.two]
+        self.told(session, check.Outcome(0, {"one": "pass"}))
+        self.assertEqual(
+            session.to_look_at(session.in_question(session.chosen, check.Outcome(0, {"one": "pass", "two": "pass"}))), self.one
+        )
+
+    def test_after_the_last_rung_the_first_is_not_next(self):
+        session = Session(None, [self.one, self.two], [self.two], [], NoKeys())
+        told = self.told(session, check.Outcome(0, {"two": "pass"}))
+        self.assertNotIn("Next:", told)
+        self.assertIn("That was the last rung. 1 of the earlier ones", " ".join(told.split()))
+        session = Session(None, [self.two, self.one], [self.two], [], NoKeys())
+        session.passed.known.clear()
+        self.assertIn("Next: one", self.told(session, check.Outcome(0, {"two": "pass"})))
 
     def test_a_save_is_seen_even_of_the_same_size(self):
         before = stamp(self.lab)

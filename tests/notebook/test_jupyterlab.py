@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import support
 
@@ -16,7 +17,12 @@ support.use_python_with("jupyterlab", "jupytext", "ipykernel", "playwright")
 
 from kit.course import notebooks  # noqa: E402
 from kit.setup import system  # noqa: E402
+from kit.trace import page as trace_page  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
+from warpfold import traces  # noqa: E402
+
+sys.path.append(str(support.ROOT / "tests" / "kit"))
+import test_trace  # noqa: E402
 
 PATIENCE = 120  # seconds, on a machine that has other work too
 
@@ -58,11 +64,14 @@ def use(page, address: str, handout: Path) -> list[str]:
     before = handout.read_bytes()
     page.goto(address)
     page.get_by_text("(ipykernel) | Idle").wait_for()  # before that a key may be lost
+    page.wait_for_timeout(2000)  # JupyterLab asks for the kernel's language only now
+    problems = []
+    if page.locator(".lm-TabBar-tab.jp-mod-dirty").count():
+        problems.append("the notebook is unsaved before anything was written")
     cell = page.locator(".jp-Notebook .jp-CodeCell").first
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     cell.locator(".jp-InputPrompt", has_text="[1]").wait_for()
-    problems = []
     if page.locator(".jp-Dialog:visible, .Toastify__toast:visible").count():
         problems.append("something stands in front of the notebook")
     opened = handout.stat().st_mtime_ns
@@ -97,6 +106,29 @@ def cells_of_kernels(page, address: str) -> list[str]:
     return []
 
 
+def frame_of_a_trace(page) -> list[str]:
+    """It is as tall as its page, at each step and each width: it ends at no heading."""
+    found = test_trace.steps(*test_trace.tree_step(3, 32), test_trace.barrier(4), *test_trace.tree_step(3, 16))
+    traced = test_trace.rungs.Run(SimpleNamespace(name="02_tree"), "sequential", {"state": "pass"}, {})
+    html = traces.Frame(trace_page.page(traced, found, 0), "a trace", "")._repr_mimebundle_()["text/html"]
+    problems = []
+    for width in (1000, 500):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.set_content(html)
+        page.frame_locator("iframe").locator("#counter", has_text="1 of 2").wait_for()
+        for _ in found:
+            tall, needed, last = page.evaluate("""() => {
+                const frame = document.querySelector("iframe"), inside = frame.contentDocument;
+                return [frame.clientHeight, inside.documentElement.scrollHeight, inside.querySelector("main").getBoundingClientRect().bottom];
+            }""")
+            if tall < needed or last > tall:
+                problems.append(f"the frame of a trace is {tall} pixels tall, its page {needed}, at {width} pixels")
+            page.frame_locator("iframe").locator("#forward").click(force=True, no_wait_after=True)
+        if picture := os.environ.get("WARPFOLD_PICTURES"):
+            page.screenshot(path=f"{picture}/frame{width}.png", full_page=True)
+    return problems
+
+
 def main() -> int:
     program = system.find_browser()
     if not program:
@@ -116,6 +148,7 @@ def main() -> int:
                 address = f"http://localhost:{port}/lab/tree/docs/handouts/00_start.md?token={token}"
                 problems = use(page, address, handouts / "00_start.md")
                 problems += cells_of_kernels(page, address.replace("00_start", "01_naive_atomic"))
+                problems += frame_of_a_trace(browser.new_page())
                 if folder_for_pictures := os.environ.get("WARPFOLD_PICTURES"):
                     page.screenshot(path=f"{folder_for_pictures}/jupyterlab.png")
                 browser.close()

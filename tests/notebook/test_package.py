@@ -66,7 +66,7 @@ class Regions(unittest.TestCase):
         found = regions.of_rung(TEXT, "x.cu", "two")
         with self.assertRaisesRegex(LabError, "2 regions .*line 6.*line 9"):
             magics.choose(found, "two", None)
-        with self.assertRaisesRegex(LabError, "no part 3"):
+        with self.assertRaisesRegex(LabError, "no region 3"):
             magics.choose(found, "two", 3)
         self.assertEqual(magics.choose(found, "two", 2).begin, 8)
 
@@ -106,6 +106,10 @@ class Verdicts(unittest.TestCase):
     def test_todo_and_skip_do_not_fail(self):
         for state in ("pass", "todo", "skip"):
             Verdict(answer(state)).raise_if_failed()
+
+    def test_a_todo_is_one_line_which_does_not_repeat_it(self):
+        shown = str(Verdict(answer("todo", file="/a/labs/02_tree/tree.cu", line=7)))
+        self.assertRegex(shown, r"^todo +sequential  labs/02_tree/tree\.cu:7$")
 
     def test_everything_else_fails(self):
         for state in ("wrong", "hazard", "off-technique", "slow", "broken"):
@@ -173,8 +177,27 @@ class Cells(unittest.TestCase):
 
     def test_the_compilers_messages_name_it_too(self):
         cell = Cell("x.cu", first=3, count=2, first_in_cell=2)
-        said = magics.with_lines_of_cell("labs/01/x.cu(4): error: y\nlabs/01/x.cu:9:2: note\n", cell)
+        said = cell.named_in("labs/01/x.cu(4): error: y\nlabs/01/x.cu:9:2: note\n")
         self.assertEqual(said, "labs/01/x.cu(4) [line 3 of the cell]: error: y\nlabs/01/x.cu:9:2: note\n")
+
+    def test_every_message_names_it(self):
+        """NCCL's, for one, which name the file and the line of the call."""
+        reason = "ncclReduce at labs/12_many_gpus/x.cu:4: invalid argument"
+        checks = [{"name": f"n = {n}", "ok": False, "message": f"got 0 at x.cu:{n}"} for n in (3, 9)]
+        verdict = Verdict(answer("wrong", reason=reason, checks=checks, diagnosis={"text": "See x.cu:4"}), Cell("x.cu", 3, 2, 2))
+        self.assertIn("x.cu:4 [line 3 of the cell]: invalid argument", str(verdict))
+        self.assertIn("got 0 at x.cu:3 [line 2 of the cell]", str(verdict))
+        self.assertRegex(str(verdict), r"got 0 at x\.cu:9$")
+        self.assertIn("See x.cu:4 [line 3 of the cell]", verdict.html())
+
+    def test_the_cell_at_fault(self):
+        """By the line of the error, or by the brace that is missing further up."""
+        self.assertEqual(regions.at_fault(TEXT, "x.cu", 3), "%%lab one")
+        self.assertEqual(regions.at_fault(TEXT, "x.cu", 1), "")
+        last = regions.of_rung(TEXT, "x.cu", "two")[1]
+        self.assertEqual(regions.at_fault(TEXT, "x.cu", last.begin + 2), "%%lab two 2")
+        missing = regions.replaced(TEXT, regions.find(TEXT, "x.cu")[0], 'if (a) { // }\n  printf("}");')
+        self.assertEqual(regions.at_fault(missing, "x.cu", len(missing.splitlines())), "%%lab one")
 
     def test_an_interrupted_cell_shows_one_line(self):
         with self.assertRaises(Interrupted) as stopped:

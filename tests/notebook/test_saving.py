@@ -57,7 +57,7 @@ def wrong_exports(folder: Path) -> list[str]:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        problems = wrong_exports(Path(folder))
+        problems = wrong_exports(Path(folder) / "new" / "notebooks")
     print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
     failed = len(problems)
     with tempfile.TemporaryDirectory() as folder:

@@ -70,13 +70,18 @@ def main() -> None:
             "%%lab warp_shuffle\nx;",
             f"%%lab warp_shuffle 1\n{solved_region('04_shuffle', 'warp_shuffle', 1)}",
             f"%%lab warp_shuffle 2\n{solved_region('04_shuffle', 'warp_shuffle', 2)}",
+            f"%%lab warp_reduce 1\n{{ {solved_region('04_shuffle', 'warp_reduce', 1)}",
+            f"%%lab warp_shuffle 1\n{solved_region('04_shuffle', 'warp_shuffle', 1)}",
+            'warpfold.open("04").check("warp_shuffle")',
         ], clone)  # fmt: skip
         if told[0].strip():
             sys.exit(f"FAILED: the first cell said\n{told[0]}")
-        expect(told[1], "stays as it is", "todo")
+        expect(told[1], "naive_atomic is still to be filled in: the cell contains no code, so")
+        if len(told[1].strip().splitlines()) > 1:
+            sys.exit(f"FAILED: a cell that is still empty says more than one line\n{told[1]}")
         expect(told[2], "BuildFailed: labs/01_naive_atomic/naive_atomic.cu(", 'of "labs/01_naive_atomic/naive_atomic.cu".')
         expect(told[3], "CheckFailed", "naive_atomic.cu.bak")
-        expect(told[4], "written to labs/01_naive_atomic/naive_atomic.cu", "pass")
+        expect(told[4], "is written to labs/01_naive_atomic/naive_atomic.cu", "pass")
         expect(told[5], "pass")
         expect(told[6], "atomicAdd(result", "atomics")
         expect(told[7], "4,096" if "4,096" in told[7] else "warp_instructions")
@@ -85,6 +90,11 @@ def main() -> None:
         expect(told[10], "LabError", "2 regions")
         expect(told[11], "todo")
         expect(told[12], "pass")
+        expect(told[13], "BuildFailed: labs/04_shuffle/shuffle.cu(", "error:")
+        expect(told[14], "warp_shuffle, region 1 of 2 is not checked", "because of the cell %%lab warp_reduce 1")
+        if "BuildFailed" in told[14]:
+            sys.exit(f"FAILED: another cell's mistake fails this one\n{told[14]}")
+        expect(told[15], "BuildFailed: The mistake is in the cell %%lab warp_reduce 1.")
         before, after = handed_out.splitlines(), source.read_text().splitlines()
         region = regions.find(handed_out, "stub")[0]
         if after[: region.begin + 1] != before[: region.begin + 1] or after[-(len(before) - region.end) :] != before[region.end :]:

@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "common"))
 
+from kit import gpu  # noqa: E402
 from kit.errors import KitError  # noqa: E402
 from kit.paths import OWN, VENV  # noqa: E402
 from kit.setup import environment, libraries, packages, system  # noqa: E402
@@ -24,6 +25,11 @@ SKIP = 77  # Meson's exit code for a test that was left out
 WORK = OWN / "wheel"
 PROGRAM = "histogram.cu"
 WITH_NCCL = "all_reduce.cu"
+try:
+    gpu.find()
+    EMULATED = False
+except gpu.NoGpu:
+    EMULATED = True
 RACY_LINE = next(i for i, line in enumerate((HERE / PROGRAM).read_text().splitlines(), 1) if "+= 1" in line)
 
 
@@ -82,6 +88,7 @@ class Wheel(unittest.TestCase):
 
     def test_pins_the_compiler_that_the_kit_pins(self):
         text = zipfile.ZipFile(self.wheel).read(next(n for n in zipfile.ZipFile(self.wheel).namelist() if n.endswith("METADATA"))).decode()
+        self.assertRegex(text, r"Requires-Dist: ipykernel; extra == [\"']notebook[\"']")
         self.assertEqual(sorted(re.findall(r"Requires-Dist: (nvidia-\S+?==[\d.]+)", text)), sorted(environment.requirements("toolkit")))
 
     def test_names_the_race_of_somebody_elses_program(self):
@@ -137,6 +144,45 @@ class Wheel(unittest.TestCase):
         said = self.in_notebook("%load_ext warpfold", "%%cuda\nint main() { return none; }").stdout
         self.assertIn("ENDED BuildFailed", said)
         self.assertIn("cell.cu(2)", said)
+
+    def test_a_cell_without_main_is_told_what_to_write(self):
+        said = self.in_notebook("%load_ext warpfold", "%%cuda --device=emulator\n__global__ void k(int* a) { *a = 1; }").stdout
+        self.assertIn("ENDED BuildFailed The cell has no main", said)
+        self.assertIn("int main() {", said)
+        self.assertNotIn("undefined reference", said)
+
+    @unittest.skipUnless(EMULATED, "there is a GPU here")
+    def test_a_gpu_is_looked_for_before_the_cell_is_compiled(self):
+        said = self.in_notebook("%load_ext warpfold", "%%cuda --device=gpu\nint main() { return none; }").stdout
+        self.assertIn("ENDED LabError There is no GPU here", said)
+
+    def test_a_program_that_ends_with_another_code_is_not_clean(self):
+        said = self.in_notebook("%load_ext warpfold", "%%cuda --device=emulator\nint main() { return 3; }").stdout
+        self.assertIn("ENDED CheckFailed the program ended with exit code 3", said)
+        self.assertNotIn("clean", said)
+
+    def test_a_loop_without_an_end_is_named_with_its_kernel_and_line(self):
+        loop = "__global__ void endless(int* a) {\n  for (unsigned i = 0; i < 10; i -= 0) ++a[threadIdx.x];\n}\n"
+        main = "int main() { int* a; cudaMalloc(&a, 128); cudaMemset(a, 0, 128); endless<<<2, 32>>>(a); cudaDeviceSynchronize(); }"
+        said = self.in_notebook(
+            "%load_ext warpfold",
+            f"%%cuda --device=emulator --time-limit 5\n{loop}{main}",
+            "%%cuda --device=emulator --time-limit 2\nint main() { while (true) { } }",
+        ).stdout
+        self.assertIn("ENDED CheckFailed stopped after 5 s in endless, at line 3 of the cell", said)
+        self.assertIn("ENDED CheckFailed stopped after 2 s while no kernel ran", said)
+
+    def test_an_access_out_of_bounds_is_said_once(self):
+        program = "__global__ void k(int* a) { a[threadIdx.x + 100] = 1; }\nint main() { int* a; cudaMalloc(&a, 400); k<<<1, 32>>>(a); }"
+        said = self.in_notebook("%load_ext warpfold", f"%%cuda --device=emulator\n{program}").stdout
+        self.assertEqual(said.count("right after the last byte of allocation 1"), 1, said)
+        self.assertIn("out-of-bounds at cell.cu:2", said)
+
+    def test_messages_name_the_packages_own_command(self):
+        for words in (["emulate", PROGRAM], ["emulate", "/bin/ls"], ["nvcc", "--help"]):
+            said = self.warpfold(*words).stdout
+            self.assertIn("warpfold nvcc", said)
+            self.assertNotIn("./kit", said)
 
     def test_labs_ask_for_a_clone(self):
         said = self.in_notebook("import warpfold", "warpfold.open('01_naive_atomic')").stdout

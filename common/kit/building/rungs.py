@@ -171,12 +171,12 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
     return results
 
 
-def run(lab: labs.Lab, rung: str, options, traced_block: int | None = None) -> Run:
-    answer, found, steps = observed(lab, rung, "--profile", options, traced_block)
+def run(lab: labs.Lab, rung: str, options) -> Run:
+    answer, found, _ = observed(lab, rung, "--profile", options)
     result = answer["rungs"][0]
     # The processes of such a rung are not this program, whose own report is empty; the program passes on what rank 0 reported.
     of_rank_0 = result.get("profile", {}).get("report", {}).get("launches", []) if not found["launches"] else []
-    return Run(lab, rung, result, found | {"launches": found["launches"] or of_rank_0}, steps, bool(of_rank_0))
+    return Run(lab, rung, result, found | {"launches": found["launches"] or of_rank_0}, of_rank_0=bool(of_rank_0))
 
 
 def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:

@@ -8,7 +8,7 @@ from .. import gpu as gpus
 from .. import options as shared
 from .. import topology
 from ..building import folder, labs
-from ..console import paint, say
+from ..console import fill, paint, say
 from ..errors import PROGRAM, KitError
 from ..table import Table
 from ..topology import Pair
@@ -31,7 +31,7 @@ def run(options) -> int:
         if options.json:
             print(json.dumps({"gpu": None, "reason": str(reason)}))
         else:
-            print(f"No GPU: {reason}.\nEverything except timing still works, on the emulator.")
+            print(fill(f"No GPU: {reason}.\nEverything except timing still works, on the emulator."))
         return 0
     gpus.warn_if_busy()
     measured = None if options.quick else read_bandwidth()
@@ -102,13 +102,13 @@ def show_links(pairs: list[Pair], links: list[dict]) -> None:
     print("\n" + paint("Links between the GPUs", "bold"))
     print(made.text())
     if measured:
-        print(paint("\n" + LEGEND, "grey"))
+        print(paint("\n" + fill(LEGEND, most=80), "grey"))
 
 
 LEGEND = (
-    "there: copies of 256 MiB from the first GPU to the second; back: the other way;\n"
-    "both at once: the bytes of both; copy: each of many 4-byte copies, one after the\n"
-    "other; read: each of many 4-byte loads, one after the other, by a kernel on one\n"
+    "there: copies of 256 MiB from the first GPU to the second; back: the other way; "
+    "both at once: the bytes of both; copy: each of many 4-byte copies, one after the "
+    "other; read: each of many 4-byte loads, one after the other, by a kernel on one "
     "GPU from the other's memory. Of the two directions, the one that takes longer."
 )
 
@@ -138,6 +138,6 @@ def show(gpu: gpus.Gpu, measured: float | None) -> None:
     ]  # fmt: skip
     print(paint(gpu.name, "bold"))
     for heading, text in rows:
-        print(f"  {heading:<26}{text}")
+        print(fill(text, f"  {heading:<26}", "    "))
     if known["compute_mode"] in EXCLUSIVE:
         print(f"  Its compute mode lets it be used by {EXCLUSIVE[known['compute_mode']]}; others get an error.")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .. import report
+from .. import console, report
 from ..console import say
 from ..emulate import elf, program, standin
 from ..errors import PROGRAM, KitError
@@ -101,8 +101,7 @@ def print_profile(result: dict) -> None:
     if len(shown) < len(kernels) or not kernels:
         report.print_profile(result)
         if any(not line["file"] for launch in result.get("launches", []) for line in launch["lines"]):
-            say("to see source lines, build the program with nvcc -lineinfo")
-    for kernel in shown:
-        listing.show(kernel)
+            say(f"to see source lines, build the program with {console.PROGRAM} nvcc")
+    columns = [column for kernel in shown for column in listing.show(kernel, [])]
     if shown:
-        listing.legend(shown)
+        listing.legend(columns)

@@ -1,9 +1,8 @@
 """`kit hint RUNG`: the handout's hints for a rung, one at a time: the same command again gives the next."""
 
-import textwrap
 from difflib import get_close_matches
 
-from ..console import paint, width
+from ..console import fill, paint
 from ..course import hints
 from ..errors import USAGE, KitError
 
@@ -32,22 +31,21 @@ def run(options) -> int:
     if level > len(given):
         for index in range(1, len(given) + 1):
             show(rung, given, index)
-        print(paint("That was the last hint. The handout says more: ./kit notebook, or docs/handouts.", "grey"))
+        print(paint(fill("That was the last hint. The handout says more: ./kit notebook, or docs/handouts."), "grey"))
         return 0
     show(rung, given, level)
     hints.note(rung, level)
     if level < len(given):
-        print(paint(f"The next one says more: ./kit hint {rung}", "grey"))
+        print(paint(fill(f"The next one says more: ./kit hint {rung}"), "grey"))
     return 0
 
 
 def show(rung: str, given: list[hints.Hint], level: int) -> None:
     hint = given[level - 1]
-    print(f"{paint(rung, 'bold')}, hint {level} of {len(given)}: {hint.title}")
+    print(fill(f"{paint(rung, 'bold')}, hint {level} of {len(given)}: {hint.title}"))
     for paragraph in hints.plain(hint.text):
         if paragraph.startswith("    "):
             print(paragraph)
         else:
-            print(textwrap.fill(paragraph, min(width(), 100), initial_indent="  ", subsequent_indent="  ",
-                                break_long_words=False, break_on_hyphens=False))  # fmt: skip
+            print(fill(paragraph, "  "))
     print()

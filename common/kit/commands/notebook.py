@@ -6,7 +6,6 @@ from pathlib import Path
 from ..building import folder, labs
 from ..console import say
 from ..course import copies, handouts, notebooks
-from ..errors import USAGE, KitError
 from ..paths import ROOT
 from ..process import relative
 from ..setup import environment
@@ -26,8 +25,6 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     chosen = handouts.named(options.handout)
-    if options.ipynb and not options.ipynb.is_dir():
-        raise KitError(f"--ipynb {options.ipynb}: there is no such folder", code=USAGE)
     environment.install("handouts", "the handouts become notebooks")
     if options.ipynb:
         return notebooks.export(options.ipynb)

@@ -2,16 +2,17 @@
 
 import os
 
+from .. import console
 from ..emulate import compiler
 
 PURPOSE = "compile a CUDA program for a GPU and for the emulator: nvcc with -cudart shared -lineinfo"
 ORDER = 65
-HELP = f"""usage: ./kit nvcc ...
+HELP = """usage: {kit} nvcc ...
 
-{PURPOSE[0].upper()}{PURPOSE[1:]}. Everything that follows is passed to nvcc:
+{purpose}. Everything that follows is passed to nvcc:
 
-    ./kit nvcc program.cu -o program
-    ./kit emulate --check ./program"""
+    {kit} nvcc program.cu -o program
+    {kit} emulate --check ./program"""
 
 
 def arguments(parser) -> None:
@@ -21,7 +22,7 @@ def arguments(parser) -> None:
 
 def run(options) -> int:
     if options.words in (["--help"], ["-h"]):
-        print(HELP)
+        print(HELP.format(kit=console.PROGRAM, purpose=PURPOSE[0].upper() + PURPOSE[1:]))
         return 0
     command = compiler.find().command(options.words)
     os.execv(command[0], command)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from .. import options as shared
 from ..building import rungs
-from ..console import paint, say
+from ..console import fill, paint, say
 from ..process import relative, require_writable
 from ..profile import annotate, beside_gpu, listing, page
 
@@ -23,6 +23,8 @@ def arguments(parser) -> None:
     shared.json(parser)
     parser.add_argument("--device", choices=["emulator", "gpu"], default="emulator",
                         help="gpu: also count with Nsight Compute, and show the two side by side")  # fmt: skip
+    parser.add_argument("--columns", metavar="NAME,...", default="",
+                        help="the columns to keep in a terminal that is too narrow for all, such as barriers,atomics")  # fmt: skip
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained HTML page")
 
 
@@ -31,6 +33,7 @@ def run(options) -> int:
         return beside_gpu.run(options)
     if options.html:
         require_writable(options.html, "--html")
+    asked = annotate.named(options.columns)
     lab = rungs.find(options)
     runs = rungs.of_each(lab, options.rung, lambda rung: rungs.run(lab, rung, options))
     profiled = [(each, annotate.kernels(each.report, each.folder)) for each in runs]
@@ -40,21 +43,22 @@ def run(options) -> int:
     if options.json:
         print(json.dumps([to_json(each, kernels) for each, kernels in profiled], indent=1))
     elif not options.html:
-        show(profiled)
+        show(profiled, asked)
     return 0
 
 
-def show(profiled: list) -> None:
+def show(profiled: list, asked: list[annotate.Column]) -> None:
+    shown = []
     for each, kernels in profiled:
-        print(f"\n{paint(each.rung, 'bold')}: {paint(*each.verdict)}{each.size}")
+        print("\n" + fill(f"{paint(each.rung, 'bold')}: {paint(*each.verdict)}{each.size}"))
         for kernel in kernels:
-            listing.show(kernel)
+            shown += listing.show(kernel, asked)
         if not kernels:
-            print(paint(NOTHING_COUNTED, "grey"))
+            print(paint(fill(NOTHING_COUNTED), "grey"))
         for hazard in each.placeless_hazards:
-            print(paint(f"{hazard['kind']}: {hazard['message']}", "red"))
+            print(paint(fill(f"{hazard['kind']}: {hazard['message']}"), "red"))
     if any(kernels for _, kernels in profiled):
-        listing.legend([kernel for _, kernels in profiled for kernel in kernels])
+        listing.legend(shown)
 
 
 def to_json(each: rungs.Run, kernels: list) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 from .. import options as shared
 from .. import states
 from ..building import folder, labs
-from ..console import paint
+from ..console import fill, paint
 from ..process import relative
 from ..table import Table
 
@@ -34,22 +34,23 @@ def run(options) -> int:
 
 
 def show(chosen: list[labs.Lab], answers: list[dict]) -> None:
-    table = Table(["lab", "rung", "state", "where", "what"], left=5, drop_first=["what"])
+    table = Table(["rung", "state", "where", "what"], left=4, drop_first=["what", "where"])
     following = None
     for lab, answer in zip(chosen, answers, strict=True):
-        for index, rung in enumerate(answer["rungs"]):
+        table.section(paint(lab.name, "bold"))
+        for rung in answer["rungs"]:
             state = states.of(rung)
             place = where(rung)
-            table.add([lab.name if index == 0 else "", rung["name"], paint(state.name, state.colour), place, reason(rung)])
+            table.add(["  " + rung["name"], paint(state.name, state.colour), place, reason(rung)])
             if following is None and state.kind != "pass":
                 following = (rung["name"], state.name, place)
     print(table.text())
     rungs = [rung for answer in answers for rung in answer["rungs"]]
     if meanings := states.legend(rungs):
-        print(paint(f"\n{meanings}", "grey"))
+        print(paint("\n" + fill(meanings), "grey"))
     print(f"\n{sum(rung['state'] == 'pass' for rung in rungs)} of {len(rungs)} rungs pass.")
     if following:
-        print(f"Next: {following[0]} ({following[1]}) {following[2]}".rstrip())
+        print(fill(f"Next: {following[0]} ({following[1]}) {following[2]}".rstrip()))
 
 
 def where(rung: dict) -> str:

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from ..console import say
+from ..console import say, waiting
 from ..paths import OWN
 from ..process import logged, relative
 from ..setup import environment
@@ -42,7 +42,9 @@ def surroundings() -> dict[str, str]:
 def export(folder: Path) -> int:
     """Notebooks for Colab, VS Code and plain Jupyter. Links from one handout to another lead to the files that are written."""
     handouts = all_of_them()
-    logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
+    folder.mkdir(parents=True, exist_ok=True)
+    with waiting("writing the notebooks"):
+        logged([environment.python(), "-c", CONVERT, folder.resolve(), *handouts], "jupytext.txt", "writing the notebooks")
     for path in handouts:
         target = folder.resolve() / f"{path.stem}.ipynb"
         target.write_text(re.sub(r"\]\((\d\d_\w+)\.md", r"](\1.ipynb", target.read_text()))

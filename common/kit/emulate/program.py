@@ -5,11 +5,14 @@ import platform
 import shutil
 from pathlib import Path
 
+from .. import console
 from ..errors import PROGRAM, KitError
-from . import elf
+from . import elf, standin
 
-RELINK = """Link it to the shared runtime instead. With plain nvcc, or any build that calls nvcc:
-  NVCC_APPEND_FLAGS="-cudart shared" nvcc -o program program.cu
+
+def relink() -> str:
+    return f"""Link it to the shared runtime instead: {console.PROGRAM} nvcc program.cu -o program
+In a build that calls nvcc: NVCC_APPEND_FLAGS="-cudart shared" in its environment.
 With CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared"""
 
 
@@ -32,7 +35,9 @@ def find(name: str) -> Path:
 
 def require_emulatable(path: Path) -> None:
     if path.suffix in (".cu", ".cpp", ".cc", ".c"):
-        raise KitError(f"{path.name} is source code, not a program", f"nvcc -cudart shared -lineinfo -o {path.stem} {path.name}", PROGRAM)
+        raise KitError(
+            f"{path.name} is source code, not a program", f"Compile it first: {console.PROGRAM} nvcc {path.name} -o {path.stem}", PROGRAM
+        )
     try:
         program = elf.read(path)
     except elf.NotElf as error:
@@ -46,10 +51,10 @@ def require_emulatable(path: Path) -> None:
         return
     static = next((part for part in parts if part.carries_gpu_code), None)
     if static:
-        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", RELINK, PROGRAM)
+        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", relink(), PROGRAM)
     raise KitError(
         f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime",
-        "Only programs that nvcc built with -cudart shared run on the emulator.",
+        f"{console.PROGRAM} nvcc program.cu -o program makes one that runs on the emulator.",
         PROGRAM,
     )
 
@@ -57,7 +62,7 @@ def require_emulatable(path: Path) -> None:
 def script_advice(path: Path) -> str:
     with open(path, "rb") as file:
         if file.read(2) == b"#!":
-            return "It is a script: give kit emulate the program that the script starts."
+            return f"It is a script: give {console.PROGRAM} emulate the program that the script starts."
     return "Give the file that nvcc or the linker wrote."
 
 
@@ -66,9 +71,9 @@ def check_version(program: elf.Elf, emulator: Path) -> None:
     for part in [program, *elf.libraries(program)]:
         if part.runtime and not (emulator.parent / part.runtime).exists():
             raise KitError(
-                f"{part.path.name} needs {part.runtime}; this clone's emulator stands in for {emulator.name}",
-                "Build the program with the toolkit that the kit uses, or configure the kit with the program's toolkit "
-                "(NVCC=.../bin/nvcc ./kit setup).",
+                f"{part.path.name} needs {part.runtime}; this emulator stands in for {emulator.name}",
+                f"{console.PROGRAM} nvcc builds it with the compiler that fits."
+                + ("" if standin.packaged() else " Or configure the kit with the program's toolkit: NVCC=.../bin/nvcc ./kit setup"),
                 PROGRAM,
             )
 

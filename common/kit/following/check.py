@@ -4,19 +4,19 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 import time
 from dataclasses import dataclass, field
 
 from .. import child, states
 from ..building.labs import Lab
-from ..console import paint, wants_colour, width
-from ..table import ESCAPE
+from ..console import ESCAPE, Line, fill, paint, wants_colour
 from .keys import Keys
 
 PATIENCE = 2.0  # seconds without output before the kit says that the check is still running
 POLL_SECONDS = 0.2
-NO_GPU = ("No usable GPU", "OpenCL device:")  # said once, not at each save
+NO_GPU = "No usable GPU"
+NO_GPU_HERE = "There is no GPU to use here (./kit device says why), so the emulator runs the kernels."
+SAID_ONCE = (NO_GPU, "OpenCL device:")  # not at each save
 VERDICT = re.compile(rf"({'|'.join(state.name for state in states.STATES)}) +(\w+)(?::|$)")
 
 
@@ -73,11 +73,11 @@ class Checker:
             waiting.heard()
         for line in lines:
             plain = ESCAPE.sub("", line)
-            if plain.startswith(NO_GPU):
-                if plain in self.said:
+            if plain.startswith(SAID_ONCE):
+                line = fill(NO_GPU_HERE if plain.startswith(NO_GPU) else line)
+                if line in self.said:
                     continue
-                self.said.add(plain)
-                line = textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
+                self.said.add(line)
             if found := VERDICT.match(plain):
                 outcome.states[found[2]] = found[1]
             print(line, flush=True)
@@ -90,7 +90,7 @@ class Waiting:
         self.doing = doing
         self.started = self.last = time.monotonic()
         self.next = PATIENCE
-        self.shown = False
+        self.line = Line(sys.stdout)
         self.terminal = sys.stdout.isatty()
 
     def heard(self) -> None:
@@ -102,16 +102,13 @@ class Waiting:
             return
         text = f"still {self.doing}, {now - self.started:.0f} s"
         if self.terminal:
-            print(f"\r{paint(text + '; q ends it', 'grey')}\033[K", end="", flush=True)
-            self.shown = True
+            self.line.show(f"{text}; q ends it")
         else:
             print(text, flush=True)
             self.next *= 2
 
     def clear(self) -> None:
-        if self.shown:
-            print("\r\033[K", end="", flush=True)
-            self.shown = False
+        self.line.clear()
 
 
 def environment() -> dict[str, str]:

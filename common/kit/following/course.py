@@ -83,11 +83,13 @@ def regions(rung: Rung) -> list[tuple[Path, int, str]]:
 
 def todo(rung: Rung) -> Place | None:
     """The first of its TODOs that is still there."""
-    for path, line, text in regions(rung):
+    of_rung = regions(rung)
+    for number, (path, line, text) in enumerate(of_rung, 1):
         for index, each in enumerate(text.splitlines()):
             if TODO in each:
                 comment = [part.strip().removeprefix("//").strip() for part in text.splitlines()[index:] if part.strip().startswith("//")]
-                return Place(path, line + index, " ".join(comment).removeprefix("TODO").lstrip(": "))
+                which = f"region {number} of {len(of_rung)}: " if len(of_rung) > 1 else ""
+                return Place(path, line + index, which + " ".join(comment).removeprefix("TODO").lstrip(": "))
     return None
 
 

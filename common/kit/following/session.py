@@ -1,16 +1,14 @@
 """Watching a student's file: checks at each save, keys in between, and on to the next TODO when a rung passes."""
 
-import shutil
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
 from .. import states
 from ..building import labs
 from ..building.folder import Build
-from ..console import paint, say, width
+from ..console import fill, paint, say, width
 from ..errors import KitError
 from ..ladder import gain, guesses
 from ..paths import ROOT
@@ -32,6 +30,7 @@ class Session:
         self.passed = course.Passed()
         self.checker = Checker(keys)
         self.status = 0
+        self.latest: course.Rung | None = None  # that came to pass
 
     @property
     def follows(self) -> bool:
@@ -89,6 +88,7 @@ class Session:
         of_lab = {rung.name: rung for rung in self.every if rung.lab == lab}
         checked = [(of_lab[name], state) for name, state in outcome.states.items() if name in of_lab and state != "skip"]
         news = [rung for rung, state in checked if self.passed.note(rung, state == "pass")]
+        self.latest = news[-1] if news else self.latest
         for rung in news[-MOST_GAINS:]:
             for line in [*gain.told(rung.lab, rung.name, self.before(rung)), *predicted(rung)]:
                 print(line)
@@ -104,9 +104,11 @@ class Session:
         return earlier.name if earlier and earlier.lab == rung.lab and earlier in self.passed else ""
 
     def say_what_is_next(self, rung: course.Rung) -> None:
-        index = self.every.index(rung)
-        following = next((each for each in self.every[index + 1 :] + self.every[:index] if each not in self.passed), None)
+        following = next((each for each in self.every[self.every.index(rung) + 1 :] if each not in self.passed), None)
         if following is None:
+            before = sum(each not in self.passed for each in self.every)
+            said = f"That was the last rung. {before} of the earlier ones do not pass yet: ./kit status lists them."
+            print(fill(said if before else f"All {len(self.every)} rungs of the course pass."))
             return
         place = course.todo(following)
         where = f" at {relative(place.file)}:{place.line}" if place else ""
@@ -131,6 +133,10 @@ class Session:
                     return of[name]
         return rungs[0]
 
+    def to_look_at(self, rung: course.Rung) -> course.Rung:
+        """What profile and trace show: the rung, or while there is nothing of it to see, the one that came to pass last."""
+        return self.latest if self.latest and (rung in self.passed or course.is_open(rung)) else rung
+
     def wait(self, lab: labs.Lab, rung: course.Rung, saved) -> str:
         """Waits until the file is saved or a key is pressed: returns "q", or "" to check again."""
         files = ", ".join(relative(path) for path in course.sources(lab)) if lab.source.suffix == ".cpp" else relative(lab.source)
@@ -142,7 +148,7 @@ class Session:
             if key == "r":
                 break
             if key in COMMANDS:
-                self.show(COMMANDS[key], rung)
+                self.show(COMMANDS[key], rung if key == "h" else self.to_look_at(rung))
                 self.say_what_it_waits_for(files)
             elif key:
                 print(HELP, flush=True)
@@ -184,11 +190,6 @@ def predicted(rung: course.Rung) -> list[str]:
             if found is not None:
                 told += ["You predicted:", *guesses.lines(guess, found, width())]
     return told
-
-
-def fill(text: str, indent: str) -> str:
-    wide = min(width(), shutil.get_terminal_size().columns, 100)
-    return textwrap.fill(text, wide, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def stamp(lab: labs.Lab) -> tuple:

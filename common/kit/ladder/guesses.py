@@ -1,18 +1,19 @@
 """A student's predictions of counts, kept until the rung can be counted, and then compared with the counts."""
 
 import json
+import os
 import re
-import textwrap
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from .. import counters
 from ..building import labs
-from ..console import paint
+from ..console import paint, wrap
 from ..errors import USAGE, KitError
 from ..paths import OWN
 from ..table import Table
 
-KEPT = OWN / "predictions.json"
+KEPT = Path(os.environ.get("WARPFOLD_PREDICTIONS") or OWN / "predictions.json")
 EXACT, CLOSE = 1.02, 1.5  # factors within which a prediction counts as right, and as close
 COLOURS = {"right": "green", "close": "yellow", "off": "red"}
 # Asked for, in this order, if no counter is named.
@@ -187,14 +188,14 @@ def text(value: float, share: bool) -> str:
 
 
 def lines(guess: Guess, found: dict, wide: int) -> list[str]:
-    table = Table(["", "you", "counted", ""], left=1)
+    table = Table(["", "you", "counted"])
     compared = compare(guess, found)
     for each in compared:
-        table.add([each.label, each.guessed, each.counted, paint(each.words, COLOURS[each.verdict])])
-    told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}", *(f"  {line}" for line in table.text().splitlines())]
+        table.add([each.label, each.guessed, each.counted])
+    told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}"]
+    for line, words in zip(table.text().splitlines(), ["", *(paint(each.words, COLOURS[each.verdict]) for each in compared)], strict=True):
+        told += wrap(f"{line}  {words}".rstrip(), wide, "  ", "    ")
     for each in compared:
         if each.think:
-            told += textwrap.wrap(
-                f"{each.label}: {each.think}", wide, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-            )
+            told += wrap(f"{each.label}: {each.think}", wide, "  ", "    ")
     return told

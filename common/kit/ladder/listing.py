@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .. import counters, states
-from ..console import paint
+from ..console import fill, paint
 from ..table import Table
 
 
@@ -12,6 +12,7 @@ from ..table import Table
 class Column:
     heading: str
     of: Callable[[dict], str]  # of a rung
+    meaning: str = ""  # where the heading does not say it
 
 
 def counted(rung: dict) -> dict:
@@ -45,14 +46,14 @@ def launches(rung: dict) -> str:
 COUNTS = [
     Column("n", size),
     Column("launches", launches),
-    Column("loads", count("global_load_requests")),
-    Column("sectors", count("global_load_sectors")),
-    Column("shared", count("shared_load_wavefronts", "shared_store_wavefronts")),
-    Column("conflicts", count("bank_conflicts")),
-    Column("atomics", count("atomic_operations")),
+    Column("loads", count("global_load_requests"), "load requests to global memory"),
+    Column("sectors", count("global_load_sectors"), "32-byte sectors read"),
+    Column("shared", count("shared_load_wavefronts", "shared_store_wavefronts"), "wavefronts of shared memory"),
+    Column("conflicts", count("bank_conflicts"), "bank conflicts"),
+    Column("atomics", count("atomic_operations"), "atomic operations"),
     Column("barriers", count("barriers")),
-    Column("SIMT", simt_efficiency),
-    Column("instructions", count("warp_instructions")),
+    Column("SIMT", simt_efficiency, "SIMT efficiency, the share of active lanes"),
+    Column("instructions", count("warp_instructions"), "PTX instructions that warps executed"),
 ]
 
 
@@ -60,17 +61,8 @@ def predicted(rung: dict) -> str:
     return f"{rung['predicted']['us']:,.1f}" if "predicted" in rung else ""
 
 
-LEGEND_OF_COUNTS = (
-    "loads: load requests to global memory; sectors: 32-byte sectors read;\n"
-    "shared: wavefronts; conflicts: bank conflicts; atomics: atomic operations;\n"
-    "SIMT: SIMT efficiency, the share of active lanes; instructions: PTX\n"
-    "instructions that warps executed. No times: the emulator is not a GPU."
-)
-
-LEGEND_OF_PREDICTION = (
-    "predicted: microseconds on the {gpu}, computed from the counts, not measured\n"
-    "(docs/results/model.md explains how, and how accurate this is)."
-)
+NO_TIMES = "No times: the emulator is not a GPU."
+PREDICTION = "computed from the counts, not measured (docs/results/model.md explains how, and how accurate this is)"
 
 
 def timed(key: str, pattern: str) -> Callable[[dict], str]:
@@ -83,22 +75,17 @@ def timed(key: str, pattern: str) -> Callable[[dict], str]:
 
 TIMES = [
     Column("n", size),
-    Column("us", timed("median_us", "{:,.1f}")),
+    Column("us", timed("median_us", "{:,.1f}"), "median, cold cache"),
     Column("GB/s", timed("gb_per_s", "{:,.0f}")),
-    Column("of peak", timed("percent_of_peak", "{:.1f}%")),
-    Column("of measured", timed("percent_of_measured", "{:.1f}%")),
+    Column("of peak", timed("percent_of_peak", "{:.1f}%"), "share of the bandwidth by the device's attributes"),
+    Column("of measured", timed("percent_of_measured", "{:.1f}%"), "share of what a plain reading kernel reached"),
     Column("on rung before", timed("speed_up_over_rung_before", "{:.2f}x")),
-    Column("on CPU loop", timed("speed_up_over_cpu", "{:,.0f}x")),
+    Column("on CPU loop", timed("speed_up_over_cpu", "{:,.0f}x"), "speed-up over one CPU thread with one accumulator"),
 ]
 
-LEGEND_OF_TIMES = (
-    "us: median, cold cache; of peak: share of the bandwidth by the device's\n"
-    "attributes; of measured: share of what a plain reading kernel reached;\n"
-    "on CPU loop: speed-up over one CPU thread with one accumulator."
-)
-
 # Left out first if the terminal is narrow.
-LEAST_NEEDED = ["instructions", "launches", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics"]
+LEAST_NEEDED = ["instructions", "launches", "sectors", "SIMT", "of measured", "on rung before", "loads", "shared", "atomics",
+                "on CPU loop", "conflicts", "barriers"]  # fmt: skip
 
 
 def verdict(rung: dict) -> str:
@@ -111,18 +98,21 @@ def show(labs: list[dict]) -> None:
     device = next((lab["device"] for lab in labs if lab.get("device")), None)
     timed_run = any("time" in rung for lab in labs for rung in lab["rungs"])
     gpu = next((rung["predicted"]["gpu"] for lab in labs for rung in lab["rungs"] if "predicted" in rung), None)
-    columns = TIMES if timed_run else COUNTS + ([Column(f"predicted us on {gpu}", predicted)] if gpu else [])
+    guess = [Column(f"predicted us on {gpu}", predicted, PREDICTION)] if gpu else []
+    columns = TIMES if timed_run else COUNTS + guess
     if device:
-        print(f"{paint('The ladder', 'bold')} on {device['name']}\n")
-    table = Table(["rung", "verdict", *(column.heading for column in columns)], left=2, drop_first=LEAST_NEEDED)
+        print(fill(f"{paint('The ladder', 'bold')} on {device['name']}") + "\n")
+    table = Table(["rung", "verdict", *(column.heading for column in columns)], left=2,
+                  drop_first=[*LEAST_NEEDED, *(column.heading for column in guess), "n"])  # fmt: skip
     for lab in labs:
         table.section(paint(lab["lab"], "bold"))
         for rung in lab["rungs"]:
             table.add(["  " + rung["name"], verdict(rung), *(column.of(rung) for column in columns)])
     print(table.text())
-    print(paint("\n" + (LEGEND_OF_TIMES if timed_run else LEGEND_OF_COUNTS), "grey"))
-    if gpu and not timed_run:
-        print(paint(LEGEND_OF_PREDICTION.format(gpu=gpu), "grey"))
+    dropped = table.dropped()
+    explained = "; ".join(f"{each.heading}: {each.meaning}" for each in columns if each.meaning and each.heading not in dropped)
+    notes = [*([f"{explained}."] if explained else []), *([] if timed_run else [NO_TIMES])]
+    print(paint("\n" + fill(" ".join(notes), most=80), "grey"))
     show_failures(labs)
 
 
@@ -130,7 +120,7 @@ def show_failures(labs: list[dict]) -> None:
     rungs = [(lab["lab"], rung) for lab in labs for rung in lab["rungs"]]
     for lab, rung in rungs:
         if rung["state"] != "pass":
-            print(f"\n{lab} {rung['name']}: {verdict(rung)}  {rung.get('reason', '')}".rstrip())
+            print("\n" + fill(f"{lab} {rung['name']}: {verdict(rung)}  {rung.get('reason', '')}".rstrip()))
     skipped = sum(rung["state"] == "skip" for _, rung in rungs)
     right = sum(rung["state"] == "pass" for _, rung in rungs)
     print(f"\n{right} of {len(rungs) - skipped} rungs are right{f', {skipped} skipped' if skipped else ''}.")

@@ -1,10 +1,9 @@
 """Lab 12 over several devices, as text: tables of strong and weak scaling, or of what was counted on emulated devices."""
 
-import textwrap
 from collections.abc import Callable
 
 from .. import states
-from ..console import paint
+from ..console import fill, paint
 from ..table import Table
 from . import efficiency
 from .efficiency import Line, Scaling
@@ -12,24 +11,23 @@ from .many_gpus import Counted, not_predicted, predicted_us
 from .predict import Gpu
 
 LEGEND_OF_TIMES = (
-    "A line has one host thread that drives all GPUs, as in lab 12, unless it says a\n"
-    "thread per GPU; CUB's lines and the champion's have that too. \"Parts alone\"\n"
-    "bring no sums together. Wall clock, from before the first launch until all GPUs\n"
+    "A line has one host thread that drives all GPUs, as in lab 12, unless it says a "
+    "thread per GPU; CUB's lines and the champion's have that too. \"Parts alone\" "
+    "bring no sums together. Wall clock, from before the first launch until all GPUs "
     "are idle. rank_per_gpu takes mpirun (docs/reference/cluster.md)."
 )
-
 LEGEND_OF_PREDICTIONS = (
-    "Predicted by a model that was fitted to the H200, not measured\n(docs/results/many_gpus.md explains how, and how accurate this is)."
+    "Predicted by a model that was fitted to the H200, not measured (docs/results/many_gpus.md explains how, and how accurate this is)."
 )
-
-LEGEND_OF_COUNTS = (
-    "launches: kernel launches on the busiest device; loaded, stored: 32-byte sectors\n"
-    "of other devices' memory that kernels accessed over the links; copied: bytes,\n"
-    "from device to device; pairs: ordered pairs of devices that anything went\n"
-    "between; through the host: bytes copied to the host and from it, as NCCL's\n"
-    "stand-in does; waits: of the host for a device while it issues the work.\n"
-    "Emulated devices are not timed."
-)
+MEANINGS = {
+    "launches": "kernel launches on the busiest device",
+    "loaded": "32-byte sectors of other devices' memory that kernels loaded over the links",
+    "stored": "sectors that they stored there",
+    "copied": "bytes, from device to device",
+    "pairs": "ordered pairs of devices that anything went between",
+    "through the host": "bytes copied to the host and from it, as NCCL's stand-in does",
+    "waits": "of the host for a device while it issues the work",
+}
 
 
 def power(n: int) -> str:
@@ -49,16 +47,16 @@ def whole(value: float | None) -> str:
 
 
 def show(scaling: Scaling, title: str) -> None:
-    print(paint(title, "bold"))
+    print(paint(fill(title), "bold"))
     if scaling.sizes():
-        print(f"\nStrong scaling: elements in all, shared out over {gpus(scaling.gpus)}\n")
+        print("\n" + fill(f"Strong scaling: elements in all, shared out over {gpus(scaling.gpus)}") + "\n")
         print(strong(scaling).text())
     if scaling.counts():
         print("\nWeak scaling: 2^32 elements per GPU\n")
         print(weak(scaling).text())
     elif not scaling.predicted:
-        print("\nNo weak scaling: 2^32 elements do not fit into one GPU twice.")
-    print(paint("\n" + (LEGEND_OF_PREDICTIONS if scaling.predicted else LEGEND_OF_TIMES), "grey"))
+        print("\n" + fill("No weak scaling: 2^32 elements do not fit into one GPU twice."))
+    print(paint("\n" + fill(LEGEND_OF_PREDICTIONS if scaling.predicted else LEGEND_OF_TIMES, most=80), "grey"))
 
 
 def gpus(count: int) -> str:
@@ -120,18 +118,23 @@ def show_counted(rungs: list[Counted], devices: int, predicted_for: Gpu) -> None
     times = {rung.rung: predicted_us(rung.rung, rung.n, devices, predicted_for) for rung in rungs}
     last = f"predicted us on {devices} {predicted_for.name}"
     told = any(time is not None for time in times.values())
-    made = Table(headings + ([last] if told else []), left=2, drop_first=["n", "through the host", "launches", "pairs"])
+    made = Table(
+        headings + ([last] if told else []),
+        left=2,
+        drop_first=["n", "through the host", "launches", "pairs", "waits", "copied", "stored", "loaded", last],
+    )
     for rung in rungs:
         made.add([rung.rung, verdict(rung), *(cells(rung) if rung.n else [""] * 8), *([number(times.get(rung.rung))] if told else [])])
     print(made.text())
-    if details := [f"  {rung.rung:<14}{text}" for rung in rungs for text in by_pair(rung, devices)]:
+    if details := [fill(text, f"  {rung.rung:<14}", " " * 16) for rung in rungs for text in by_pair(rung, devices)]:
         print("\nOver the links, by pair of devices:\n" + "\n".join(details))
-    print(paint("\n" + LEGEND_OF_COUNTS, "grey"))
+    explained = "; ".join(f"{heading}: {meaning}" for heading, meaning in MEANINGS.items() if heading not in made.dropped())
+    print(paint("\n" + fill(f"{explained}{'.' if explained else ''} Emulated devices are not timed.".strip(), most=80), "grey"))
     if why := not_predicted(devices, predicted_for):
-        print(paint(textwrap.fill(why, 80), "grey"))
+        print(paint(fill(why, most=80), "grey"))
     for rung in rungs:
         if rung.state != "pass":
-            print(f"\n{rung.rung}: {verdict(rung)}  {rung.reason}".rstrip())
+            print("\n" + fill(f"{rung.rung}: {verdict(rung)}  {rung.reason}".rstrip()))
 
 
 def verdict(rung: Counted) -> str:

@@ -1,9 +1,8 @@
 """`kit predict --gpus P`: the predicted time of a sum over P GPUs, one line for each way of bringing their sums together."""
 
 import math
-import textwrap
 
-from ..console import paint
+from ..console import fill, paint
 from ..errors import USAGE, KitError
 from ..table import Table
 from . import scaling
@@ -61,7 +60,11 @@ def check(n: int, gpus: int, way: str | None) -> None:
 
 
 def text(found: list[dict]) -> str:
-    table = Table(["way", "how", "predicted us", "GB/s in all", "launch", "reading", "exchange"], left=2, drop_first=["how", "GB/s in all"])
+    table = Table(
+        ["way", "how", "predicted us", "GB/s in all", "launch", "reading", "exchange"],
+        left=2,
+        drop_first=["how", "GB/s in all", "launch", "reading", "exchange"],
+    )
 
     def share(entry: dict, part: str) -> str:
         return f"{100 * entry[part] / entry['us']:.0f}%"
@@ -75,7 +78,12 @@ def text(found: list[dict]) -> str:
     gpus = f"{first['gpus']:,} GPUs" if first["gpus"] > 1 else "one GPU"
     heading = f"The sum of {count(first['n'])} floats on {gpus} ({first['predicted_for']}): predicted, not measured"
     return "\n".join(
-        [paint(heading, "bold"), "", table.text(), paint("\n" + legend(first["gpus"], {each["way"]: each["us"] for each in found}), "grey")]
+        [
+            paint(fill(heading), "bold"),
+            "",
+            table.text(),
+            paint("\n" + legend(first["gpus"], {each["way"]: each["us"] for each in found}), "grey"),
+        ]
     )
 
 
@@ -100,4 +108,4 @@ def legend(gpus: int, us: dict[str, float]) -> str:
         lines.append(
             f"ncclReduce (rank_per_gpu) passes along a chain of all GPUs: {chain:,} steps one after the other; the tree has {tree:,}."
         )
-    return "\n".join(textwrap.fill(line, 100) for line in lines)
+    return fill("\n".join(lines))

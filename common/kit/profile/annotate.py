@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import counters
 from .. import report as reports
+from ..errors import USAGE, KitError
 
 LANES = 32
 CONTEXT = 1  # lines of source shown before and after those that were counted
@@ -63,6 +64,19 @@ COLUMNS = [
     counter("atomic_operations", "atomics"),
     counter("barriers"),
 ]  # fmt: skip
+
+
+def named(names: str) -> list[Column]:
+    """The columns whose titles or keys these are, separated by commas; any unambiguous part will do."""
+    found = []
+    for name in filter(None, (each.strip().replace("_", " ") for each in names.split(","))):
+        matches = [column for column in COLUMNS if name in (column.title, column.key.replace("_", " "))]
+        matches = matches or [column for column in COLUMNS if name in column.title]
+        if len(matches) != 1:
+            what = "could be several columns" if matches else "no such column"
+            raise KitError(f"--columns {name}: {what}", f"The columns: {', '.join(each.title for each in matches or COLUMNS)}", USAGE)
+        found += matches
+    return found
 
 
 @dataclass

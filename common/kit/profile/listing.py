@@ -1,36 +1,56 @@
 """Annotated source for a terminal: counts to the left, code to the right, the hottest line marked."""
 
-from ..console import paint, width
+import re
+
+from ..console import WHOLE, fill, paint, width, wrap
 from ..process import relative
 from ..report import source_line
 from .annotate import SHARE, Column, Excerpt, Kernel, Line, used_columns
 
-NARROWEST_CODE = 30  # columns of text that the code keeps before counts are left out
-DROP_FIRST = ["barriers", "shuffles", "atomic_operations", "executions_per_warp", "loads_per_wait", "divergent_share"]
+LEAST_NEEDED = ["barriers", "shuffles", "atomic_operations", "executions_per_warp", "loads_per_wait", "divergent_share", "simt_efficiency",
+                "sectors_per_request", "bank_conflicts"]  # fmt: skip
+PIECE = re.compile(r"\s*[^\s(\[,]+[(\[,]*|\s*[(\[,]+")  # of a line of code that must not be broken
 WARM = 0.1  # share from which a line is coloured
 
 
-def show(kernel: Kernel) -> None:
+def show(kernel: Kernel, asked: list[Column]) -> list[Column]:
+    """Prints it, and returns the columns that had room. `asked`: those that are shown however narrow the terminal is."""
     launches = f"{kernel.launches} launches" if kernel.launches > 1 else "1 launch"
-    print(f"\n{paint(kernel.name, 'bold')}  {launches}, {kernel.shape}")
-    columns = used_columns(kernel)
-    longest = max((len(line.source) for part in kernel.excerpts for line in part.lines if line), default=0)
-    room = min(longest, NARROWEST_CODE)
-    dropped = []
-    for key in DROP_FIRST:
-        if gutter(columns) + room <= width():
-            break
-        dropped += [column.title for column in columns if column.key == key]
-        columns = [column for column in columns if column.key != key]
+    print("\n" + fill(f"{paint(kernel.name, 'bold')}  {launches}, {kernel.shape}"))
+    columns, same, dropped = with_room(kernel, asked)
     for part in kernel.excerpts:
         print(paint(f"{relative(part.file)}", "blue"))
         for line in heading(columns):
             print(paint(line, "grey"))
         show_lines(part, columns)
     if kernel.elsewhere > 0.005:
-        print(paint(f"  {100 * kernel.elsewhere:.0f}% of the instructions belong to lines that are not shown (library headers)", "grey"))
+        note(f"{100 * kernel.elsewhere:.0f}% of the instructions belong to lines that are not shown (library headers)")
+    if same:
+        note(f"the same on every line: {', '.join(f'{column.title} {column.text(value)}' for column, value in same.items())}")
     if dropped:
-        print(paint(f"  too narrow for: {', '.join(dropped)}", "grey"))
+        note(f"too narrow for: {', '.join(column.title for column in dropped)}")
+    return columns
+
+
+def note(text: str) -> None:
+    print(paint(fill(text, "  "), "grey"))
+
+
+def with_room(kernel: Kernel, asked: list[Column]) -> tuple[list[Column], dict[Column, float], list[Column]]:
+    """The columns that leave half of the terminal to the code. Left out first are those with one value on every line, which is returned with
+    them, and then those that nobody asked for."""
+    columns = used_columns(kernel)
+    lines = [line for part in kernel.excerpts for line in part.lines if line]
+    room = min(max((len(line.source) for line in lines), default=0), width() // 2)
+    values = {column: {line.values[column.key] for line in lines if line.counters} for column in columns}
+    same = {column: next(iter(found)) for column, found in values.items() if len(found) == 1}
+    left_out: list[Column] = []
+    for column in sorted(set(columns) - set(asked), key=lambda each: (each not in same, LEAST_NEEDED.index(each.key))):
+        if gutter(columns) + room <= width():
+            break
+        columns.remove(column)
+        left_out.append(column)
+    return columns, {column: same[column] for column in left_out if column in same}, [each for each in left_out if each not in same]
 
 
 def gutter(columns: list) -> int:
@@ -61,12 +81,19 @@ def show_lines(part: Excerpt, columns: list) -> None:
             continue
         share = f"{SHARE.text(line.share) if line.counters else '':>{cell_width(SHARE)}}"
         cells = "".join(f" {cell(line, column):>{cell_width(column)}}" for column in columns)
-        text = f"{'> ' if line.hottest else '  '}{share}{cells} {line.number:>5}  {line.source}"
-        if len(text) > width():
-            text = text[: width() - 3] + "..."
-        print(paint(text, colour(line)) if colour(line) else text.rstrip())
+        first, *rest = wrapped(line.source, max(1, width() - gutter(columns)))
+        text = f"{'> ' if line.hottest else '  '}{share}{cells} {line.number:>5}  {first}".rstrip()
+        text = "\n".join([text, *(" " * gutter(columns) + more for more in rest)])
+        print(paint(text, colour(line)) if colour(line) else text)
         for hazard in line.hazards:
             show_hazard(hazard, line, part)
+
+
+def wrapped(source: str, room: int) -> list[str]:
+    """A line of code in lines of that many columns; those after the first are indented, as far as the longest piece lets them."""
+    longest = max((len(piece.strip()) for piece in PIECE.findall(source)), default=0)
+    indent = min(len(source) - len(source.lstrip()) + 4, max(0, room - longest))
+    return wrap(source, room, "", " " * indent, PIECE)
 
 
 def cell(line: Line, column) -> str:
@@ -85,20 +112,20 @@ def colour(line: Line) -> str:
 def show_hazard(hazard: dict, line: Line, part: Excerpt) -> None:
     """If a hazard involves two lines, it is explained at the one at fault, with a reference at the other."""
     if hazard.get("line") != line.number:
-        print(paint(f"  ^ {hazard['kind']} with line {hazard['line']}", "red"))
+        print(paint(fill(f"{hazard['kind']} with line {hazard['line']}", "  ^ ", "    "), "red"))
         return
-    print(paint(f"  ^ {hazard['kind']}: {hazard['message']}", "red"))
+    print(paint(fill(f"{hazard['kind']}: {hazard['message']}", "  ^ ", "    "), "red"))
     if hazard.get("other_line") and hazard["other_line"] != line.number:
-        print(f"    other line: {hazard['other_line']}{source_line(str(part.file), hazard['other_line'])}")
+        print(fill(f"other line: {hazard['other_line']}{source_line(str(part.file), hazard['other_line'])}", "    ", "      "))
     for word, key in [("why", "why"), ("try", "advice")]:
         if hazard.get(key):
-            print(f"    {word}: {hazard[key]}")
+            print(fill(f"{word}: {hazard[key]}", "    ", "      "))
 
 
-def legend(kernels: list[Kernel]) -> None:
-    columns = list(dict.fromkeys(column for kernel in kernels for column in used_columns(kernel)))
-    wide = max(len(column.title) for column in [SHARE, *columns])
+def legend(shown: list[Column]) -> None:
+    columns = [SHARE, *dict.fromkeys(shown)]
+    wide = max(len(column.title) for column in columns)
     print()
-    for column in [SHARE, *columns]:
+    for column in columns:
         mark = "; > marks the hottest line, by its instructions and the lanes that queue at its atomics" if column is SHARE else ""
-        print(paint(f"  {column.title:<{wide}}  {column.meaning}{mark}", "grey"))
+        print(paint(fill(f"{column.meaning}{mark}", f"  {column.title:<{wide}}  ", " " * min(wide + 4, width() // 3), most=WHOLE), "grey"))

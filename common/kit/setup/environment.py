@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 
-from ..console import say, steps
+from ..console import say, steps, waiting
 from ..errors import SETUP, KitError
 from ..paths import OWN, REQUIREMENTS, VENV
 from ..process import output, tail
@@ -130,7 +130,8 @@ def install(group: str, why: str, trial: Callable[[], None] | None = None) -> No
 
 
 def install_pins(pins: list[str]) -> None:
-    result = output([python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "1", "--no-input", *pins])
+    with waiting(f"installing {pins[0].split('==')[0]}{' and others' if len(pins) > 1 else ''}"):
+        result = output([python(), "-m", "pip", "install", "--disable-pip-version-check", "--retries", "1", "--no-input", *pins])
     if result.returncode != 0:
         raise KitError(*pip_failure(pins, result.stdout), SETUP)
 

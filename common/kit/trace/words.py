@@ -1,7 +1,6 @@
 """A step in words: for screen readers, for the title of a still, and beside the picture."""
 
-import textwrap
-
+from ..console import wrap
 from ..report import source_line
 from .steps import LANES, Request, Step
 
@@ -106,5 +105,4 @@ def ending(step: Step) -> str:
 
 def filled(text: str, wide: int, indent: str, first: str | None = None) -> list[str]:
     """Lines of at most that many columns, words kept whole; lines after the first are indented."""
-    return textwrap.wrap(text, wide, initial_indent=indent if first is None else first, subsequent_indent=indent,
-                         break_long_words=False, break_on_hyphens=False) or [""]  # fmt: skip
+    return wrap(text, wide, indent if first is None else first, indent)

@@ -1,5 +1,6 @@
 #include "input/regions.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
@@ -95,6 +96,13 @@ std::vector<Region> find_regions(std::string_view source, std::string_view file)
   if (open) {
     throw RegionError(fmt::format("{}:{}: the region of {} has no end; put back the line \"// END {}\"", file,
                                   open->first_line, open->rung, open->rung));
+  }
+  for (auto region = regions.begin(); region != regions.end(); ++region) {
+    const auto is_of_rung = [&](const Region& other) { return other.rung == region->rung; };
+    const auto before = std::count_if(regions.begin(), region, is_of_rung);
+    const auto count = before + std::count_if(region, regions.end(), is_of_rung);
+    if (count > 1 && !region->todo.empty())
+      region->todo = fmt::format("region {} of {}: {}", before + 1, count, region->todo);
   }
   return regions;
 }

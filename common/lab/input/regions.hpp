@@ -23,7 +23,8 @@ struct Region {
   int first_line = 0, last_line = 0; // of the markers, from 1
   bool filled = false;
   int todo_line = 0; // of the first line that starts "// TODO: "; else the first line in the region
-  std::string todo;  // its text, continued over the comment lines that follow
+  std::string
+      todo; // its text, continued over the comment lines that follow; of several, "region 2 of 2: " first
 };
 
 struct RegionError : std::runtime_error {

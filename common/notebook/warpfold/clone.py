@@ -5,6 +5,7 @@ import re
 from contextlib import contextmanager
 from pathlib import Path
 
+from . import regions
 from .home import ROOT, is_clone
 from .progress import Progress
 from .verdict import BuildFailed, LabError
@@ -32,6 +33,14 @@ def compiler_messages(said: str) -> str:
     return re.sub(r"[^\s\"]*/(labs|solutions)/(?=\d\d_)", r"\1/", said).strip()
 
 
+def cell_at_fault(said: str) -> str:
+    """How the cell begins whose code the compiler refuses, by the first error in a student's file."""
+    error = re.search(r"^(labs/\S+?)[(:](\d+)\S* (?:fatal )?error\b", said, re.MULTILINE)
+    if not error:
+        return ""
+    return regions.at_fault(regions.read(ROOT / error[1]), error[1], int(error[2]))
+
+
 _folder: Build | None = None
 
 
@@ -57,7 +66,8 @@ def lab_errors():
     try:
         yield
     except ninja.BuildFailed as error:
-        raise BuildFailed(compiler_messages(error.said)) from None
+        said = compiler_messages(error.said)
+        raise BuildFailed(said, cell_at_fault(said)) from None
     except KitError as error:
         raise LabError(f"{error} {error.advice}".strip()) from None
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import tempfile
@@ -17,6 +18,14 @@ from .progress import Progress
 from .verdict import MOST_OF_A_KIND, STYLE, BuildFailed, CheckFailed, LabError, explanation
 
 NAME = "cell.cu"
+WITHOUT_MAIN = re.compile(r"undefined (reference to|symbol:?) [`']?main\b")
+NO_MAIN = """The cell has no main: %%cuda takes a whole program. One that launches your kernel looks like this:
+
+int main() {
+  your_kernel<<<1, 32>>>();
+  return cudaDeviceSynchronize();
+}"""
+SECONDS_TO_REPORT = 5  # that a program which is stopped has for its report
 
 
 class Usage(argparse.ArgumentParser):
@@ -40,12 +49,12 @@ def run_cell(line: str, cell: str) -> None:
     with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
         run = Run(Path(folder), options)
         with Progress() as progress, lab_errors():
-            progress.show("compiling")
-            # A cell's first line is the magic's own, and an editor counts it.
-            run.compile(f"// %%cuda {line}".rstrip() + f"\n{cell}")
             on_gpu = options.device != "emulator" and run.has_gpu()
             if options.device == "gpu" and not on_gpu:
                 raise LabError("There is no GPU here. Without --device=gpu the cell runs on the emulator.")
+            progress.show("compiling")
+            # A cell's first line is the magic's own, and an editor counts it.
+            run.compile(f"// %%cuda {line}".rstrip() + f"\n{cell}")
             if on_gpu:
                 progress.show("running on the GPU")
                 run.on_gpu()
@@ -68,6 +77,7 @@ class Run:
         self.folder, self.options = folder, options
         self.program = folder / "program"
         self.output, self.status, self.report = "", 0, {}
+        self.stopped = False  # at the time limit
 
     def compile(self, text: str) -> None:
         from kit.emulate import compiler
@@ -77,7 +87,7 @@ class Run:
         command = self.compiler.command([*shlex.split(self.options.nvcc), NAME, "-o", str(self.program)])
         said = subprocess.run(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if said.returncode != 0:
-            raise BuildFailed(said.stdout.strip())
+            raise BuildFailed(NO_MAIN if WITHOUT_MAIN.search(said.stdout) else said.stdout.strip())
         if said.stdout.strip():
             print(said.stdout.strip())
 
@@ -109,20 +119,35 @@ class Run:
             self.output, self.status = output, status
         if written.exists():
             self.report = json.loads(written.read_text())
+        for hazard in self.report.get("hazards", []):  # is shown below the output
+            self.output = re.sub(rf"warpfold: \S+: {re.escape(hazard['message'])}[^\n]*\n", "", self.output)
 
     def execute(self, environment: dict[str, str]) -> tuple[str, int]:
+        """A program that does not end is stopped by a signal at which the emulator reports where its kernel was."""
         command = [str(self.program), *self.options.args]
-        try:
-            ended = subprocess.run(
-                command, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=self.options.time_limit,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as late:
-            said = late.stdout.decode(errors="replace") if late.stdout else ""
-            raise LabError(
-                f"{said}\nStopped after {self.options.time_limit:g} s. Is n small enough? --time-limit SECONDS allows more."
-            ) from None
-        return ended.stdout, ended.returncode
+        with subprocess.Popen(command, env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as program:  # fmt: skip
+            try:
+                return program.communicate(timeout=self.options.time_limit)[0], program.returncode
+            except subprocess.TimeoutExpired:
+                self.stopped = True
+                program.terminate()
+            try:
+                return program.communicate(timeout=SECONDS_TO_REPORT)[0], program.returncode
+            except subprocess.TimeoutExpired:
+                return "", 0
+            finally:
+                program.kill()
+
+    def where_it_was(self) -> str:
+        """Of a program that was stopped: the kernel and its line, as far as the emulator knows them."""
+        from kit import report
+
+        endless = next((hazard for hazard in self.report.get("hazards", []) if hazard["kind"] == "endless"), None)
+        if endless:
+            kernel = self.report["launches"][-1]["kernel"]
+            return f"in {report.readable([kernel]).get(kernel, kernel)}, at line {endless['line']} of the cell"
+        return "while no kernel ran" if self.report else "on the GPU; --device=emulator says in which kernel and at which line"
 
 
 def show(run: Run, on_gpu: bool) -> None:
@@ -130,10 +155,12 @@ def show(run: Run, on_gpu: bool) -> None:
 
     if run.output:
         print(run.output, end="" if run.output.endswith("\n") else "\n")
-    findings = Findings(run.report, checked=not run.options.no_check, on_gpu=on_gpu)
+    findings = Findings(run, on_gpu)
     display(findings)
     if run.options.profile and run.report.get("launches"):
         display(Profile(run))
+    if run.stopped:
+        raise CheckFailed(f"stopped after {run.options.time_limit:g} s {run.where_it_was()}. --time-limit SECONDS allows more")
     if run.status != 0:
         raise CheckFailed(f"the program ended with {ended_with(run.status)}")
     if findings.hazards:
@@ -154,13 +181,19 @@ class Profile(Annotated):
 class Findings:
     """The hazards of a program, as text and as HTML."""
 
-    def __init__(self, report: dict, checked: bool, on_gpu: bool):
-        self.hazards = report.get("hazards", []) if checked else []
+    def __init__(self, run: Run, on_gpu: bool):
+        report, checked = run.report, not run.options.no_check
+        self.hazards = report.get("hazards", []) if checked or run.stopped else []
         launches = len(report.get("launches", []))
         where = "Run on the GPU, checked on the emulator" if on_gpu and report else "Run on the GPU" if on_gpu else "Run on the emulator"
         counted = f", {launches} launch{'' if launches == 1 else 'es'}" if report else ""
         self.device = f"{where}{counted}."
-        self.verdict = "not checked" if not checked else "no report" if not report else "clean" if not self.hazards else "hazards"
+        if self.hazards:
+            self.verdict = "hazards"
+        elif run.stopped or run.status != 0:
+            self.verdict = "stopped" if run.stopped else ended_with(run.status)
+        else:
+            self.verdict = "not checked" if not checked else "clean" if report else "no report"
 
     def sentences(self) -> list[tuple[str, str]]:
         """(What and where, why and what to do), the first of each kind."""
@@ -184,7 +217,7 @@ class Findings:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        kind = {"clean": "pass", "hazards": "fail"}.get(self.verdict, "open")
+        kind = {"clean": "pass", "not checked": "open", "no report": "open"}.get(self.verdict, "fail")
         items = "".join(f"<li>{escape(what)}{'<br>' + escape(why) if why else ''}</li>" for what, why in self.sentences())
         page = (f'{STYLE}<div class="warpfold" role="status"><span class="state {kind}">{escape(self.verdict)}</span> '
                 f'<span class="faint">{escape(self.device)}</span>{f"<ul>{items}</ul>" if items else ""}</div>')  # fmt: skip

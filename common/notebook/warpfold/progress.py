@@ -6,6 +6,10 @@ import time
 
 from .verdict import Interrupted
 
+# isort: split
+# From the folder that home.py has put on the path.
+from kit import console
+
 PATIENCE = 0.4  # seconds before anything is shown
 PERIOD = 0.5
 
@@ -46,15 +50,14 @@ class Line:
 
     def __init__(self):
         self.handle = None
-        self.written = False
+        self.terminal = console.Line(sys.stderr)
         self.notebook = in_notebook()
 
     def write(self, text: str) -> None:
         if self.notebook:
             self.update(text)
         elif sys.stderr.isatty():
-            print(f"\r{text}\033[K", end="", file=sys.stderr, flush=True)
-        self.written = True
+            self.terminal.show(text)
 
     def update(self, text: str) -> None:
         from IPython.display import display
@@ -68,8 +71,7 @@ class Line:
     def clear(self) -> None:
         if self.handle is not None:
             self.handle.update({"text/plain": "", "text/html": ""}, raw=True)
-        elif self.written and sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        self.terminal.clear()
 
 
 def in_notebook() -> bool:

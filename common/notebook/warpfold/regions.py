@@ -17,6 +17,7 @@ from pathlib import Path
 from .verdict import LabError
 
 MARKER = re.compile(r"^([ \t]*)// (BEGIN|END) (\w+)[ \t]*$")
+STRINGS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -58,6 +59,25 @@ def of_rung(text: str, name: str, rung: str) -> list[Region]:
         known = ", ".join(dict.fromkeys(region.rung for region in regions)) or "none"
         raise LabError(f"{name} has no region {rung}: no line `// BEGIN {rung}`. Regions that it has: {known}.")
     return found
+
+
+def at_fault(text: str, name: str, line: int) -> str:
+    """How the cell begins that fills the region to which a compiler's error at that line belongs; "" if it is about none. A brace
+    that is missing in one region is noticed only further down."""
+    every = find(text, name)
+    region = next((each for each in every if braces(body(text, each))), None) or next(
+        (each for each in every if each.begin + 1 < line <= each.end), None
+    )
+    if region is None:
+        return ""
+    of_rung = [each for each in every if each.rung == region.rung]
+    return f"%%lab {region.rung}" + (f" {of_rung.index(region) + 1}" if len(of_rung) > 1 else "")
+
+
+def braces(text: str) -> int:
+    """How many more are opened than closed."""
+    code = STRINGS.sub("", COMMENTS.sub("", text))
+    return code.count("{") - code.count("}")
 
 
 def body(text: str, region: Region) -> str:

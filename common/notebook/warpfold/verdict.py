@@ -48,7 +48,11 @@ class Interrupted(LabError):
 
 
 class BuildFailed(LabError):
-    """The compiler refused the file."""
+    """The compiler refused the file. `cell`: how the cell begins that holds the mistake, as "%%lab first_add 2", if that is known."""
+
+    def __init__(self, said: str, cell: str = ""):
+        super().__init__(f"The mistake is in the cell {cell}.\n{said}" if cell else said)
+        self.said, self.cell = said, cell
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,15 @@ class Cell:
     def line_of(self, line: int) -> int | None:
         """The cell's line for one of the file."""
         return line - self.first + self.first_in_cell if self.first <= line < self.first + self.count else None
+
+    def named_in(self, said: str) -> str:
+        """A message, with the line of the cell beside that of the file."""
+
+        def told(found: re.Match) -> str:
+            line = self.line_of(int(found[2]))
+            return f"{found[0]}{f' [line {line} of the cell]' if line else ''}"
+
+        return re.sub(rf"({re.escape(self.file)})[(:](\d+)(?:\)|:\d+)?", told, said)
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,7 @@ class Rung:
         """What is wrong, most telling first."""
         if not self.failed:
             return []
-        diagnosis = self.answer.get("diagnosis", {}).get("text", "")
+        diagnosis = self.told(self.answer.get("diagnosis", {}).get("text", ""))
         found = [Finding(diagnosis)] if diagnosis else []
         explained, of_kind = set(), Counter()
         for hazard in self.answer.get("hazards", []):
@@ -111,16 +124,21 @@ class Rung:
             if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
                 continue
             more = tuple((word, hazard[key]) for word, key in EXPLAINED if hazard.get(key))
-            found.append(Finding(f"{hazard['kind']}: {hazard['message']}.", self.lines_of(hazard), more if more not in explained else ()))
+            found.append(
+                Finding(f"{hazard['kind']}: {self.told(hazard['message'])}.", self.lines_of(hazard), more if more not in explained else ())
+            )
             explained.add(more)
         found += [Finding(f"{kind}: and {count - MOST_OF_A_KIND} more") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
-        told = [f"{check['name']}: {check.get('message', 'failed')}" for check in self.failures()]
+        told = [self.told(f"{check['name']}: {check.get('message', 'failed')}") for check in self.failures()]
         # What the line above and the diagnosis already say is not repeated.
         told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
         found += map(Finding, told[:MOST_CHECKS])
         if len(told) > MOST_CHECKS:
             found.append(Finding(f"and {len(told) - MOST_CHECKS} more"))
         return found
+
+    def told(self, text: str) -> str:
+        return self.cell.named_in(text) if self.cell else text
 
     def lines_of(self, hazard: dict) -> tuple[tuple[str, str], ...]:
         """Both lines that it takes to go wrong, with their source."""
@@ -139,9 +157,9 @@ class Rung:
     def summary(self) -> str:
         if self.state in GOOD:
             return f"{len(self.answer.get('checks', []))} checks"
-        reason = self.answer.get("reason", "")
+        reason = self.told(self.answer.get("reason", ""))
         if self.state == "todo" and self.answer.get("line"):
-            return f"{place(self.answer)}: {reason}"
+            return place(self.answer)  # where it says what to write
         return reason
 
 

@@ -39,6 +39,16 @@ TEST(Regions, CodeThatIsCommentedOutDoesNot) {
   }
 }
 
+TEST(Regions, SeveralOfARungAreNumbered) {
+  const auto regions = regions_of("// BEGIN a\n// TODO: X.\n// END a\n// BEGIN b\n// TODO: Y.\n// END b\n"
+                                  "// BEGIN a\n// END a\n// BEGIN a\nz;\n// END a\n");
+  EXPECT_EQ(regions.at(0).todo, "region 1 of 3: X.");
+  EXPECT_EQ(regions.at(1).todo, "Y.");
+  EXPECT_EQ(regions.at(2).todo,
+            "region 2 of 3: There is no code yet between \"// BEGIN a\" and \"// END a\".");
+  EXPECT_EQ(regions.at(3).todo, "") << "a filled region asks for nothing";
+}
+
 TEST(Regions, OfAnEmptyOneThatHasNoTodoEither) {
   EXPECT_EQ(regions_of("// BEGIN a\n// END a\n").at(0).todo,
             "There is no code yet between \"// BEGIN a\" and \"// END a\".");

@@ -1,5 +1,5 @@
 // A JupyterLab extension as it is loaded, without a build: a cell that begins with %%lab or %%cuda is shown as C++, where
-// JupyterLab would take it for Python as the rest of the notebook.
+// JupyterLab would take it for Python as the rest of the notebook. And a notebook that was only opened is not unsaved.
 (() => {
   const kernel = /^%%(lab|cuda)\b/;
   const cpp = "text/x-c++src";
@@ -21,8 +21,18 @@
     update();
   }
 
+  // JupyterLab notes the kernel's language in a notebook that does not say it, when it opens it and when the kernel has started.
+  // A handout does not keep that.
+  function staySaved(model) {
+    model.dirty = false;
+    model.metadataChanged.connect((_, change) => {
+      if (["language_info", "kernelspec"].includes(change.key) && !model.dirty) setTimeout(() => (model.dirty = false));
+    });
+  }
+
   function followNotebook(panel, known) {
     const cells = panel.content.model.cells;
+    staySaved(panel.content.model);
     const followAll = () => {
       for (const model of cells) {
         if (model.type !== "code" || known.has(model)) continue;
