@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 import unittest
 import zipfile
 from pathlib import Path
@@ -323,6 +324,14 @@ class Clones(Case):
         self.assertEqual(len(about["flags"]), 1)
         os.utime(file, (1, 1))  # anybody can set this, too
         self.assertEqual(self.report()[1]["time"], self.COMMITTED)
+
+    def test_git_is_not_asked_where_it_would_wait_for_a_pipe(self):
+        repository = self.clone(TREE).parents[1] / ".git"
+        (repository / "HEAD").unlink()
+        os.mkfifo(repository / "HEAD")
+        began = time.monotonic()
+        self.report()
+        self.assertLess(time.monotonic() - began, 8)  # git would have had 10 s
 
     def test_settings_of_the_clone_start_no_program(self):
         """A signature has git run the program that the clone's settings name: contained, but it could end git or speak for it."""

@@ -85,6 +85,27 @@ inline void tell_read(Warp& warp) {
 // shared and local memory become offsets.
 ptx::Space resolve_generic(const Warp& warp, Request& request);
 
+// For a request whose lanes point to different spaces: visits the lanes of each space by themselves, as a
+// request that has offsets where the space has a window. The window of a kernel's parameters stays `generic`.
+template <typename Visit>
+inline void each_space(Warp& warp, const Request& request, Visit visit) {
+  const std::uint32_t all = warp.mask;
+  for (std::uint32_t left = all; left != 0;) {
+    const std::uint64_t window = request.address[std::countr_zero(left)] & window_mask;
+    std::uint32_t here = 0;
+    for (unsigned lane = 0; lane < warp_lanes; ++lane)
+      here |= static_cast<std::uint32_t>((request.address[lane] & window_mask) == window) << lane;
+    here &= left;
+    left &= ~here;
+    warp.set_mask(here);
+    Request part = request;
+    part.even = false;
+    visit(resolve_generic(warp, part), part);
+    warp.worker->refused_lanes = 0; // this part has been told
+  }
+  warp.set_mask(all);
+}
+
 // Spinning on memory uses up a time slice faster than computing does, and fastest on memory that other blocks
 // write: they may not have run yet.
 constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;

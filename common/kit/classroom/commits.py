@@ -2,11 +2,15 @@
 
 import hashlib
 import shutil
+import stat
 import subprocess
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from .sandbox import MIB, Limits, Room, Sandbox
+
+MOST_IN_GIT = 20_000  # files and folders of a clone's own that are looked at
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,8 @@ class Commit:
 def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
     """The last commit of a clone. Git reads untrusted settings there, so it runs in the sandbox."""
     if sandbox is None or sandbox.unsafe or not (folder / ".git").is_dir() or (folder / ".git").is_symlink() or not shutil.which("git"):
+        return None
+    if not all(map(is_plain, [folder / ".git", *islice((folder / ".git").rglob("*"), MOST_IN_GIT)])):
         return None
     room = Room(
         read={folder / ".git": "/repository"},
@@ -41,6 +47,12 @@ def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
         return Commit(float(told.stdout), {path: words.split(" ")[-1] for words, _, path in rows})
     except (ValueError, subprocess.SubprocessError, OSError):
         return None
+
+
+def is_plain(path: Path) -> bool:
+    """A file, a folder or a link: git would wait for a pipe."""
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def dated(commit: Commit, path: str, data: bytes, time: float) -> tuple[float, bool]:

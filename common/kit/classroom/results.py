@@ -8,6 +8,8 @@ from pathlib import Path
 
 from .version import FORMAT
 
+KEYS = {"lab", "graded", "why", "unsafe", "rungs", "flags"}  # that each result has
+
 
 def place(into: Path, lab: str, key: str) -> Path:
     return into / "results" / lab / f"{key}.json"
@@ -37,6 +39,6 @@ def read(path: Path) -> dict | None:
     """None if there is no complete result."""
     try:
         result = json.loads(path.read_text())
-        return result if result["format"] == FORMAT else None
-    except (OSError, ValueError, KeyError, TypeError):
+        return result if result["format"] == FORMAT and result.keys() >= KEYS else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -50,11 +50,8 @@ struct Targets {
   bool one_word = false, shared_with_others = true;
 };
 
-void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targets, bool spins) {
-  Request request;
-  read_addresses(warp, op, request);
-  auto space = static_cast<ptx::Space>(op->list);
-  if (space == ptx::Space::generic) space = resolve_generic(warp, request);
+void find_targets_in(Warp& warp, const Operation* op, unsigned width, Targets& targets, ptx::Space space,
+                     const Request& request) {
   targets.one_word = request.even && request.stride == 0 && std::popcount(warp.mask) > 1;
   targets.shared_with_others = space != ptx::Space::shared;
   auto find = [&](unsigned lane) {
@@ -81,6 +78,21 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
     count_global(warp, op, request, width, AccessKind::atomic);
   if (space == ptx::Space::shared || space == ptx::Space::global)
     tell(warp, op, request, space, AccessKind::atomic, width);
+}
+
+void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targets, bool spins) {
+  Request request;
+  read_addresses(warp, op, request);
+  auto space = static_cast<ptx::Space>(op->list);
+  if (space == ptx::Space::generic) space = resolve_generic(warp, request);
+  if (space == ptx::Space::generic) {
+    each_space(warp, request, [&](ptx::Space one, const Request& part) {
+      find_targets_in(warp, op, width, targets, one, part);
+    });
+    targets.one_word = false, targets.shared_with_others = true;
+  } else {
+    find_targets_in(warp, op, width, targets, space, request);
+  }
   if (spins) note_possible_spin(warp, op);
 }
 

@@ -82,52 +82,29 @@ void find_local(Warp& warp, const Operation* op, Request& request, unsigned widt
   tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
 }
 
-// One request for each space, which is counted and watched like any other.
-template <AccessKind Kind>
-void find_by_space(Warp& warp, const Operation* op, const Request& request, unsigned width,
-                   unsigned value_stride, Places& places) {
-  const std::uint32_t all = warp.mask;
-  for (std::uint32_t left = all; left != 0;) {
-    const std::uint64_t window = request.address[std::countr_zero(left)] & window_mask;
-    std::uint32_t here = 0;
-    for (unsigned lane = 0; lane < warp_lanes; ++lane)
-      here |= static_cast<std::uint32_t>((request.address[lane] & window_mask) == window) << lane;
-    here &= left;
-    left &= ~here;
-    warp.set_mask(here);
-    Request part = request;
-    part.even = false;
-    if (window == shared_window || window == local_window)
-      for (std::uint64_t& address : part.address) address &= ~window_mask;
-    if (window == 0) {
-      find_global<Kind>(warp, op, part, width, value_stride, places);
-    } else if (window == shared_window) {
-      find_shared<Kind>(warp, op, part, width, value_stride, places);
-    } else if (window == local_window) {
-      find_local<Kind>(warp, op, part, width, value_stride, places);
-    } else {
-      each_active(warp, [&](unsigned lane) {
-        places.at[lane] = generic_at(warp, op, lane, part.address[lane], width, width, Kind);
-      });
-    }
-    warp.worker->refused_lanes = 0; // this part has been told
-  }
-  warp.set_mask(all);
-}
-
 template <AccessKind Kind>
 void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
                   Places& places) {
-  switch (resolve_generic(warp, request)) {
-  case ptx::Space::global:
-    return find_global<Kind>(warp, op, request, width, value_stride, places);
-  case ptx::Space::shared:
-    return find_shared<Kind>(warp, op, request, width, value_stride, places);
-  case ptx::Space::local:
-    return find_local<Kind>(warp, op, request, width, value_stride, places);
-  default: // the lanes point to different spaces
-    find_by_space<Kind>(warp, op, request, width, value_stride, places);
-  }
+  const auto find = [&](ptx::Space space, Request& part, auto otherwise) {
+    switch (space) {
+    case ptx::Space::global:
+      return find_global<Kind>(warp, op, part, width, value_stride, places);
+    case ptx::Space::shared:
+      return find_shared<Kind>(warp, op, part, width, value_stride, places);
+    case ptx::Space::local:
+      return find_local<Kind>(warp, op, part, width, value_stride, places);
+    default:
+      otherwise(part);
+    }
+  };
+  const auto in_parameters = [&](Request& part) {
+    each_active(warp, [&](unsigned lane) {
+      places.at[lane] = generic_at(warp, op, lane, part.address[lane], width, width, Kind);
+    });
+  };
+  find(resolve_generic(warp, request), request, [&](Request& mixed) {
+    each_space(warp, mixed, [&](ptx::Space space, Request& part) { find(space, part, in_parameters); });
+  });
 }
 
 template <ptx::Space S, AccessKind Kind>
