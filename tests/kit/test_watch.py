@@ -96,7 +96,7 @@ class Children(Folder):
 
     def test_the_lab_programs_own_child_dies_with_it(self):
         """common/lab/run/processes.cpp asks for the same signal."""
-        self.assertIn("PR_SET_PDEATHSIG", (support.ROOT / "common" / "lab" / "processes.cpp").read_text())
+        self.assertIn("PR_SET_PDEATHSIG", (support.ROOT / "common" / "lab" / "run" / "processes.cpp").read_text())
 
     def test_an_end_by_a_signal_is_told(self):
         self.assertEqual(child.how_it_ended(1), "")

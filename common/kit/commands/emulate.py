@@ -101,7 +101,7 @@ def print_profile(result: dict) -> None:
     if len(shown) < len(kernels) or not kernels:
         report.print_profile(result)
         if any(not line["file"] for launch in result.get("launches", []) for line in launch["lines"]):
-            say(f"to see source lines, build the program with {console.PROGRAM} nvcc")
+            say(f"to see source lines, build the program with {console.PROGRAM} nvcc, or with nvcc -lineinfo")
     columns = [column for kernel in shown for column in listing.show(kernel, [])]
     if shown:
         listing.legend(columns)
