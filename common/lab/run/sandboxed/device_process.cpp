@@ -1,6 +1,7 @@
 #include "run/sandboxed/device_process.hpp"
 
 #include "input/options.hpp"
+#include "run/emulator.hpp"
 #include "run/endings.hpp"
 #include "run/runner.hpp"
 #include "run/sandboxed/host_process.hpp"
@@ -23,7 +24,13 @@ namespace {
 using grading::Message;
 
 enum class Ask : std::uint8_t { run, count, reset, report, set };
-enum class Told : std::uint8_t { done, cuda_error, host_lost, failed };
+enum class Told : std::uint8_t {
+  done,
+  cuda_error,
+  host_lost,
+  over,
+  failed
+}; // over: it ends, and this is its last word
 
 void put(Message& to, const Sequence& input) {
   to.put(input.type).put(input.kind).put(input.op).put(input.n).put(input.period).put(input.seed);
@@ -68,10 +75,14 @@ class InAnotherProcess final : public Runner {
 public:
   InAnotherProcess(int socket, pid_t process) : socket_(socket), process_(process) { answer(); }
 
-  void reset() override { ask(Message().put(Ask::reset)); }
-  std::string report() override { return ask(Message().put(Ask::report)).take_text(); }
+  void reset() override {
+    if (!last_report_) ask(Message().put(Ask::reset));
+  }
+  std::string report() override {
+    return last_report_ ? *last_report_ : ask(Message().put(Ask::report)).take_text();
+  }
   void set(const std::string& option, const std::string& value) override {
-    ask(Message().put(Ask::set).put(option).put(value));
+    if (!last_report_) ask(Message().put(Ask::set).put(option).put(value));
   }
 
 private:
@@ -109,6 +120,11 @@ private:
       throw CudaError(answer->take_text());
     case Told::host_lost:
       throw HostLost(answer->take_text());
+    case Told::over: {
+      const std::string why = answer->take_text();
+      last_report_ = answer->take_text();
+      throw HostLost(why);
+    }
     default:
       throw std::runtime_error(answer->take_text());
     }
@@ -125,6 +141,7 @@ private:
 
   const int socket_;
   const pid_t process_;
+  std::optional<std::string> last_report_; // of a process that is over
 };
 
 void never_invoked(Variant::Function, const Arguments&) {
@@ -183,7 +200,7 @@ Message told_by(const Make& make) {
   };
   // Of a run that does not come back although its kernel was stopped.
   const auto end = [tell](const Ending&) {
-    tell(Message().put(Told::host_lost).put(no_return_text()));
+    tell(Message().put(Told::over).put(no_return_text()).put(emulator::report()));
     _exit(0);
   };
   start_watchdog(time_limit_for(options), end, {}, false);
