@@ -3,6 +3,7 @@
 #include "input/options.hpp"
 #include "run/emulator.hpp"
 #include "run/endings.hpp"
+#include "run/memory.hpp"
 #include "run/runner.hpp"
 #include "run/sandboxed/host_process.hpp"
 #include "run/sandboxed/messages.hpp"
