@@ -69,6 +69,7 @@ void find_targets_in(Warp& warp, const Operation* op, unsigned width, Targets& t
     auto first = static_cast<unsigned>(std::countr_zero(warp.mask));
     find(first);
     std::fill(std::begin(targets.at), std::end(targets.at), targets.at[first]);
+    if (warp.worker->refused_lanes != 0) warp.worker->refused_lanes = warp.mask; // it is the word of all
   } else {
     each_active(warp, find);
   }
