@@ -190,6 +190,7 @@ class Contents(Case):
 
     def test_what_the_grader_quotes_acts_on_no_terminal(self):
         said = {
+            "lab": "02_tree",
             "graded": False,
             "why": "the sandbox could not be made: \033[2J\u202e",
             "format": results.FORMAT,

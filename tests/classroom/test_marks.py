@@ -45,9 +45,8 @@ class Case(unittest.TestCase):
         piece = index.Found(self.into, lab, f"key-{student}")
         self.pieces[student, lab] = piece
         place = results.place(self.into, lab, piece.key) if rungs is not None else results.failure_place(self.into, lab, piece.key)
-        results.write(
-            place, {"format": results.FORMAT, "graded": rungs is not None, "why": why, "rungs": rungs or [], "flags": [], "unsafe": unsafe}
-        )
+        about = {"format": results.FORMAT, "lab": lab, "unsafe": unsafe, "flags": []}
+        results.write(place, about | {"graded": rungs is not None, "why": why, "rungs": rungs or []})
 
     def about(self, student: str, lab: str, when: datetime) -> None:
         results.write(self.into / "submissions" / student / lab / "about.json", {"time": when.timestamp()})

@@ -122,7 +122,7 @@ class Coverage(unittest.TestCase):
 
     def test_workflow_runs_what_the_readme_says(self):
         workflow, readme = (ROOT / ".github/workflows/ci.yml").read_text(), (ROOT / "README.md").read_text()
-        steps = re.findall(r"^ +run: (\./kit .*)$", workflow, re.MULTILINE)
+        steps = re.findall(r"^ +run: su .* -c '(\./kit .*)'$", workflow, re.MULTILINE)
         block = re.search(r"```sh\n(.*?)```", readme, re.DOTALL)[1]
         self.assertEqual(steps, [line.split("#")[0].strip() for line in block.strip().splitlines()])
         for image in ("debian:12", "ubuntu:22.04", "ubuntu:24.04"):

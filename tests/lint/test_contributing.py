@@ -110,13 +110,15 @@ class Recipes(unittest.TestCase):
         self.change(
             "common/emulator/watch/counted.def",
             "COUNTED(shuffles",
-            'COUNTED(votes, "votes", "instructions", "", "a vote executed by a warp")',
+            'COUNTED(permutations, "permutations", "instructions", "", "a permutation of bytes executed by a warp")',
         )
-        self.expect_failure("votes", test)
-        self.change("docs/reference/report.md", "| `shuffles`", "| `votes` | a vote executed by a warp |")
+        self.expect_failure("permutations", test)
+        self.change("docs/reference/report.md", "| `shuffles`", "| `permutations` | a permutation of bytes executed by a warp |")
         self.expect_failure("does not count it", test)
         self.change(
-            "common/emulator/watch/counters.cpp", '    if (begins(name, "shfl"))', '    if (begins(name, "vote")) to.votes += did.warps;'
+            "common/emulator/watch/counters.cpp",
+            '    if (begins(name, "shfl"))',
+            '    if (begins(name, "prmt")) to.permutations += did.warps;',
         )
         self.expect_success(test)
         self.expect_success("tests/kit/test_catalogues.py", "Counters")
