@@ -379,7 +379,6 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
   auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
   ++counters.requests;
   counters.lanes += lanes;
-  counters.bytes += lanes * width;
   if (request.even && request.stride == width && width == bank_bytes) {
     ++counters.wavefronts;
     ++counters.ideal_wavefronts;

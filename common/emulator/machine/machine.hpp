@@ -182,7 +182,7 @@ struct OperationCounters {
   std::uint64_t warps = 0, threads = 0;                    // issued: once per warp; lanes active then
   std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
-  std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes moved
+  std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes of global memory
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
   std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
 };

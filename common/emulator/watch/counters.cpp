@@ -40,8 +40,8 @@ bool went_to_shared(const OperationCounters& did) {
 // Combines a bit or a number of several threads, so that enough of them add up anything.
 bool is_vote(std::string_view name) {
   const bool is_barrier = begins(name, "bar") || begins(name, "barrier");
-  return begins(name, "vote") || begins(name, "match") || begins(name, "mbarrier") ||
-         (is_barrier && name.find(".red.") != name.npos);
+  return begins(name, "vote") || begins(name, "activemask") || begins(name, "match") ||
+         begins(name, "mbarrier") || (is_barrier && name.find(".red.") != name.npos);
 }
 
 void charge_memory(Counters& to, std::string_view name, const OperationCounters& did) {
@@ -51,20 +51,20 @@ void charge_memory(Counters& to, std::string_view name, const OperationCounters&
     to.atomic_operations += did.lanes;
     if (name.ends_with(".f32") || name.ends_with(".f64")) to.float_atomics += did.lanes;
     to.peer_store_sectors += did.peer_sectors;
-    if (!went_to_shared(did)) to.bytes_written += did.bytes;
+    to.bytes_written += did.bytes;
   } else if (begins(name, "st")) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
     to.shared_store_wavefronts += did.wavefronts;
     to.global_store_sectors += did.sectors;
     to.peer_store_sectors += did.peer_sectors;
-    if (!went_to_shared(did)) to.bytes_written += did.bytes;
+    to.bytes_written += did.bytes;
   } else {
     (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
     if (is_weak(name)) to.weak_load_sectors += did.sectors;
     to.peer_load_sectors += did.peer_sectors;
-    if (!went_to_shared(did)) to.bytes_read += did.bytes;
+    to.bytes_read += did.bytes;
   }
 }
 

@@ -180,8 +180,8 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   OperationCounters& counters = warp.counters[op->index];
   ++counters.requests;
   counters.lanes += lanes;
-  counters.bytes += lanes * width;
   if constexpr (global) {
+    counters.bytes += lanes * width;
     if constexpr (Kind == AccessKind::load) {
       fetch_ahead(warp, op, first, bytes);
       warp.count_read(warp.from_global, width);
