@@ -15,7 +15,7 @@ namespace lab {
 namespace {
 
 // A number that every block size divides, and odd ones, which none does. The first two are so large that a
-// grid that fits the device is smaller than one with a thread per element. The first gives each thread of
+// grid that fits the device is smaller than one with a thread per element. The first gives most threads of
 // such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a time
 // does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block: a
 // number written into the code in place of blockDim.x may give the right sum all the same. And so few
@@ -23,7 +23,7 @@ namespace {
 std::vector<Shape> vectors(std::mt19937_64& chance) {
   const auto below = [&](std::size_t bound) { return chance() % bound; };
   const std::size_t large = 98'305 + 2 * below(8192);
-  return {{(5 + 4 * below(3)) << 16, 0},
+  return {{(320 - below(9)) * 1024, 0},
           {large, 0},
           {large + 2 * below(2048), 0, 128},
           {4097 + 2 * below(1024), 0}};
