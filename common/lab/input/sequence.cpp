@@ -94,8 +94,8 @@ double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
   const double fraction = 1 + static_cast<double>(random >> 12) * 0x1p-52;
   const int exponent = op == Operator::product ? 0 : static_cast<int>(random % 17) - 8;
-  const double value =
-      std::ldexp(op == Operator::product ? 1 + (fraction - 1.5) * 0x1p-8 : fraction, exponent);
+  const double scale = std::bit_cast<double>(std::uint64_t(1023 + exponent) << 52); // 2^exponent
+  const double value = scale * (op == Operator::product ? 1 + (fraction - 1.5) * 0x1p-8 : fraction);
   const double sign = op != Operator::product && (random >> 9) % 2 ? -1 : 1;
   return type == Type::float32 ? static_cast<float>(sign * value) : sign * value;
 }
@@ -136,9 +136,12 @@ Reference reduce_part(const Sequence& input, std::size_t first, std::size_t last
     return reference;
   }
   Compensated sum, magnitude;
+  std::size_t at = first % input.period;
   for (std::size_t i = first; i < last; ++i) {
-    sum.add(input[i]);
-    magnitude.add(std::abs(input[i]));
+    const double value = input[at];
+    sum.add(value);
+    magnitude.add(std::abs(value));
+    if (++at == input.period) at = 0;
   }
   return {sum.value(), magnitude.value()};
 }
@@ -210,7 +213,7 @@ void store_value(Type type, double value, void* bytes) {
 }
 
 double Sequence::operator[](std::size_t i) const {
-  return load_value(type, values.data() + (i % period) * size_of(type));
+  return load_value(type, values.data() + (i < period ? i : i % period) * size_of(type));
 }
 
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
