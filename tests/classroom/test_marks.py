@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import support
-from kit.classroom import config, course_folder, formats, index, marks, pages, results, similar
+from kit.classroom import config, course_folder, exports, formats, index, marks, pages, results, similar
 from kit.classroom.roster import Roster, Student
 from kit.commands import grades
 from kit.errors import KitError
@@ -160,7 +160,7 @@ class Marks(Case):
 
     def test_unsafe_is_in_the_note(self):
         self.result("bo", "05_grid_stride", [rung("three", "pass")], unsafe=True)
-        self.assertIn("without a sandbox", formats.as_csv(self.marks()))
+        self.assertIn("without a sandbox", formats.as_csv(self.marks(), self.course))
 
 
 class Index(Case):
@@ -229,8 +229,22 @@ class Formats(Case):
     def rows(self, text: str) -> list[list[str]]:
         return list(csv.reader(io.StringIO(text, newline="")))
 
+    def test_the_guide_lists_each_format(self):
+        rows = [f"| `{each.name}` | {each.holds} |" for each in formats.FORMATS]
+        self.assertIn(
+            "\n".join(["| `--to` | what the file holds |", "|---|---|", *rows, ""]), (support.ROOT / "docs/instructor/class.md").read_text()
+        )
+
+    def test_each_format_has_a_text_or_is_filled_in(self):
+        for each in formats.FORMATS:
+            with self.subTest(format=each.name):
+                if each.written:
+                    self.assertIn("02_tree", each.written(self.marks(), self.course))
+                else:
+                    self.assertIn(each.name, exports.SYSTEMS)
+
     def test_csv_holds_no_formula(self):
-        for row in self.rows(formats.as_csv(self.marks())):
+        for row in self.rows(formats.as_csv(self.marks(), self.course)):
             for cell in row:
                 self.assertFalse(cell.startswith(formats.FORMULA), cell)
 
@@ -243,7 +257,7 @@ class Formats(Case):
     def filled(self, text: str, kind: str, made=None, **columns) -> tuple[str, list[str]]:
         path = self.into / "export.csv"
         path.write_bytes(text.encode())
-        return formats.filled_in(path, made or self.marks(), Roster(self.students), columns, kind)
+        return exports.filled_in(path, made or self.marks(), Roster(self.students), columns, exports.SYSTEMS[kind])
 
     def test_canvas_is_filled_in_and_nothing_else_changes(self):
         text, problems = self.filled(CANVAS, "canvas")
@@ -339,7 +353,7 @@ class Formats(Case):
             self.filled("Student|ID|02_tree\nAnn Lee|101|\n", "canvas", made)
         (self.into / "export.csv").write_bytes("Student,02_tree\n".encode("utf-16"))
         with self.assertRaisesRegex(KitError, "not a text in UTF-8"):
-            formats.filled_in(self.into / "export.csv", made, Roster(self.students), {}, "canvas")
+            exports.filled_in(self.into / "export.csv", made, Roster(self.students), {}, exports.SYSTEMS["canvas"])
 
     def test_moodle_fills_grade_and_comment_and_leaves_what_is_locked(self):
         made = [mark for mark in self.marks() if mark.lab == "02_tree"]
@@ -352,7 +366,7 @@ class Formats(Case):
 
     def test_junit_is_xml_whatever_stands_in_it(self):
         self.result("bo", "05_grid_stride", [rung("three", "wrong", "\0\033[2J<![CDATA[ ]]> \ud800")])
-        root = ElementTree.fromstring(formats.as_junit(self.marks()))
+        root = ElementTree.fromstring(formats.as_junit(self.marks(), self.course))
         self.assertEqual(len(root.findall(".//failure")), 4)
         self.assertEqual(len(root.findall(".//error")), 1)
 

@@ -6,7 +6,7 @@ import unittest
 
 import support
 from collecting import STUB, TREE, Case
-from kit.classroom import config, course_folder, formats, marks, pages
+from kit.classroom import config, course_folder, exports, marks, pages
 from kit.classroom.roster import Roster, Student, folded, read, safe_id
 from kit.errors import KitError
 
@@ -163,7 +163,7 @@ class Rosters(Case):
         self.assertEqual([self.taken(student.id)[-3:-1] for student in students], [" 1", " 2", " 3", " 4", " 5"])
         made = [marks.Mark(student, "02_tree", 6, float(number), "graded") for number, student in enumerate(students, 1)]
         (self.folder / "export.csv").write_bytes(CANVAS.encode())
-        text, problems = formats.filled_in(self.folder / "export.csv", made, roster, {}, "canvas")
+        text, problems = exports.filled_in(self.folder / "export.csv", made, roster, {}, exports.SYSTEMS["canvas"])
         self.assertEqual(
             [row[5] for row in csv.reader(io.StringIO(text))], ["02_tree (555)", "Manual Posting", "6", "1", "2", "3", "4", "5", ""]
         )
@@ -196,7 +196,7 @@ class Rosters(Case):
         )
         self.assertEqual((self.folders(), now["strangers"]), (["ann@x.org", "jose@x.org"], []))
         made = [marks.Mark(student, "02_tree", 6, 4.0, "graded") for student in roster.students.values()]
-        text, problems = formats.filled_in(self.folder / "roster.csv", made, roster, {}, "moodle")
+        text, problems = exports.filled_in(self.folder / "roster.csv", made, roster, {}, exports.SYSTEMS["moodle"])
         self.assertEqual([row[4] for row in csv.reader(io.StringIO(text))][1:], ["4", "4"])
         self.assertEqual(problems, [])
 

@@ -2,19 +2,21 @@
 
 from pathlib import Path
 
-from ..classroom import course_folder, formats, index, marks
+from ..classroom import course_folder, exports, index, marks
 from ..classroom.collect import students_in
+from ..classroom.formats import FORMATS
 from ..classroom.roster import Roster
 from ..console import say
 from ..errors import USAGE, KitError
 from ..process import relative
 
-PURPOSE = "write the marks as CSV, JSON, JUnit or nbgrader, or into the export of Canvas or Moodle"
+PURPOSE = "write the marks in the format that a university's system accepts"
 ORDER = 230
 
 
 def arguments(parser) -> None:
-    parser.add_argument("--to", required=True, choices=["csv", "canvas", "moodle", "nbgrader", "junit", "json"], help="the format")
+    formats = "; ".join(f"{each.name}: {each.holds}" for each in FORMATS)
+    parser.add_argument("--to", required=True, choices=[each.name for each in FORMATS], help=f"the format ({formats})")
     course_folder.argument(parser)
     parser.add_argument("--export", type=Path, metavar="CSV", help="Canvas, Moodle: the file that you exported there, to be filled in")
     parser.add_argument(
@@ -60,19 +62,14 @@ def columns_given(given: list[str], labs: list[str]) -> dict[str, str]:
 
 
 def written(options, course, made, roster) -> tuple[str, list[str]]:
-    if options.to in ("canvas", "moodle"):
-        if options.export is None:
-            raise KitError(
-                f"--to {options.to} fills in your own export",
-                f"Export the grades there, then: --export FILE.csv --out {options.to}.csv",
-                USAGE,
-            )
-        columns = columns_given(options.column, list(dict.fromkeys(mark.lab for mark in made)))
-        return formats.filled_in(options.export, made, roster, columns, options.to)
-    if options.to == "csv":
-        return formats.as_csv(made), []
-    if options.to == "json":
-        return formats.as_json(made, course.config), []
-    if options.to == "nbgrader":
-        return formats.as_nbgrader(made, course.config), []
-    return formats.as_junit(made), []
+    text_of = next(each.written for each in FORMATS if each.name == options.to)
+    if text_of:
+        return text_of(made, course.config), []
+    if options.export is None:
+        raise KitError(
+            f"--to {options.to} fills in your own export",
+            f"Export the grades there, then: --export FILE.csv --out {options.to}.csv",
+            USAGE,
+        )
+    columns = columns_given(options.column, list(dict.fromkeys(mark.lab for mark in made)))
+    return exports.filled_in(options.export, made, roster, columns, exports.SYSTEMS[options.to])
