@@ -46,9 +46,6 @@ struct AccessRecord {
   bool is_store : 1 = false;
   machine::MemoryScope scope : 4 = machine::MemoryScope::block; // of a strong access
   std::uint8_t width = 0;                                       // bytes per lane
-  // For accesses narrower than a word: which of the word's bytes, if they are the same in every lane.
-  static constexpr std::uint8_t many_places = 255;
-  std::uint8_t place = 0;
 };
 static_assert(sizeof(AccessRecord) == 16); // a launch may make many millions of them
 

@@ -105,21 +105,6 @@ void Checker::block_end(const machine::Block& block) {
   for (const WarpOrder& warp : mine.order.warps) mine.launch->acquired.add(warp.acquired);
 }
 
-namespace {
-
-// AccessRecord::place of an access.
-std::uint8_t narrow_place(const machine::Access& access) {
-  constexpr std::uint64_t word_bytes = 4;
-  if (access.width >= word_bytes) return 0;
-  std::uint64_t place = access.addresses[std::countr_zero(access.mask)] % word_bytes;
-  for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
-    if (access.addresses[std::countr_zero(mask)] % word_bytes != place) return AccessRecord::many_places;
-  }
-  return static_cast<std::uint8_t>(place);
-}
-
-} // namespace
-
 struct Checker::Actor {
   const machine::Warp& warp;
   std::uint32_t operation;
@@ -128,7 +113,6 @@ struct Checker::Actor {
   bool is_atomic = false, is_store = false, polls = false;
   Strength strength = Strength::weak;
   MemoryScope scope = MemoryScope::block;
-  std::uint8_t place = 0; // AccessRecord::place
 };
 
 // The number of the record for what the actor does now; 0 if no numbers are left.
@@ -145,13 +129,8 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
     constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
     const std::uint32_t pause =
         std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
-    if (recent.moment >= mine.order.phase_of(warp.index) || ++recent.passed_over < pause) {
-      if (recent.place != actor.place && recent.place != AccessRecord::many_places) {
-        recent.place = AccessRecord::many_places;
-        (actor.in_global ? records_.at(recent.number) : mine.records[recent.number]).place = recent.place;
-      }
+    if (recent.moment >= mine.order.phase_of(warp.index) || ++recent.passed_over < pause)
       return recent.number;
-    }
   }
   const std::uint32_t number = actor.in_global ? take_number(mine) : mine.records.next();
   if (!number) return 0;
@@ -164,8 +143,7 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                             .strength = actor.strength,
                             .is_store = actor.is_store,
                             .scope = actor.scope,
-                            .width = static_cast<std::uint8_t>(actor.width),
-                            .place = actor.place};
+                            .width = static_cast<std::uint8_t>(actor.width)};
   if (actor.in_global) {
     records_.at(number) = record;
     // Other workers reach the record through a cell and must not find the cell first.
@@ -175,7 +153,6 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   }
   recent = {.operation = actor.operation,
             .in_global = actor.in_global,
-            .place = actor.place,
             .moment = record.moment,
             .number = number,
             .made = (again ? recent.made : 0) + 1,
@@ -258,8 +235,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
              access.kind == AccessKind::store, facts.polls || only_guesses, strength,
              only_guesses                 ? MemoryScope::system
              : promised == Strength::weak ? MemoryScope::block
-                                          : access.scope,
-             narrow_place(access)});
+                                          : access.scope});
   if (number == 0) return;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
     order.fence(warp, access.mask, level_of(access.scope));
@@ -268,8 +244,8 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };
-  auto unwritten = [&](unsigned lane, std::uint64_t address) {
-    if (checks_.initialisation && !overwrites(access)) report_uninitialised(access, lane, address);
+  auto unwritten = [&](unsigned lane) {
+    if (checks_.initialisation && !overwrites(access)) report_uninitialised(access, lane);
   };
   if (global)
     check_global(shadow_, records_, accessor, report);

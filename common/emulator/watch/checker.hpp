@@ -91,7 +91,7 @@ private:
   std::string device_in_words(int device) const;          // "" if there is only one
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
   void report_race(const machine::Access& access, const Conflict& conflict);
-  void report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address);
+  void report_uninitialised(const machine::Access& access, unsigned lane);
   static constexpr int copy_reach = 100; // of a race with a copy, to tell it from another one at these lines
   // False if this kind has not yet been reported for these two operations.
   bool is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach);

@@ -40,7 +40,7 @@ void Checker::check_written(const machine::Access& access) {
       last = address;
       continue;
     }
-    report_uninitialised(access, lane, address);
+    report_uninitialised(access, lane);
     written_.written(address, access.width); // so that each place is reported once
   }
 }
@@ -63,7 +63,7 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
                  static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
     auto end = first + access.width;
     const bool unknown = access.kind == AccessKind::load && std::find(first, end, true) == end;
-    if (unknown) report_uninitialised(access, lane, offset);
+    if (unknown) report_uninitialised(access, lane);
     if (unknown || access.kind != AccessKind::load) std::fill(first, end, true);
   }
 }

@@ -32,7 +32,6 @@ struct Checker::Notes final : machine::BlockNotes {
   struct Recent {
     std::uint32_t operation = ~0u;
     bool in_global = false;
-    std::uint8_t place = 0;
     std::uint32_t moment = 0, number = 0, made = 0, passed_over = 0;
   };
 

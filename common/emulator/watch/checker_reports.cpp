@@ -80,8 +80,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_atomic = earlier.is_atomic,
             .scope = scope,
             .missing = conflict.missing,
-            .place = shared ? shared_name(mine.grid->code, conflict.address, access.width)
-                            : global_name(memory_, conflict.address, access.width),
+            .place = shared ? shared_name(mine.grid->code, access.addresses[conflict.lane], access.width)
+                            : global_name(memory_, access.addresses[conflict.lane], access.width),
             .later_thread = thread_in_words(mine, access.warp, conflict.lane),
             .earlier_thread = thread_name(other.shape, earlier.block - other.first_block, earlier.warp,
                                           conflict.earlier_lane) +
@@ -94,7 +94,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
 
 // A library's own block of shared memory is its own business: CUB's merge reads one element beyond what it
 // has written there, and discards it.
-void Checker::report_uninitialised(const machine::Access& access, unsigned lane, std::uint64_t address) {
+void Checker::report_uninitialised(const machine::Access& access, unsigned lane) {
+  const std::uint64_t address = access.addresses[lane];
   const Notes& mine = notes(*access.warp.block);
   const machine::Code& code = mine.grid->code;
   if (access.space != ptx::Space::global && code.of_library[access.operation.index]) return;

@@ -3,15 +3,18 @@
 namespace warpfold::watch {
 
 void GlobalShadow::begin_launch(bool clear) {
-  if (clear)
-    for (LazyArray<Cell>* cells : {&row_last_, &row_read_, &last_, &read_, &wrote_too_}) cells->clear();
+  if (clear) {
+    row_last_.clear(), row_read_.clear(), of_words_.clear();
+    if (of_bytes_) of_bytes_->clear();
+  }
   if (!used_) return;
-  more_.clear();
+  of_words_.more.clear();
+  if (of_bytes_) of_bytes_->more.clear();
   for (Lists& lists : lists_) lists = {};
   used_ = false;
 }
 
-void GlobalShadow::split(std::uint64_t word, const GlobalRecords& records, Cell oldest) {
+void GlobalShadow::split_row(std::uint64_t word, const GlobalRecords& records, Cell oldest) {
   std::uint64_t row = word / row_words, first = row * row_words;
   const Cell whole = row_last_[row], reader = row_read_[row];
   if (whole >= oldest && lane_of(whole) == split_lane) return;
@@ -23,8 +26,26 @@ void GlobalShadow::split(std::uint64_t word, const GlobalRecords& records, Cell 
     unsigned words_a_lane = records[number_of(from)].width / word_bytes;
     for (unsigned i = 0; i < row_words; ++i) cells[first + i] = from + i / words_a_lane;
   };
-  spread(last_, whole);
-  if (read_too) spread(read_, reader);
+  spread(of_words_.last, whole);
+  if (read_too) spread(of_words_.read, reader);
+}
+
+// Another worker may enter an access meanwhile: what the word's cell then holds is spread once more.
+void GlobalShadow::split_word(std::uint64_t word, Cell oldest) {
+  if (is_split(word, oldest)) return;
+  std::lock_guard lock(splitting_);
+  if (!of_bytes_) of_bytes_ = std::make_unique<Cells>(rows() * row_bytes);
+  const std::uint64_t first = word * word_bytes | is_byte;
+  std::vector<Cell> list;
+  if (seen(read(word)) >= oldest && (seen(read(word)) & has_more))
+    change_list(word, false, [&](std::vector<Cell>& all) { std::swap(list, all); });
+  for (Cell before = seen(last(word)); before != (oldest | split_lane);) {
+    for (std::uint64_t place = first; before >= oldest && place < first + word_bytes; ++place) {
+      last(place) = before, read(place) = seen(read(word)), wrote_too(place) = seen(wrote_too(word));
+      if (!list.empty()) change_list(place, true, [&](std::vector<Cell>& all) { all = list; });
+    }
+    if (replace(last(word), before, oldest | split_lane)) return;
+  }
 }
 
 } // namespace warpfold::watch

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -18,10 +19,11 @@ namespace warpfold::watch {
 //
 // Most accesses are by a whole warp to whole rows of 32 words. A row that has seen no other kind has one cell
 // for all of its words, and a second for another reader: the record, and the lane of its first word (the
-// record's width gives the others'). Any other access first splits the row into a cell per word. A word has a
-// cell for the last write (or, if there was none, the first reader), and one for another reader; anything
+// record's width gives the others'). Any other access first splits the row into a cell per word, and an
+// access to a part of a word splits the word into a cell per byte. A word or a byte, here called a place, has
+// a cell for the last write (or, if there was none, the first reader), and one for another reader; anything
 // more is in lists. So a byte of memory takes 1/16 byte of shadow memory, 1 byte more in rows that are split,
-// and another if words have additional readers.
+// another if words have additional readers, and four times as much in words that are split.
 class GlobalShadow {
 public:
   static constexpr unsigned row_words = 32, word_bytes = 4, row_bytes = row_words * word_bytes;
@@ -31,12 +33,12 @@ public:
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
       : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), row_read_(rows()),
-        last_(rows() * row_words), read_(rows() * row_words), wrote_too_(rows() * row_words),
-        more_(rows() * row_words) {}
+        of_words_(rows() * row_words) {}
   bool holds(std::uint64_t address, std::uint64_t size) const {
     return address >= base_ && address + size <= base_ + bytes_;
   }
   std::uint64_t word_of(std::uint64_t address) const { return (address - base_) / word_bytes; }
+  std::uint64_t byte_of(std::uint64_t address) const { return (address - base_) | is_byte; }
   bool begins_row(std::uint64_t address) const { return (address - base_) % row_bytes == 0; }
   void begin_launch(bool clear); // `clear`: cells of earlier launches could be mistaken for this launch's
 
@@ -66,7 +68,12 @@ public:
     return !keeps_many;
   }
   // Splits the row into words unless it is split already. `records` gives the width of the row's access.
-  void split(std::uint64_t word, const GlobalRecords& records, Cell oldest);
+  void split_row(std::uint64_t word, const GlobalRecords& records, Cell oldest);
+  // Splits the word into bytes unless it is split already; its row is.
+  void split_word(std::uint64_t word, Cell oldest);
+  bool is_split(std::uint64_t word, Cell oldest) {
+    return seen(of_words_.last[word]) == (oldest | split_lane);
+  }
   // The word's last write if its row was written as a whole and has had no other write since, else 0. Reading
   // from such a row does not require splitting it.
   Cell whole_write(std::uint64_t word, const GlobalRecords& records, Cell oldest) const {
@@ -75,10 +82,11 @@ public:
     const unsigned words_a_lane = records[number_of(whole)].width / word_bytes;
     return whole + static_cast<Cell>(word % row_words / words_a_lane);
   }
-  Cell& last(std::uint64_t word) { return last_[word]; }
-  Cell& read(std::uint64_t word) { return read_[word]; }
+  // Of a place, as word_of() or byte_of() numbers it.
+  Cell& last(std::uint64_t place) { return cells_of(place).last[place & ~is_byte]; }
+  Cell& read(std::uint64_t place) { return cells_of(place).read[place & ~is_byte]; }
   // A strong write besides the last write, if that is strong too.
-  Cell& wrote_too(std::uint64_t word) { return wrote_too_[word]; }
+  Cell& wrote_too(std::uint64_t place) { return cells_of(place).wrote_too[place & ~is_byte]; }
 
   // The current content of a cell, which other workers may be changing.
   static Cell seen(Cell& place) { return std::atomic_ref(place).load(std::memory_order_relaxed); }
@@ -89,14 +97,14 @@ public:
     return seen == cell || std::atomic_ref(place).compare_exchange_strong(seen, cell);
   }
 
-  // The list of a word; read() has the flag has_more if there is one. change(std::vector<Cell>&) may change
+  // The list of a place; read() has the flag has_more if there is one. change(std::vector<Cell>&) may change
   // it in any way; true if it is not empty afterwards. If there is none, one is made if `may_make`.
   static constexpr std::size_t longest = 8; // a list should not be longer
   template <typename Change>
-  bool change_list(std::uint64_t word, bool may_make, Change change) {
-    std::lock_guard lock(locks_[word % lock_count]);
-    Lists& lists = lists_[word % lock_count];
-    std::uint32_t& number = more_[word];
+  bool change_list(std::uint64_t place, bool may_make, Change change) {
+    std::lock_guard lock(locks_[place % lock_count]);
+    Lists& lists = lists_[place % lock_count];
+    std::uint32_t& number = cells_of(place).more[place & ~is_byte];
     if (number == 0) {
       if (!may_make || !lists.make(number)) return false;
       used_ = true;
@@ -110,12 +118,24 @@ public:
   }
 
 private:
+  struct Cells {
+    LazyArray<Cell> last, read, wrote_too;
+    LazyArray<std::uint32_t> more; // the number of the place's list among those of its lock; 0: none
+    explicit Cells(std::size_t count) : last(count), read(count), wrote_too(count), more(count) {}
+    void clear() {
+      for (LazyArray<Cell>* cells : {&last, &read, &wrote_too}) cells->clear();
+    }
+  };
   std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
-  static constexpr unsigned split_lane = 31; // in a row's cell: its words have cells of their own
+  Cells& cells_of(std::uint64_t place) { return place & is_byte ? *of_bytes_ : of_words_; }
+  static constexpr std::uint64_t is_byte = 1ull << 63;
+  static constexpr unsigned split_lane = 31; // in a row's or a word's cell: its parts have cells of their own
   static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
   std::uint64_t base_, bytes_;
-  LazyArray<Cell> row_last_, row_read_, last_, read_, wrote_too_;
-  LazyArray<std::uint32_t> more_; // the number of the word's list among those of its lock; 0: none
+  LazyArray<Cell> row_last_, row_read_;
+  Cells of_words_;
+  std::unique_ptr<Cells> of_bytes_; // null until a word is split
+  std::mutex splitting_;
   struct Lists {
     std::deque<std::vector<Cell>> all;
     std::vector<std::uint32_t> free; // numbers, from 1

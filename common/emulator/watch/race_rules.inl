@@ -1,4 +1,4 @@
-// Decides when two accesses to one word are a race, by the rules of races.md.
+// Decides when two accesses to one place are a race, by the rules of races.md.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,6 @@ inline bool same_value(const Accessor& a, unsigned lane, unsigned other) {
 // A store of the value that is already there changes nothing, whichever access comes first.
 inline bool changes_nothing(const machine::Access& access, unsigned lane, const std::byte* memory) {
   return access.values && std::memcmp(access.values + lane * access.value_stride, memory, access.width) == 0;
-}
-
-// A shadow cell stands for a whole word, but several threads may each use their own bytes of one word. False
-// if the earlier access is not known to have touched any byte that this one touches.
-inline bool share_bytes(const machine::Access& access, unsigned lane, const AccessRecord& earlier) {
-  if (earlier.width >= word_bytes) return true;
-  if (earlier.place == AccessRecord::many_places) return false;
-  if (access.width >= word_bytes) return true;
-  std::uint64_t place = access.addresses[lane] % word_bytes;
-  return place < earlier.place + earlier.width && earlier.place < place + access.width;
 }
 
 inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
@@ -75,7 +65,8 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
   if (mine.polls || earlier.polls) return true;
   const bool shared = a.access.space == ptx::Space::shared;
-  const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, address) : address);
+  const std::uint64_t word = address / word_bytes * word_bytes;
+  const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, word) : word);
   return log && log->is_polled();
 }
 
@@ -103,14 +94,13 @@ inline unsigned another_at_place(const machine::Access& access, unsigned lane) {
   return lane;
 }
 
-// Judges this access against earlier ones of its word.
+// Judges this access against earlier ones of a word or a byte of it.
 template <typename Records, typename Report>
 class Judge {
 public:
   Judge(const Accessor& accessor, const Records& records, const Report& report)
       : a_(accessor), records_(records), report_(report) {}
-  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t address,
-             const std::byte* memory) const {
+  void check(Cell earlier, bool earlier_wrote, unsigned lane, const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
     const bool same_thread =
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
@@ -119,10 +109,9 @@ public:
       const unsigned another = a_.access.kind == AccessKind::atomic && !record.is_atomic
                                    ? another_at_place(a_.access, lane)
                                    : lane;
-      if (another != lane) check(earlier, earlier_wrote, another, address, memory);
+      if (another != lane) check(earlier, earlier_wrote, another, memory);
       return;
     }
-    if (!share_bytes(a_.access, lane, record)) return;
     // A flag is identified by the address at which the access begins, whichever of its words this is.
     if (may_meet(a_, record, a_.access.addresses[lane]) || is_ordered(a_, lane, earlier, record)) return;
     bool is_harmless = false;
@@ -133,7 +122,7 @@ public:
       // All threads set the same flag.
       if (is_harmless && record.operation == a_.record.operation) return;
     }
-    report_(Conflict{record, lane_of(earlier), lane, address, earlier_wrote || record.is_store,
+    report_(Conflict{record, lane_of(earlier), lane, earlier_wrote || record.is_store,
                      what_is_missing(a_, lane, earlier, record), is_harmless});
   }
 

@@ -1,4 +1,4 @@
-// Data races: two threads access a word, at least one of them writes, and nothing orders the two (CUDA
+// Data races: two threads access a place, at least one of them writes, and nothing orders the two (CUDA
 // Programming Guide, "Memory Consistency Model"; PTX ISA 8). A race is found in any run in which both
 // accesses happen, whichever comes first.
 #pragma once
@@ -27,7 +27,6 @@ enum class Missing : std::uint8_t {
 struct Conflict {
   const AccessRecord& earlier;
   unsigned earlier_lane = 0, lane = 0;
-  std::uint64_t address = 0; // of the word
   bool earlier_wrote = false;
   Missing missing = Missing::order;
   bool is_harmless = false; // both write the same value
@@ -48,7 +47,7 @@ struct Accessor {
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load
-// from shared memory that nobody has written, calls unwritten(lane, address).
+// from shared memory that nobody has written, calls unwritten(lane).
 template <typename Report, typename Unwritten>
 void check_shared(SharedShadow& shadow, const BlockRecords& records, const Accessor& accessor, Report report,
                   Unwritten unwritten);

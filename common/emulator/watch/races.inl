@@ -35,6 +35,14 @@ void each_word(const machine::Access& access, Visit visit) {
   }
 }
 
+// Visits those bytes of the word at `word` that the lane accesses.
+template <typename Visit>
+void each_byte(const machine::Access& access, unsigned lane, std::uint64_t word, Visit visit) {
+  const std::uint64_t first = std::max(access.addresses[lane], word);
+  const std::uint64_t end = std::min(access.addresses[lane] + access.width, word + word_bytes);
+  for (std::uint64_t byte = first; byte < end; ++byte) visit(byte);
+}
+
 inline bool whole_words_in_a_row(const machine::Access& access) {
   return access.contiguous && access.width == word_bytes && access.first % word_bytes == 0;
 }
@@ -67,8 +75,8 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
                              bool stores, Cell mine, const std::int32_t* active, bool keeps_many) {
   const Cell floor = cell(records.first(), 0);
   if (first_word >= shadow.count) return false;
-  Cell *wrote = &shadow.wrote[first_word], *read = &shadow.read[first_word],
-       *too = &shadow.read_too[first_word];
+  SharedShadow::Cells& words = shadow.words;
+  Cell *wrote = &words.wrote[first_word], *read = &words.read[first_word], *too = &words.read_too[first_word];
   std::int32_t trouble = 0, third = 0;
   if (stores) {
     for (unsigned i = 0; i < warp_lanes; ++i) {
@@ -126,10 +134,10 @@ inline bool enter_global_rows(GlobalShadow& shadow, const GlobalRecords& records
   return true;
 }
 
-// Enters a reader of a word in shared memory.
-inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records, const Accessor& a,
-                               std::size_t word, unsigned lane, Cell me, Cell floor) {
-  Cell* slots[] = {&shadow.read[word], &shadow.read_too[word]};
+// Enters a reader of a word or a byte in shared memory.
+inline void keep_shared_reader(SharedShadow::Cells& cells, const BlockRecords& records, const Accessor& a,
+                               std::size_t place, unsigned lane, Cell me, Cell floor) {
+  Cell* slots[] = {&cells.read[place], &cells.read_too[place]};
   for (Cell* slot : slots) {
     if (*slot == me) return;
     if (*slot < floor || replaces(a, lane, *slot, records[number_of(*slot)])) {
@@ -143,13 +151,13 @@ inline void keep_shared_reader(SharedShadow& shadow, const BlockRecords& records
     return;
   }
   if (!a.keeps_many || a.record.warp == warps[0] || a.record.warp == warps[1]) return;
-  std::vector<Cell>& more = shadow.read_by_more[word];
+  std::vector<Cell>& more = cells.read_by_more[place];
   if (more.size() < warp_lanes) more.push_back(me);
 }
 
-// Enters a reader of a word in global memory. `written`: last() is a write.
+// Enters a reader of a place in global memory. `written`: last() is a write.
 inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
-                               std::uint64_t word, unsigned lane, Cell me, Cell oldest, bool written,
+                               std::uint64_t place, unsigned lane, Cell me, Cell oldest, bool written,
                                bool strong) {
   const auto stands_for = [&](Cell kept) { // can `me` stand for it?
     return (number_of(kept) == a.number && lane_of(kept) == lane) ||
@@ -157,15 +165,16 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
   };
   Cell first = 0;
   if (!written) {
-    Cell& last = shadow.last(word);
+    Cell& last = shadow.last(place);
     first = GlobalShadow::seen(last);
     do {
-      if (first >= oldest && (first & GlobalShadow::wrote)) return; // meanwhile; the caller looks again
+      // Meanwhile it was written, or split; the caller looks again.
+      if (first >= oldest && ((first & GlobalShadow::wrote) || number_of(first) == records.first())) return;
       if (first >= oldest && !stands_for(first)) break;
     } while (!GlobalShadow::replace(last, first, me | (strong ? GlobalShadow::strong : 0)));
     if (first < oldest || stands_for(first)) return;
   }
-  Cell& read = shadow.read(word);
+  Cell& read = shadow.read(place);
   Cell kept = GlobalShadow::seen(read), more = 0;
   bool entered = false;
   do {
@@ -180,7 +189,7 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
     if (same_warp || (one.block == two.block && one.block != a.record.block)) read = me | more;
     return;
   }
-  const bool is_kept = shadow.change_list(word, true, [&](std::vector<Cell>& list) {
+  const bool is_kept = shadow.change_list(place, true, [&](std::vector<Cell>& list) {
     std::size_t readers = 0, of_warp = 0;
     for (Cell& slot : list) {
       if (stands_for(slot)) {
@@ -200,12 +209,12 @@ inline void keep_global_reader(GlobalShadow& shadow, const GlobalRecords& record
 // Of strong writes that met without a race, only the last has a cell of its own. This keeps one by another
 // warp beside it, because the thread that writes now may later read what that warp wrote.
 inline void keep_global_writer(GlobalShadow& shadow, const GlobalRecords& records, const Accessor& a,
-                               std::uint64_t word, Cell displaced, Cell oldest) {
+                               std::uint64_t number, Cell displaced, Cell oldest) {
   const auto is_mine = [&](Cell cell) {
     const AccessRecord& record = records[number_of(cell)];
     return record.block == a.record.block && record.warp == a.record.warp;
   };
-  Cell& place = shadow.wrote_too(word);
+  Cell& place = shadow.wrote_too(number);
   const Cell kept = GlobalShadow::seen(place);
   if ((kept < oldest || is_mine(kept)) && !is_mine(displaced)) place = displaced;
 }
@@ -226,21 +235,18 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
     return;
   const std::byte* memory = access.warp.block->shared.data();
   const Judge judge(a, records, report);
-  each_word(access, [&](unsigned lane, std::uint64_t address) {
-    std::uint64_t word = address / word_bytes;
-    if (word >= shadow.count) return;
-    Cell &wrote = shadow.wrote[word], &read = shadow.read[word], &too = shadow.read_too[word];
+  const auto check_place = [&](SharedShadow::Cells& cells, std::size_t place, unsigned lane) {
+    Cell &wrote = cells.wrote[place], &read = cells.read[place], &too = cells.read_too[place];
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier >= floor)
-        judge.check(earlier, earlier_wrote, lane, address, memory + access.addresses[lane]);
+      if (earlier >= floor) judge.check(earlier, earlier_wrote, lane, memory + access.addresses[lane]);
     };
     check(wrote, true);
     if (stores) {
       check(read, false);
       check(too, false);
-      if (const auto more = shadow.readers_more(word); more != shadow.read_by_more.end()) {
+      if (const auto more = cells.readers_more(place); more != cells.read_by_more.end()) {
         for (Cell reader : more->second) check(reader, false);
-        shadow.read_by_more.erase(more);
+        cells.read_by_more.erase(more);
       }
       // Strong writes that meet hide the accesses before the first of them from those that follow. So a plain
       // write before them is kept in a reader's cell, and readers stay.
@@ -253,14 +259,22 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
       wrote = mine | lane;
       return;
     }
-    if (wrote == 0) {
-      unwritten(lane, address);
-      wrote = 1; // reported once; 1 is older than any record
-    }
     if (read < floor)
       read = mine | lane;
     else
-      keep_shared_reader(shadow, records, a, word, lane, mine | lane, floor);
+      keep_shared_reader(cells, records, a, place, lane, mine | lane, floor);
+  };
+  each_word(access, [&](unsigned lane, std::uint64_t address) {
+    std::uint64_t word = address / word_bytes;
+    if (word >= shadow.count) return;
+    if (Cell& wrote = shadow.words.wrote[word]; !stores && wrote == 0) {
+      unwritten(lane);
+      wrote = 1; // reported once; 1 is older than any record
+    }
+    if (access.width >= word_bytes && !shadow.is_split(word, floor))
+      return check_place(shadow.words, word, lane);
+    shadow.split(word, floor);
+    each_byte(access, lane, address, [&](std::uint64_t byte) { check_place(shadow.bytes, byte, lane); });
   });
 }
 
@@ -281,25 +295,27 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
                         a.keeps_many))
     return;
   const Judge judge(a, records, report);
-  each_word(access, [&](unsigned lane, std::uint64_t address) {
-    if (!shadow.holds(address, word_bytes)) return;
-    std::uint64_t word = shadow.word_of(address);
-    const Cell whole = stores ? 0 : shadow.whole_write(word, records, oldest);
-    if (!whole) shadow.split(word, records, oldest);
-    Cell& place = shadow.last(word);
+  const auto is_marker = [&](Cell cell) { return cell >= oldest && number_of(cell) == records.first(); };
+  // False if another worker has just split the word `number`. `whole`: its last write, if all of its row has
+  // that one.
+  const auto check_place = [&](std::uint64_t number, unsigned lane, Cell whole) {
+    Cell& place = shadow.last(number);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
     // An exchange, so that when two workers arrive at the same time, one of them finds the other. It also
     // makes a cell that many blocks update move from core to core once per update instead of twice.
     const Cell last = stores  ? std::atomic_ref(place).exchange(wrote)
                       : whole ? whole
                               : GlobalShadow::seen(place);
+    if (is_marker(last)) {
+      if (stores) place = last;
+      return false;
+    }
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      judge.check(earlier, earlier_wrote, lane, address,
-                  reinterpret_cast<const std::byte*>(access.addresses[lane]));
+      judge.check(earlier, earlier_wrote, lane, reinterpret_cast<const std::byte*>(access.addresses[lane]));
     };
     const auto check_wrote_too = [&] {
-      Cell& too = shadow.wrote_too(word);
+      Cell& too = shadow.wrote_too(number);
       const Cell other = GlobalShadow::seen(too);
       if (other < oldest) return;
       check(other, true);
@@ -309,40 +325,52 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       if (written && !(last & mine & GlobalShadow::strong)) {
         check(last, true);
         if (last & GlobalShadow::strong) check_wrote_too();
-        // The thread itself wrote the word since its warp last synchronised, so whatever conflicts with this
+        // The thread itself wrote the place since its warp last synchronised, so whatever conflicts with this
         // read also conflicts with that write.
         const AccessRecord& writer = records[number_of(last)];
         if (writer.block == self.block && writer.warp == self.warp && lane_of(last) == lane &&
             writer.moment >= a.order.phase_of(warp.index) && writer.strength == self.strength)
-          return;
+          return true;
       }
-      keep_global_reader(shadow, records, a, word, lane, cell(a.number, lane), oldest, written, strong);
+      keep_global_reader(shadow, records, a, number, lane, cell(a.number, lane), oldest, written, strong);
       // A worker that wrote in the meantime has either found this reader or is found now.
       const Cell now = whole ? whole : GlobalShadow::seen(place);
+      if (is_marker(now)) return false;
       if (now != last && now >= oldest && (now & GlobalShadow::wrote) && !(now & mine & GlobalShadow::strong))
         check(now, true);
-      return;
+      return true;
     }
     // If both accesses are strong and their scopes reach each other, the other core's record need not be
     // fetched.
     const bool meets = known && (last & mine & GlobalShadow::strong);
     if (known && !meets) check(last, written);
     if (written && !meets && (last & GlobalShadow::strong)) check_wrote_too();
-    Cell& read = shadow.read(word);
+    Cell& read = shadow.read(number);
     const Cell reader = GlobalShadow::seen(read);
     if (reader >= oldest) {
       if (number_of(reader) != records.first()) check(reader & ~GlobalShadow::has_more, false);
       if (reader & GlobalShadow::has_more)
-        shadow.change_list(word, false, [&](std::vector<Cell>& list) {
+        shadow.change_list(number, false, [&](std::vector<Cell>& list) {
           for (Cell each : list) check(each, false);
           if (!meets) list.clear();
         });
       if (!meets || !written) read = 0;
     }
-    if (meets && written) keep_global_writer(shadow, records, a, word, last, oldest);
+    if (meets && written) keep_global_writer(shadow, records, a, number, last, oldest);
     // Strong writes that meet hide the accesses before the first of them from those that follow. So a plain
     // write before them is kept in a reader's cell.
     if (written && strong && !meets) read = last & ~both_flags;
+    return true;
+  };
+  each_word(access, [&](unsigned lane, std::uint64_t address) {
+    if (!shadow.holds(address, word_bytes)) return;
+    const std::uint64_t word = shadow.word_of(address);
+    const bool narrow = access.width < word_bytes;
+    const Cell whole = stores || narrow ? 0 : shadow.whole_write(word, records, oldest);
+    if (!whole) shadow.split_row(word, records, oldest);
+    if (narrow) shadow.split_word(word, oldest);
+    if (!narrow && check_place(word, lane, whole)) return;
+    each_byte(access, lane, address, [&](std::uint64_t byte) { check_place(shadow.byte_of(byte), lane, 0); });
   });
 }
 

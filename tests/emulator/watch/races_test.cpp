@@ -20,8 +20,6 @@ AccessRecord record_of(const Request& request, const machine::Block& block, cons
   record.strength = is_atomic ? Strength::strong : Strength::weak;
   record.scope = machine::MemoryScope::device;
   record.width = static_cast<std::uint8_t>(request.width);
-  const std::uint64_t first = request.first + std::countr_zero(request.mask) * request.width;
-  record.place = request.width < 4 ? static_cast<std::uint8_t>(first % 4) : 0;
   return record;
 }
 
@@ -50,8 +48,7 @@ protected:
         shadow, records,
         Accessor{*ToldAccess(scene, scene.first, ptx::Space::shared, request), launches, order, logs, number,
                  record},
-        [&](const Conflict& conflict) { found += !conflict.is_harmless; },
-        [&](unsigned, std::uint64_t) { ++unwritten; });
+        [&](const Conflict& conflict) { found += !conflict.is_harmless; }, [&](unsigned) { ++unwritten; });
     return found;
   }
   void barrier() {
@@ -126,6 +123,21 @@ TEST_F(SharedRaces, BytesOfOneWordAreApart) {
   EXPECT_EQ(races({.kind = AccessKind::store, .warp = 0, .first = 1, .width = 1}), 1u);
 }
 
+TEST_F(SharedRaces, BytesOfOneWordByOneWarpAreApart) {
+  races({.kind = AccessKind::store, .warp = 0, .mask = 0b1111, .first = 0, .width = 1});
+  EXPECT_EQ(races({.kind = AccessKind::store, .warp = 1, .mask = 1, .first = 4, .width = 1}), 0u);
+  EXPECT_EQ(races({.kind = AccessKind::store, .warp = 1, .mask = 1, .first = 3, .width = 1}), 1u);
+  EXPECT_GE(races({.kind = AccessKind::load, .warp = 1, .mask = 1, .first = 0, .width = 4}), 1u);
+}
+
+TEST_F(SharedRaces, WordIsWholeAgainAfterABarrier) {
+  races({.kind = AccessKind::store, .warp = 0, .mask = 0b1111, .first = 0, .width = 1});
+  barrier();
+  EXPECT_EQ(races({.kind = AccessKind::load, .warp = 1, .mask = 1, .first = 0, .width = 4}), 0u);
+  EXPECT_EQ(races({.kind = AccessKind::store, .warp = 0, .mask = 1, .first = 2, .width = 2}), 2u);
+  EXPECT_EQ(unwritten, 0u);
+}
+
 TEST_F(SharedRaces, UnwrittenWordIsToldOfOnce) {
   races({AccessKind::load, 0});
   EXPECT_EQ(unwritten, 1u);
@@ -196,6 +208,28 @@ TEST_F(GlobalRaces, WholeRowIsSplitForAnAccessToOneWord) {
   races(0, {.kind = AccessKind::store, .mask = ~0u});
   EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = 1, .first = 64}), 1u) << "a word of the row";
   EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = 1, .first = 128}), 0u) << "a word behind it";
+}
+
+TEST_F(GlobalRaces, WholeRowIsSplitForAnAccessToOneByte) {
+  races(0, {.kind = AccessKind::store, .mask = ~0u});
+  EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = 1, .first = 65, .width = 1}), 1u)
+      << "a byte of the row";
+  EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = 1, .first = 129, .width = 1}), 0u)
+      << "a byte behind it";
+}
+
+TEST_F(GlobalRaces, BytesOfOneWordAreApart) {
+  races(0, {.kind = AccessKind::store, .mask = 0b1111, .width = 1});
+  EXPECT_EQ(races(1, {.kind = AccessKind::store, .mask = 1, .first = 4, .width = 1}), 0u);
+  EXPECT_EQ(races(1, {.kind = AccessKind::store, .mask = 1, .first = 3, .width = 1}), 1u);
+  EXPECT_EQ(races(1, {.kind = AccessKind::load, .mask = 1, .first = 0, .width = 4}), 3u)
+      << "the fourth byte is its own";
+}
+
+TEST_F(GlobalRaces, ReadersOfAWordAreReadersOfItsBytes) {
+  for (unsigned block : {0u, 1u}) races(block, {.kind = AccessKind::load, .mask = 1});
+  EXPECT_EQ(races(0, {.kind = AccessKind::store, .mask = 1, .first = 1, .width = 1}), 1u)
+      << "block 1 has read";
 }
 
 TEST_F(GlobalRaces, LaunchBeforeIsOver) {

@@ -6,6 +6,8 @@
 //   __global__ void name(int* m) { ... }  lines with the comment HERE: one of them has to be named
 //   RUN(name, blocks, threads)
 //
+// A line `// SAYS words` gives words that each message about the program contains.
+//
 // LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu).
 //
 // run.py runs all of them under several schedules; the reports must not depend on which thread comes first.

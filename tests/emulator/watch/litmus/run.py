@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = re.compile(r"// LITMUS(_BOTH)? (\w+): (\S+)\s*$")
+SAYS = re.compile(r"// SAYS (.+)$")
 SCHEDULES = ["forwards", "backwards", "shuffled:1", "shuffled:2", "shuffled:3"]
 WORKERS = {"forwards": "1", "backwards": "1", "shuffled:1": "1", "shuffled:2": "2", "shuffled:3": "4"}
 
@@ -21,6 +22,7 @@ WORKERS = {"forwards": "1", "backwards": "1", "shuffled:1": "1", "shuffled:2": "
 class Expected:
     kinds: set[str]  # empty: nothing may be said
     lines: set[int] = field(default_factory=set)
+    text: str = ""
 
 
 def read(source: Path) -> dict[str, Expected]:
@@ -33,6 +35,8 @@ def read(source: Path) -> dict[str, Expected]:
             found |= dict.fromkeys([f"{name}_plain", f"{name}_volatile"] if both else [name], current)
         elif current and "// HERE" in text:
             current.lines.add(number)
+        elif current and (says := SAYS.search(text)):
+            current.text = says[1]
     return found
 
 
@@ -49,6 +53,8 @@ def problem(expected: Expected, said: dict, source: Path) -> str:
     lines = {line for hazard in hazards for line in (hazard["line"], hazard["other_line"])}
     if expected.lines and not expected.lines & lines:
         return f"none of lines {sorted(expected.lines)} of {source.name} named: {told}"
+    if not all(expected.text in hazard["message"] for hazard in hazards):
+        return f"the message lacks {expected.text!r}: {told}"
     return ""
 
 
