@@ -117,8 +117,8 @@ class Recipes(unittest.TestCase):
         self.expect_failure("does not count it", test)
         self.change(
             "common/emulator/watch/counters.cpp",
-            '    if (begins(name, "shfl"))',
-            '    if (begins(name, "prmt")) to.permutations += did.warps;',
+            "  to.warp_instructions += did.warps;",
+            '  if (one.name.starts_with("prmt")) to.permutations += did.warps;',
         )
         self.expect_success(test)
         self.expect_success("tests/kit/test_catalogues.py", "Counters")

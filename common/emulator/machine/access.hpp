@@ -115,7 +115,7 @@ inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
 }
 inline void note_possible_spin(Warp& warp, const Operation* op, std::uint32_t cost = spin_cost) {
   note_possible_spin(warp, cost);
-  warp.polls |= warp.worker->grid.code.synchronising[op->index].polls;
+  warp.polls |= warp.worker->grid.code.facts[op->index].synchronising.polls;
 }
 
 template <typename Visit>

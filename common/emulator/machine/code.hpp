@@ -79,20 +79,41 @@ struct Frame {
   std::uint32_t function = 0; // index into ptx::Module::functions
 };
 
+// What an instruction counts as, beside an instruction. The row of its opcode says so.
+enum class Work : std::uint8_t {
+  other,
+  arithmetic,
+  load,
+  store,
+  atomic,
+  barrier,
+  memory_barrier, // mbarrier
+  fence,
+  branch,
+  shuffle,
+  vote,
+  warp_reduction,
+};
+
+// What is known of an operation before it runs.
+struct OperationFacts {
+  // Of its basic block, which counts how often the block was entered. An operation that is not in the PTX (a
+  // leader) is its own leader. The operations of a block follow its leader.
+  std::uint32_t leader = 0;
+  Work work{};
+  bool is_instruction = false; // of the PTX, not a leader or the like
+  bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
+  bool of_library = false;     // from CUB and other libraries: ptx::Instruction
+  ptx::Synchronising synchronising;
+};
+
 struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<Operation> operations;
-  // For each operation, the leader of its basic block, which counts how often the block was entered. An
-  // operation that is not in the PTX (a leader) is its own leader. The operations of a block follow its
-  // leader.
-  std::vector<std::uint32_t> leader_of;
-  std::vector<std::uint8_t> is_instruction;      // 1 for instructions of the PTX, 0 for leaders and the like
-  std::vector<std::uint8_t> begins_wait;         // 1 for a load with which a wait begins: ptx/load_waits.hpp
-  std::vector<ptx::Synchronising> synchronising; // by operation
-  std::vector<std::uint8_t> of_library; // 1 for what comes from CUB and other libraries: ptx::Instruction
-  std::vector<std::string> names;       // "ld.global.f32", by operation; "" if it is not in the PTX
-  std::vector<Frame> frames;            // the kernel's own first
+  std::vector<OperationFacts> facts;           // by operation
+  std::vector<std::string> names;              // "ld.global.f32", by operation; "" if it is not in the PTX
+  std::vector<Frame> frames;                   // the kernel's own first
   std::vector<std::int32_t> frame_of_function; // by module function; -1: not part of this kernel
   std::vector<std::uint32_t> lists;
   std::vector<std::string> messages; // of operations that stop the launch

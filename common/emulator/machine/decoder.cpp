@@ -194,12 +194,14 @@ void Decoder::decode_instruction(std::uint32_t index) {
     stop_here(fmt::format("the instruction {} lacks an operand", instruction.name()));
   }
   if (body < code_.operations.size()) {
-    code_.is_instruction[body] = 1;
-    code_.begins_wait[body] = begins_wait_[index];
-    code_.synchronising[body] = synchronising_[index];
-    code_.of_library[body] = instruction.of_library;
-    for (std::size_t i = body; i < code_.operations.size(); ++i)
-      if (code_.leader_of[i] != i) code_.names[i] = instruction.name();
+    OperationFacts& facts = code_.facts[body];
+    facts.is_instruction = true, facts.begins_wait = begins_wait_[index];
+    facts.of_library = instruction.of_library, facts.synchronising = synchronising_[index];
+    for (std::size_t i = body; i < code_.operations.size(); ++i) {
+      if (code_.facts[i].leader == i) continue;
+      code_.names[i] = instruction.name();
+      if (opcode) code_.facts[i].work = opcode->work;
+    }
   }
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
@@ -221,11 +223,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
 
 void Decoder::take_back(std::size_t count) {
   code_.operations.resize(count);
-  code_.leader_of.resize(count);
-  code_.is_instruction.resize(count);
-  code_.begins_wait.resize(count);
-  code_.synchronising.resize(count);
-  code_.of_library.resize(count);
+  code_.facts.resize(count);
   code_.names.resize(count);
   const auto is_gone = [&](const Fix& fix) { return fix.operation >= count; };
   std::erase_if(local_fixes_, is_gone);
@@ -242,11 +240,7 @@ void Decoder::link() {
 Operation& Decoder::emit(Handler run) {
   auto index = static_cast<std::uint32_t>(code_.operations.size());
   Operation& op = code_.operations.emplace_back();
-  code_.leader_of.push_back(leader_);
-  code_.is_instruction.push_back(0);
-  code_.begins_wait.push_back(0);
-  code_.synchronising.emplace_back();
-  code_.of_library.push_back(0);
+  code_.facts.emplace_back().leader = leader_;
   code_.names.emplace_back();
   op.run = run;
   op.index = index;

@@ -37,6 +37,7 @@ enum class Guarding : std::uint8_t {
 struct Opcode {
   std::string_view name;
   Decode decode;
+  Work work = Work::other;
   Guarding guarding = Guarding::masks;
 };
 

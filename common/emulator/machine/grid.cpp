@@ -121,7 +121,7 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
 // instructions.
 void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
   for (std::size_t i = 0; i < counters.size(); ++i) {
-    std::size_t leader = code.leader_of[i];
+    std::size_t leader = code.facts[i].leader;
     if (leader == i) continue;
     counters[i].warps = counters[leader].warps;
     counters[i].threads = counters[leader].threads;
@@ -140,7 +140,7 @@ Worker::Worker(Grid& shared)
 
 std::uint64_t Worker::instructions() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < counters.size(); ++i) sum += counters[grid.code.leader_of[i]].warps;
+  for (std::size_t i = 0; i < counters.size(); ++i) sum += counters[grid.code.facts[i].leader].warps;
   return sum;
 }
 

@@ -11,6 +11,7 @@ using machine::AccessKind;
 using machine::MemoryOrder;
 using machine::MemoryScope;
 using machine::warp_lanes;
+using machine::Work;
 
 // The number of operations of a warp whose records may be reused.
 constexpr std::size_t most_recent = 256;
@@ -20,16 +21,14 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
 
 Checker::CodeFacts::CodeFacts(const machine::Code& kernel)
     : code(&kernel), memory_operation(kernel.operations.size()) {
-  has_guesses = std::ranges::any_of(kernel.synchronising,
-                                    [](const ptx::Synchronising& facts) { return facts.guesses; });
   for (std::size_t i = 0; i < kernel.operations.size(); ++i) {
-    const std::string& name = kernel.names[i];
-    const bool may_release = static_cast<MemoryOrder>(kernel.operations[i].order) >= MemoryOrder::release;
-    if (name.starts_with("membar") || name.starts_with("fence") || (!name.empty() && may_release))
-      synchronises = true;
-    for (const char* opcode : {"ld", "st", "atom", "red", "mbarrier", "cp"})
-      if (name.starts_with(opcode))
-        memory_operation[i] = memory_operations % most_recent, ++memory_operations;
+    const machine::OperationFacts& facts = kernel.facts[i];
+    const bool releases = static_cast<MemoryOrder>(kernel.operations[i].order) >= MemoryOrder::release;
+    has_guesses |= facts.synchronising.guesses;
+    synchronises |= facts.work == Work::fence || (releases && facts.work != Work::other);
+    if (facts.work == Work::load || facts.work == Work::store || facts.work == Work::atomic ||
+        facts.work == Work::memory_barrier)
+      memory_operation[i] = memory_operations % most_recent, ++memory_operations;
   }
 }
 
@@ -175,7 +174,7 @@ bool Checker::row(const machine::RowAccess& access) {
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
   if (!mine.launch) return false;
-  if (mine.facts->has_guesses && mine.facts->code->synchronising[access.operation.index].guesses)
+  if (mine.facts->has_guesses && mine.facts->code->facts[access.operation.index].synchronising.guesses)
     return false;
   if (!in_global && mine.copies.any()) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
@@ -224,7 +223,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
-  const ptx::Synchronising facts = mine.facts->code->synchronising[access.operation.index];
+  const ptx::Synchronising facts = mine.facts->code->facts[access.operation.index].synchronising;
   const Strength promised = strength_of(access);
   // An atomic checks again what a guess reads, so the value may be as old as that of a poll.
   const bool only_guesses = facts.guesses && promised == Strength::weak;

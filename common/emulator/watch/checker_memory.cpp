@@ -18,7 +18,7 @@ bool Checker::overwrites(const machine::Access& access) const {
   if (access.kind != AccessKind::atomic) return access.kind == AccessKind::store;
   const std::uint32_t operation = access.operation.index;
   const machine::Code& code = access.warp.worker->grid.code;
-  return code.synchronising[operation].ignores_value &&
+  return code.facts[operation].synchronising.ignores_value &&
          code.names[operation].find(".exch") != std::string::npos;
 }
 

@@ -98,7 +98,7 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane)
   const std::uint64_t address = access.addresses[lane];
   const Notes& mine = notes(*access.warp.block);
   const machine::Code& code = mine.grid->code;
-  if (access.space != ptx::Space::global && code.of_library[access.operation.index]) return;
+  if (access.space != ptx::Space::global && code.facts[access.operation.index].of_library) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
   const std::string place = access.space == ptx::Space::shared ? shared_name(code, address, access.width)
                             : access.space == ptx::Space::local

@@ -151,7 +151,7 @@ void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
   op.e = static_cast<std::uint32_t>(size->bits);
 }
 
-constexpr Opcode opcodes[] = {{"cp", decode_cp}};
+constexpr Opcode opcodes[] = {{"cp", decode_cp, Work::load}};
 
 } // namespace
 

@@ -205,7 +205,8 @@ void decode_atomic(Decoder& decoder, const ptx::Instruction& in) {
       static_cast<std::uint32_t>(address.space == ptx::Space::constant ? ptx::Space::global : address.space);
 }
 
-constexpr Opcode opcodes[] = {{"atom", decode_atomic<true>}, {"red", decode_atomic<false>}};
+constexpr Opcode opcodes[] = {{"atom", decode_atomic<true>, Work::atomic},
+                              {"red", decode_atomic<false>, Work::atomic}};
 
 } // namespace
 

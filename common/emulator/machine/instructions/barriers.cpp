@@ -164,10 +164,10 @@ void decode_fence(Decoder& decoder, const ptx::Instruction& in) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"bar", decode_bar, Guarding::skips},
-    {"barrier", decode_bar, Guarding::skips},
-    {"membar", decode_fence},
-    {"fence", decode_fence},
+    {"bar", decode_bar, Work::barrier, Guarding::skips},
+    {"barrier", decode_bar, Work::barrier, Guarding::skips},
+    {"membar", decode_fence, Work::fence},
+    {"fence", decode_fence, Work::fence},
 };
 
 } // namespace

@@ -195,12 +195,12 @@ void decode_nanosleep(Decoder& decoder, const ptx::Instruction&) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"bra", decode_bra, Guarding::decodes},
-    {"brx", decode_brx, Guarding::skips},
-    {"call", decode_call, Guarding::skips},
-    {"ret", decode_ret, Guarding::skips},
-    {"exit", decode_exit, Guarding::skips},
-    {"trap", decode_trap, Guarding::skips},
+    {"bra", decode_bra, Work::branch, Guarding::decodes},
+    {"brx", decode_brx, Work::branch, Guarding::skips},
+    {"call", decode_call, Work::other, Guarding::skips},
+    {"ret", decode_ret, Work::other, Guarding::skips},
+    {"exit", decode_exit, Work::other, Guarding::skips},
+    {"trap", decode_trap, Work::other, Guarding::skips},
     {"brkpt", decode_nothing},
     {"pmevent", decode_nothing},
     {"nanosleep", decode_nanosleep},

@@ -213,7 +213,7 @@ void or_half(Decoder& decoder, const ptx::Instruction& in) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"fma", or_half<decode_float_fma, decode_half_fma>},
+    {"fma", or_half<decode_float_fma, decode_half_fma>, Work::arithmetic},
     {"sqrt", decode_float<square_root, true, 1>},
     {"rcp", decode_reciprocal<reciprocal, true>},
     {"rsqrt", decode_reciprocal<reciprocal_root, false>},

@@ -336,11 +336,12 @@ void decode_mad_form(Decoder& decoder, const ptx::Instruction& in) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"add", by_kind<decode_add_form, decode_float_add, decode_half_add>},
-    {"sub", by_kind<decode_sub_form, decode_float_sub, decode_half_sub>},
-    {"mul", by_kind<decode_mul, decode_float_mul, decode_half_mul>},
-    {"mad", by_kind<decode_mad_form, decode_float_fma, decode_half_fma>},
-    {"div", by_kind<decode_division<quick_quotient, quotient>, decode_float_div, decode_no_half>},
+    {"add", by_kind<decode_add_form, decode_float_add, decode_half_add>, Work::arithmetic},
+    {"sub", by_kind<decode_sub_form, decode_float_sub, decode_half_sub>, Work::arithmetic},
+    {"mul", by_kind<decode_mul, decode_float_mul, decode_half_mul>, Work::arithmetic},
+    {"mad", by_kind<decode_mad_form, decode_float_fma, decode_half_fma>, Work::arithmetic},
+    {"div", by_kind<decode_division<quick_quotient, quotient>, decode_float_div, decode_no_half>,
+     Work::arithmetic},
     {"rem", decode_division<quick_remainder, remainder>},
     {"min", by_kind<decode_extreme<smaller, decode_packed_min>, decode_float_min, decode_half_min>},
     {"max", by_kind<decode_extreme<larger, decode_packed_max>, decode_float_max, decode_half_max>},

@@ -187,7 +187,7 @@ void decode_mbarrier(Decoder& decoder, const ptx::Instruction& in) {
   emit_update(decoder, in, need(run, in), operands[0], second, 0);
 }
 
-constexpr Opcode opcodes[] = {{"mbarrier", decode_mbarrier}};
+constexpr Opcode opcodes[] = {{"mbarrier", decode_mbarrier, Work::memory_barrier}};
 
 } // namespace
 

@@ -501,9 +501,9 @@ void decode_access(Decoder& decoder, const ptx::Instruction& in) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"ld", decode_access<false>},
-    {"ldu", decode_access<false>},
-    {"st", decode_access<true>},
+    {"ld", decode_access<false>, Work::load},
+    {"ldu", decode_access<false>, Work::load},
+    {"st", decode_access<true>, Work::store},
 };
 
 } // namespace

@@ -283,9 +283,12 @@ void decode_elect(Decoder& decoder, const ptx::Instruction& in) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"shfl", decode_shfl, Guarding::skips},   {"vote", decode_vote, Guarding::skips},
-    {"match", decode_match, Guarding::skips}, {"redux", decode_redux, Guarding::skips},
-    {"activemask", decode_activemask},        {"elect", decode_elect, Guarding::skips},
+    {"shfl", decode_shfl, Work::shuffle, Guarding::skips},
+    {"vote", decode_vote, Work::vote, Guarding::skips},
+    {"match", decode_match, Work::vote, Guarding::skips},
+    {"redux", decode_redux, Work::warp_reduction, Guarding::skips},
+    {"activemask", decode_activemask, Work::vote},
+    {"elect", decode_elect, Work::other, Guarding::skips},
 };
 
 } // namespace
