@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -37,7 +36,6 @@ SHOWN_LATER = {
 }
 
 
-MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 # Evaluates the handouts' cells about solved labs, with programs whose rungs are all right or all still to do.
 SOLVED_CELLS = """
 import ast, re, sys
@@ -170,7 +168,9 @@ class Release(unittest.TestCase):
     def test_what_is_the_instructors_is_not_there(self):
         for name in self.held:
             self.assertNotRegex(name, r"^solutions|answers|instructor|mutants|attacks|^\.git/|classroom")
-        self.assertNotIn("solutions", self.held["README.md"][0].decode())
+        self.assertNotRegex(self.held["README.md"][0].decode(), "solutions|solved|answers")
+        for left_out in release.LEFT_OUT:
+            self.assertTrue(any(name.startswith(left_out) for name in release.files(release.ROOT)), f"nothing begins with {left_out}")
         kept_from_students = re.search(r"INSTRUCTORS_RESULTS = \[(.*)\]", (support.ROOT / "docs/conf.py").read_text())[1]
         on_their_site_alone = set(re.findall(r'"([^"]+)"', kept_from_students))
         self.assertEqual(on_their_site_alone, {name[5:] for name in release.LEFT_OUT if name.startswith("docs/results/")})
@@ -258,16 +258,22 @@ class Release(unittest.TestCase):
             asked.assert_called_with(lab, "--rung=mine", "--time")
 
     def test_the_handouts_cells_about_solved_labs_show_something_without_solutions(self):
+        drawing = (sys.executable, str(environment.VENV / "bin" / "python3"))
+        python = next(
+            (each for each in drawing if subprocess.run([each, "-c", "import matplotlib"], capture_output=True).returncode == 0), ""
+        )
+        if not python:
+            self.skipTest("matplotlib is not installed: ./kit notebook and a whole ./kit test install it")
         for picked in (None, ["05_grid_stride", "10_opencl"]):
             with tempfile.TemporaryDirectory() as folder:
                 target = Path(folder, "course")
                 release.write_folder(target, release.contents(picked))
                 for right in (False, True):
                     with self.subTest(labs=picked, right=right):
-                        self.run_solved_cells(target, right)
+                        self.run_solved_cells(python, target, right)
 
-    def run_solved_cells(self, edition: Path, right: bool) -> None:
-        program = [sys.executable if MATPLOTLIB else str(environment.VENV / "bin" / "python3"), "-c", SOLVED_CELLS, str(int(right))]
+    def run_solved_cells(self, python: str, edition: Path, right: bool) -> None:
+        program = [python, "-c", SOLVED_CELLS, str(int(right))]
         said = subprocess.run(program, cwd=edition, text=True, capture_output=True, env=os.environ | {"PYTHONPATH": "common/notebook"})
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("cells", said.stdout)

@@ -21,26 +21,13 @@ from ..paths import ROOT
 # The paths that are left out, by how they begin.
 LEFT_OUT = (
     "solutions/", "docs/instructor/", "docs/results/attempts.md", "docs/results/class.md", "docs/results/mutants.md", ".ci/", ".github/", ".git", ".pre-commit-config.yaml", "CONTRIBUTING.md", "tests/", "common/kit/classroom/", "common/recorder/",
-    *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board", "test_class")),
+    *(f"common/kit/commands/{name}.py" for name in ("release", "collect", "grade", "grades", "feedback", "autograder", "board")),
 )  # fmt: skip
 # The tests that contain nothing solved and that a student's clone can run.
 TESTS = ("emulator/fatbin", "emulator/ptx", "emulator/machine", "kit")
 KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit/test_stubs.py", ".gitignore")
-# The passages of README.md that mention the solved files.
-REWORDED = [
-    (
-        "runs every solved rung and shows whether it is right and what it costs",
-        "runs every rung that you have filled in and shows what it costs",
-    ),
-    ("# runs every test: the solutions, the stubs and the kit's own tests", "# runs every test that comes with this edition"),
-    ("[CONTRIBUTING.md](CONTRIBUTING.md) explains how to change Warpfold itself; ", ""),
-    (" (with `--solutions`, the solved kernel; without, yours)", ", once you have filled it in"),
-    ("./kit profile 02_tree --solutions", "./kit profile 02_tree"),
-    ("--rung sequential --solutions --html", "--rung sequential --html"),
-    ("--rung sequential --n 8 --solutions", "--rung sequential --n 8"),
-    ("The solutions are in `solutions/`, under the same names as the labs. The course notes", "The course notes"),
-    ("(`--pdf` makes\nprintable pages as well; `--edition instructor` includes the answers)", "(`--pdf` makes\nprintable pages as well)"),
-]
+# What README.md says only where the solutions are: what stands between these marks, and an option that names them.
+SOLVED = re.compile(r"<!-- solved -->.*?<!-- /solved --> | --solutions(?:    # [^\n]*)?", re.DOTALL)
 MANIFEST = "RELEASE.json"
 TOP = "warpfold-students"  # the folder in an archive, whatever the file is called, so that the same clone always gives the same bytes
 
@@ -85,7 +72,7 @@ def contents(labs: list[str] | None) -> dict[str, tuple[bytes, int]]:
             found[name] = (os.readlink(path).encode(), 0o120000)
         else:
             found[name] = (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
-    found["README.md"] = (reworded(found["README.md"][0].decode()).encode(), 0o644)
+    found["README.md"] = (SOLVED.sub("", found["README.md"][0].decode()).encode(), 0o644)
     found["tests/meson.build"] = (f"foreach folder : {list(TESTS)}\n  subdir(folder)\nendforeach\n".encode(), 0o644)
     stubs = (ROOT / "tests/kit/meson.build").read_text()
     found["tests/kit/meson.build"] = (stubs[stubs.index("stubs = []") :].encode(), 0o644)
@@ -114,16 +101,6 @@ def without_dead_links(name: str, text: str, found: dict) -> str:
         return link[0] if place in places or not os.path.lexists(ROOT / place) else link[1]
 
     return LINK.sub(kept, text)
-
-
-def reworded(text: str) -> str:
-    for old, new in REWORDED:
-        if old not in text:
-            raise KitError(
-                f"README.md no longer says {old!r}", "common/kit/classroom/release.py rewords it for students: correct it there."
-            )
-        text = text.replace(old, new)
-    return text
 
 
 def chosen_labs(asked: list[str]) -> list[str] | None:
