@@ -1,6 +1,7 @@
 """Do the checks find what they are there for? Each looks at a small tree with one thing wrong in it."""
 
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -53,6 +54,15 @@ class Links(Tree):
 
     def test_code_and_other_sites_are_left_alone(self):
         self.assertEqual(self.found("`[a](gone.md)`\n```\n[a](gone.md)\n```\n[x](https://example.org/gone)"), [])
+
+
+class Commits(Tree):
+    def test_the_newest_commits_title_is_not_too_long(self):
+        git = ["git", "-C", str(self.root), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        for title, problems in (("x" * 72, 0), ("x" * 73, 1)):
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", title, "-m", "why " * 30], check=True)
+            self.assertEqual(len(text.commits([], False)), problems)
 
 
 class Cache(Tree):

@@ -11,7 +11,7 @@ ORDER = 25
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in [
-        clang.LAYOUT, text.PYTHON_LAYOUT, text.PYTHON_HABITS, text.SHELL_HABITS, text.LINKS, text.WORKFLOW, clang.EDITORS, clang.TIDY,
+        clang.LAYOUT, text.PYTHON_LAYOUT, text.PYTHON_HABITS, text.SHELL_HABITS, text.LINKS, text.WORKFLOW, text.COMMITS, clang.EDITORS, clang.TIDY,
     ]
 }  # fmt: skip
 
@@ -32,9 +32,10 @@ def run(options) -> int:
     for name in options.only or CHECKS:
         check = CHECKS[name]
         files = check.chosen(everything)
-        if not files:
+        if not files and (check.files or options.files):
             continue
-        say(f"{name}: checking that {check.purpose} ({len(files)} {'file' if len(files) == 1 else 'files'})")
+        looked_at = f" ({len(files)} {'file' if len(files) == 1 else 'files'})" if files else ""
+        say(f"{name}: checking that {check.purpose}{looked_at}")
         problems = check.run(files, options.fix and check.mends)
         found += len(problems)
         for problem in problems:

@@ -14,17 +14,17 @@ NOT_OURS = re.compile(r"(^|/)(\.git|\.kit|build[^/]*|__pycache__|packagefiles|\.
 
 @dataclass(frozen=True)
 class Check:
-    """One convention. `files` matches the paths that it checks; `run` returns a line for each thing that is wrong, and
-    fixes what it can if told to."""
+    """One convention. `files` matches the paths that it checks (None: it checks the clone as a whole); `run` returns a line for each
+    thing that is wrong, and fixes what it can if told to."""
 
     name: str
     purpose: str
-    files: re.Pattern
+    files: re.Pattern | None
     run: Callable[[list[Path], bool], list[str]]
     mends: bool = False
 
     def chosen(self, everything: list[Path]) -> list[Path]:
-        return [path for path in everything if self.files.search(str(path.relative_to(ROOT)))]
+        return [path for path in everything if self.files and self.files.search(str(path.relative_to(ROOT)))]
 
 
 def tree() -> list[Path]:

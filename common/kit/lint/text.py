@@ -1,4 +1,4 @@
-"""Python, shell, Markdown, and the description of the continuous integration."""
+"""Python, shell, Markdown, the description of the continuous integration, and the titles of commits."""
 
 import re
 from pathlib import Path
@@ -13,6 +13,7 @@ PYTHON = re.compile(r"(\.py|^kit)$")
 SHELL = re.compile(r"(\.sh|^\.ci/run)$")
 PAGES = re.compile(r"\.md$")
 WORKFLOWS = re.compile(r"^\.github/workflows/.*\.ya?ml$")
+LONGEST_TITLE = 72  # git log shows as much in 80 columns
 
 FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2`*\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
@@ -85,8 +86,17 @@ def wrong(page: Path, target: str) -> str:
     return ""
 
 
+def commits(_files: list[Path], _fix: bool) -> list[str]:
+    """Of the commits that upstream does not have, or, without one, of the newest; a tool writes the titles of merges."""
+    ahead = output(["git", "-C", ROOT, "log", "--no-merges", "--format=%h %s", "@{upstream}.."])
+    log = ahead if ahead.returncode == 0 else output(["git", "-C", ROOT, "log", "--no-merges", "--format=%h %s", "-1"])
+    titles = [line.split(" ", 1) for line in log.stdout.splitlines()]
+    return [f"{name}: {title}: {len(title)} characters" for name, title in titles if len(title) > LONGEST_TITLE]
+
+
 PYTHON_LAYOUT = Check("python-format", "Python is formatted as ruff formats it", PYTHON, python_layout, mends=True)
 PYTHON_HABITS = Check("python", "ruff finds nothing in the Python", PYTHON, python_habits, mends=True)
 SHELL_HABITS = Check("shell", "shellcheck finds nothing in the shell scripts", SHELL, shell)
 LINKS = Check("links", "links in Markdown pages lead to files and headings that exist", PAGES, links)
 WORKFLOW = Check("workflows", "the workflows follow GitHub's schema", WORKFLOWS, workflows)
+COMMITS = Check("commits", "the first line of each new commit has at most 72 characters", None, commits)
