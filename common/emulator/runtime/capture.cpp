@@ -143,6 +143,27 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
   return sticky_error();
 }
 
+cudaError_t submit_in_turn(std::shared_ptr<Event>& last, cudaStream_t handle, cudaGraphNodeType type,
+                           Work work) {
+  StreamTable& table = StreamTable::get();
+  {
+    std::lock_guard lock(table.mutex);
+    Stream& stream = table.stream(handle);
+    if (stream.place.capturing()) return submit(handle, type, std::move(work));
+    if (last) {
+      ordering::stream_waits_for_event(handle, *last);
+      if (several_devices()) stream.awaited.push_back(last->over_at);
+    }
+  }
+  const cudaError_t error = submit(handle, type, std::move(work));
+  std::lock_guard lock(table.mutex);
+  last = std::make_shared<Event>();
+  last->ever_recorded = true;
+  last->over_at = table.stream(handle).queue.last();
+  ordering::event_recorded(*last, handle);
+  return error;
+}
+
 void wait_for_device(int device) {
   if (!several_devices()) return;
   std::vector<Point> work;

@@ -136,7 +136,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   Point point;
   if (const cudaError_t error = find_point("cudaEventQuery", event, point); error != cudaSuccess)
     return error;
-  return is_over(point) ? has_waited("cudaEventQuery", event) : cudaErrorNotReady;
+  if (!is_over(point)) return cudaErrorNotReady;
+  return with_event("cudaEventQuery", event, [](StreamTable&, Event& queried) {
+    if (!ordering::is_ready(queried)) return cudaErrorNotReady;
+    ordering::host_waits_for_event(queried);
+    return sticky_error();
+  });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

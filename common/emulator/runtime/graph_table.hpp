@@ -22,6 +22,7 @@ struct ExecutableGraph {
     std::vector<std::size_t> after; // the steps that it depends on
   };
   std::vector<Step> steps;
+  std::shared_ptr<Event> last_launch; // CUDA lets no two launches of it overlap; null: none yet
 };
 
 // Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.

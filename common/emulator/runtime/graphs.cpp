@@ -168,12 +168,19 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
   return entry("cudaGraphLaunch", [&] {
     std::vector<ExecutableGraph::Step> steps;
+    std::shared_ptr<Event> last;
+    GraphTable& table = GraphTable::get();
     {
-      GraphTable& table = GraphTable::get();
       std::lock_guard lock(table.mutex);
-      steps = table.executable(handle).steps;
+      ExecutableGraph& executable = table.executable(handle);
+      steps = executable.steps, last = executable.last_launch;
     }
-    return submit(stream, cudaGraphNodeTypeGraph, [steps = std::move(steps)] { return run_steps(steps); });
+    const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
+                                             [steps = std::move(steps)] { return run_steps(steps); });
+    std::lock_guard lock(table.mutex);
+    if (const auto found = table.executables.find(handle); found != table.executables.end())
+      found->second->last_launch = std::move(last);
+    return error;
   });
 }
 

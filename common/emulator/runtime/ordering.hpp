@@ -52,6 +52,9 @@ void fills(void* destination, std::size_t size, bool blocking);
 // The line of the call that issued the work that is being done; none unless races are looked for.
 machine::SourceLine line_of_call();
 
+// Who called for what is done now, for line_of (call_sites.hpp).
+std::vector<std::uint64_t> frames_of_call();
+
 // Whether it matters which bytes a kernel accesses.
 bool wants_touches();
 
@@ -59,10 +62,15 @@ void host_waits_for_stream(cudaStream_t stream);
 void host_waits_for_device(int device);
 void host_waits_for_all();
 void host_waits_for_event(Event& event);
+// The answer to a query of work that is complete here. On a GPU it may be either, unless the host has waited
+// for the work; so that a program which ignores the answer is found, the first one is no.
+bool is_ready(cudaStream_t stream);
+bool is_ready(Event& event);
 void event_recorded(Event& event, cudaStream_t stream);
 void stream_waits_for_event(cudaStream_t stream, Event& event);
 void event_destroyed(const Event& event); // and the process's end, for all that are left
 void allocated(const void* begin, std::size_t size);
+void stream_created(unsigned flags);
 void stream_destroyed(unsigned order);
 
 // Handles what the host's own loads and stores have hit: for a report, and before anything else is issued.

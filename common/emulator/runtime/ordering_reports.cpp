@@ -43,6 +43,10 @@ machine::SourceLine line_of_call() {
   return current ? line_of(current->operation.frames, "") : machine::SourceLine{};
 }
 
+std::vector<std::uint64_t> frames_of_call() {
+  return current ? current->operation.frames : callers();
+}
+
 std::string site_of(const Operation& operation) {
   std::string text = operation.name + operation.where;
   for (const std::uint64_t frame : operation.frames) text += fmt::format(" {:x}", frame);

@@ -6,6 +6,7 @@
 #include "runtime.hpp"
 
 #include <array>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -36,6 +37,7 @@ struct State {
   std::recursive_mutex mutex; // after the one of StreamTable, if both are taken
   watch::HostOrder order;
   std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
+  std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
   bool has_streams = false; // others than the one that waits for all
   bool told_of_pageable = false;
   bool closed = false;                                                  // some of the host's memory

@@ -96,6 +96,31 @@ void host_waits_for_all() {
   change([](State& state) { state.order.host_waits_for_all(); });
 }
 
+namespace {
+
+bool is_ready(const State& state, watch::Clock& asked, const watch::Clock& over) {
+  if (state.order.host_knows(over) || asked == over) return true;
+  asked = over;
+  return false;
+}
+
+} // namespace
+
+bool is_ready(cudaStream_t handle) {
+  if (!is_on()) return true;
+  State& state = State::get();
+  std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
+  const watch::HostOrder::Stream number = number_of(state, handle);
+  return is_ready(state, state.asked[number], state.order.record(number));
+}
+
+bool is_ready(Event& event) {
+  if (!is_on()) return true;
+  State& state = State::get();
+  std::lock_guard lock(state.mutex);
+  return is_ready(state, event.asked, event.over);
+}
+
 void event_recorded(Event& event, cudaStream_t stream) {
   change([&](State& state) { event.over = state.order.record(number_of(state, stream)); });
 }
@@ -141,6 +166,14 @@ void event_destroyed(const Event& event) {
 void allocated(const void* begin, std::size_t size) {
   const auto address = reinterpret_cast<std::uint64_t>(begin);
   change([&](State& state) { state.order.forget(address, address + size); });
+}
+
+// From now on, work in the default stream may run beside that of another one.
+void stream_created(unsigned flags) {
+  if (!(flags & cudaStreamNonBlocking)) return;
+  State& state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.has_streams = true;
 }
 
 void stream_destroyed(unsigned order) {

@@ -43,6 +43,7 @@ struct Event {
   // For ordering.hpp.
   bool ever_recorded = false; // in a capture, too
   watch::Clock over;          // what is complete when the event is
+  watch::Clock asked;         // the same, when a query said no
   std::string waited_for;     // the call that waited for it before it was ever recorded
   std::vector<std::uint64_t> waiters;
 };

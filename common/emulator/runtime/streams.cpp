@@ -73,6 +73,7 @@ cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int
     stream->id = table.next_id++;
     *handle = reinterpret_cast<cudaStream_t>(stream.get());
     table.streams[stream.get()] = std::move(stream);
+    ordering::stream_created(flags);
     return cudaSuccess;
   });
 }
@@ -148,7 +149,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   Point last;
   if (const cudaError_t error = find_last("cudaStreamQuery", stream, last); error != cudaSuccess)
     return error;
-  return is_over(last) ? has_waited(stream) : cudaErrorNotReady;
+  return is_over(last) && ordering::is_ready(stream) ? has_waited(stream) : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {

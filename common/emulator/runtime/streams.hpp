@@ -10,6 +10,7 @@
 #include "cuda_api.hpp"
 
 #include <functional>
+#include <memory>
 
 namespace warpfold::runtime {
 
@@ -23,6 +24,12 @@ enum class Returns { early, when_done };
 // early. Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work,
                    const std::function<Returns()>& returns = nullptr);
+
+// The same for work that is never done twice at a time: it comes after what was issued with the same `last`
+// before, in whatever stream.
+struct Event;
+cudaError_t submit_in_turn(std::shared_ptr<Event>& last, cudaStream_t stream, cudaGraphNodeType type,
+                           Work work);
 
 // Waits until all work of a device, or of all devices, is done.
 void wait_for_device(int device);

@@ -189,6 +189,13 @@ void HostOrder::host_waits(Stream stream) {
   host_waits(clocks_[stream]);
 }
 
+bool HostOrder::host_knows(const Clock& clock) const {
+  const Clock& known = clocks_[host];
+  for (std::size_t i = 0; i < clock.size(); ++i)
+    if (clock[i] > (i < known.size() ? known[i] : 0)) return false;
+  return true;
+}
+
 void HostOrder::host_waits(const Clock& clock) {
   watch::join(clocks_[host], clock);
   forget_what_is_over();

@@ -76,6 +76,7 @@ public:
   void stream_waits(Stream stream, const Clock& clock);
   // The host waits for a stream, an event, an operation, or everything.
   void host_waits(Stream stream);
+  bool host_knows(const Clock& clock) const; // that all of this is complete
   void host_waits(const Clock& clock);
   void host_waits_for_device(Stream standard);
   void host_waits_for_all();
