@@ -1,6 +1,7 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
 #include "devices.hpp"
 #include "errors.hpp"
+#include "free_check.hpp"
 #include "host_faults.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
@@ -43,6 +44,7 @@ void* allocate(std::size_t size, MemoryKind kind) {
                                                   : "allocation";
   void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size), current_device());
   ordering::allocated(memory, size);
+  note_owner(memory);
   if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device) {
     checker->allocated(memory, size);
     if (Runtime::get().options.check_initialisation) fill_with_leftovers(memory, size);
@@ -59,22 +61,27 @@ cudaError_t allocate(const char* caller, void** pointer, std::size_t size, Memor
   });
 }
 
-void release(const void* pointer, bool (*allowed)(MemoryKind), const char* allowed_by) {
+void release(const char* caller, const void* pointer, bool (*allowed)(MemoryKind), const char* allowed_by) {
   if (!pointer) return;
   Runtime& runtime = Runtime::get();
   auto allocation = allocation_of(pointer);
   if (!allocation) {
     const auto nearest = runtime.memory.nearest(reinterpret_cast<std::uint64_t>(pointer));
-    if (nearest && !nearest->live && nearest->begin == reinterpret_cast<std::uint64_t>(pointer))
+    if (nearest && !nearest->live && nearest->begin == reinterpret_cast<std::uint64_t>(pointer)) {
+      note_freed_twice(caller, *nearest);
       throw Refusal(cudaErrorInvalidValue, fmt::format("{} has already been freed", nearest->label));
+    }
     throw Refusal(cudaErrorInvalidValue, fmt::format("{} was not allocated by {}", pointer, allowed_by));
   }
   if (!allowed(allocation->kind))
     throw Refusal(cudaErrorInvalidValue,
                   fmt::format("{} was not allocated by {}", allocation->label, allowed_by));
-  if (!runtime.memory.release(const_cast<void*>(pointer)))
+  if (!runtime.memory.release(const_cast<void*>(pointer))) {
+    note_freed_inside(caller, pointer, *allocation);
     throw Refusal(cudaErrorInvalidValue,
                   fmt::format("{}: only the first byte of an allocation can be freed", describe(pointer)));
+  }
+  note_owner(pointer);
 }
 
 // Of a device's memory, that device and those that have access to it; of memory that belongs to none, the
@@ -107,9 +114,9 @@ std::size_t pitch_of(std::size_t width) {
 
 cudaError_t free_in_order(const char* caller, void* pointer, cudaStream_t stream) {
   return entry(caller, [&] {
-    return submit(stream, cudaGraphNodeTypeMemFree, [pointer] {
+    return submit(stream, cudaGraphNodeTypeMemFree, [caller, pointer] {
       if (const auto allocation = allocation_of(pointer)) ordering::writes(pointer, allocation->size);
-      release(pointer, is_device, "cudaMalloc or cudaMallocAsync");
+      release(caller, pointer, is_device, "cudaMalloc or cudaMallocAsync");
       return cudaSuccess;
     });
   });
@@ -194,7 +201,7 @@ cudaError_t cudaFree(void* pointer) {
   return entry("cudaFree", [&] {
     if (pointer) refuse_while_capturing("cudaFree");
     if (pointer) wait_for_users_of(pointer);
-    release(pointer, is_device, "cudaMalloc");
+    release("cudaFree", pointer, is_device, "cudaMalloc");
     return cudaSuccess;
   });
 }
@@ -206,7 +213,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 cudaError_t cudaFreeHost(void* pointer) {
   return entry("cudaFreeHost", [&] {
     wait_for_users_of(pointer);
-    release(pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
+    release("cudaFreeHost", pointer, is_pinned, "cudaMallocHost or cudaHostAlloc");
     return cudaSuccess;
   });
 }

@@ -379,6 +379,41 @@ CASE(threads_default_stream_waits_for_default_one, "clean") {
   scale<<<1, 64, 0, cudaStreamPerThread>>>(t.b, t.a, n);
   fill<<<1, 64>>>(t.b, n, 1);
 }
+// No stream but the default one has been used, and no memory is shared with the host.
+struct NewStream {
+  cudaStream_t s;
+  int *a, *b;
+  explicit NewStream(unsigned flags) {
+    OK(cudaStreamCreateWithFlags(&s, flags));
+    OK(cudaMalloc(&a, bytes));
+    OK(cudaMalloc(&b, bytes));
+    fill<<<4, 256>>>(a, n, 1); // there
+  }
+};
+CASE(first_kernel_of_a_stream,
+     "race-host: scale.* in stream 3 reads .* fill.* in the default stream writes") {
+  const NewStream t(cudaStreamNonBlocking);
+  scale<<<4, 256, 0, t.s>>>(t.b, t.a, n); // here
+}
+CASE(first_memset_of_a_stream,
+     "race-host: cudaMemsetAsync in stream 3 writes .* fill.* in the default stream writes") {
+  const NewStream t(cudaStreamNonBlocking);
+  OK(cudaMemsetAsync(t.a, 0, bytes, t.s)); // here
+}
+CASE(first_copy_of_a_stream, "race-host: cudaMemcpyAsync in stream 3 reads .* fill.* in the default stream") {
+  const NewStream t(cudaStreamNonBlocking);
+  OK(cudaMemcpyAsync(t.b, t.a, bytes, cudaMemcpyDeviceToDevice, t.s)); // here
+}
+CASE(first_kernel_of_a_stream_after_a_wait, "clean") {
+  const NewStream t(cudaStreamNonBlocking);
+  OK(cudaDeviceSynchronize());
+  scale<<<4, 256, 0, t.s>>>(t.b, t.a, n);
+  OK(cudaMemsetAsync(t.a, 0, bytes, t.s));
+}
+CASE(first_kernel_of_a_blocking_stream, "clean") {
+  const NewStream t(cudaStreamDefault);
+  scale<<<4, 256, 0, t.s>>>(t.b, t.a, n);
+}
 CASE(default_streams_of_two_threads, "race-host: fill.* in the thread's default stream writes") {
   Things t;
   fill<<<1, 64, 0, cudaStreamPerThread>>>(t.a, n, 1); // there
@@ -455,6 +490,49 @@ CASE(kernel_writes_pinned_not_waited_for, "race-host: the host reads byte 0 of p
   sink = t.pinned[0];                        // here
 }
 
+// ---- queries
+
+CASE(stream_asked_once,
+     "race-host: the host reads byte 12 of pinned .* while cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  static_cast<void>(cudaStreamQuery(t.one));
+  sink = t.pinned[3]; // here
+}
+CASE(stream_asked_until_done, "clean") {
+  Things t;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  if (cudaStreamQuery(t.one) != cudaErrorNotReady) std::abort();
+  while (cudaStreamQuery(t.one) == cudaErrorNotReady) {
+  }
+  sink = t.pinned[3];
+  OK(cudaStreamQuery(t.one));
+  OK(cudaStreamSynchronize(t.two));
+  OK(cudaStreamQuery(t.two));
+}
+CASE(event_asked_once,
+     "race-host: the host reads byte 12 of pinned .* while cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  const cudaEvent_t event = new_event();
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaEventRecord(event, t.one));
+  static_cast<void>(cudaEventQuery(event));
+  sink = t.pinned[3]; // here
+}
+CASE(event_asked_until_done, "clean") {
+  Things t;
+  const cudaEvent_t event = new_event();
+  OK(cudaEventQuery(event)); // never recorded
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaEventRecord(event, t.one));
+  while (cudaEventQuery(event) == cudaErrorNotReady) {
+  }
+  sink = t.pinned[3];
+  OK(cudaEventRecord(event, t.one));
+  OK(cudaEventSynchronize(event));
+  OK(cudaEventQuery(event));
+}
+
 // ---- host functions, graphs, memory in the order of a stream
 
 static void read_first(void* data) {
@@ -491,6 +569,20 @@ CASE(graph_waited_for, "clean") {
   OK(cudaGraphLaunch(graph, t.one));
   OK(cudaStreamSynchronize(t.one));
   sink = t.pinned[0];
+}
+CASE(graph_in_two_streams, "clean") {
+  Things t;
+  const cudaGraphExec_t graph = captured(t);
+  OK(cudaGraphLaunch(graph, t.one));
+  OK(cudaGraphLaunch(graph, t.two));
+  OK(cudaStreamSynchronize(t.two));
+  sink = t.pinned[3];
+}
+CASE(two_graphs_in_two_streams, "race-host: .* a graph in stream 4 writes .* a graph in stream 3 ") {
+  Things t;
+  const cudaGraphExec_t one = captured(t), two = captured(t);
+  OK(cudaGraphLaunch(one, t.one)); // there
+  OK(cudaGraphLaunch(two, t.two)); // here
 }
 CASE(graph_not_waited_for,
      "race-host: the host reads byte 0 of pinned .* a copy in a graph in stream 3 may still write it") {
@@ -594,6 +686,41 @@ SIGNAL_CASE(trap_sent) {
   Things t;
   close_something(t);
   std::raise(SIGTRAP);
+}
+
+// ---- freeing
+
+CASE(freed_once, "clean") {
+  int* a;
+  OK(cudaMalloc(&a, bytes));
+  OK(cudaFree(a));
+  OK(cudaFree(nullptr));
+}
+CASE(freed_twice, "bad-free: cudaFree frees allocation 1 .*, which has already been freed") {
+  int* a;
+  OK(cudaMalloc(&a, bytes));
+  OK(cudaFree(a));                // there
+  static_cast<void>(cudaFree(a)); // here
+}
+CASE(freed_inside, "bad-free: cudaFree is called with byte 16 of allocation 1 .*, not with its first byte") {
+  int* a;
+  OK(cudaMalloc(&a, bytes));          // there
+  static_cast<void>(cudaFree(a + 4)); // here
+  OK(cudaFree(a));
+}
+CASE(pinned_freed_twice,
+     "bad-free: cudaFreeHost frees pinned allocation 1 .*, which has already been freed") {
+  int* a;
+  OK(cudaMallocHost(&a, bytes));
+  OK(cudaFreeHost(a));                // there
+  static_cast<void>(cudaFreeHost(a)); // here
+}
+CASE(freed_twice_in_order, "bad-free: cudaFreeAsync frees allocation 1 .*, which has already been freed") {
+  int* a;
+  OK(cudaMallocAsync(&a, bytes, nullptr));
+  OK(cudaFreeAsync(a, nullptr));                // there
+  static_cast<void>(cudaFreeAsync(a, nullptr)); // here
+  OK(cudaDeviceSynchronize());
 }
 
 int main(int argc, char** argv) {
