@@ -55,6 +55,28 @@ const AddressOperand* address_of(const Instruction& instruction) {
                                          : std::get_if<AddressOperand>(&instruction.operands[1].value);
 }
 
+// The first try may stand before the loop: what it finds is what the loop compares first.
+void find_first_tries(const Function& function, const Variables& variables,
+                      std::vector<std::uint32_t>& updates) {
+  const std::size_t in_loops = updates.size();
+  for (std::size_t each = 0; each < in_loops; ++each) {
+    const Instruction& again = function.body[updates[each]];
+    const auto* compared = std::get_if<RegisterOperand>(&again.operands[2].value);
+    if (!compared || !address_of(again)) continue;
+    for (std::uint32_t i = 0; i < function.body.size(); ++i) {
+      const Instruction& first = function.body[i];
+      if (!is_atomic(first) || !first.has("cas") || !address_of(first)) continue;
+      if (!variables.is_same_place(*address_of(first), *address_of(again))) continue;
+      if (std::ranges::find(updates, i) != updates.end()) continue;
+      bool is_compared = false;
+      each_destination(first, [&](std::uint32_t written) {
+        is_compared |= variables.of(written) == variables.of(compared->index);
+      });
+      if (is_compared) updates.push_back(i);
+    }
+  }
+}
+
 // An update by compare and swap begins with a plain load of the place. The value that it finds is compared
 // with the current one, and the loop repeats until the two are equal.
 void find_guesses(const Function& function, const Variables& variables,
@@ -101,6 +123,7 @@ std::vector<Synchronising> synchronising(const Function& function, std::span<con
       });
     }
   find_first_looks(function, variables, found);
+  find_first_tries(function, variables, updates);
   find_guesses(function, variables, updates, found);
   return found;
 }

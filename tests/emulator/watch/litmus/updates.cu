@@ -185,6 +185,29 @@ __global__ void cas_loop_that_looks_elsewhere(int* m) { // the load of the other
 }
 RUN(cas_loop_that_looks_elsewhere, 3, 1)
 
+// As in "Professional CUDA C Programming": the loop begins after a first try.
+// LITMUS cas_tried_before_the_loop: right
+__global__ void cas_tried_before_the_loop(int* m) {
+  int expected = m[0];
+  int old = atomicCAS(m, expected, expected + 1);
+  while (old != expected) {
+    expected = old;
+    old = atomicCAS(m, expected, expected + 1);
+  }
+}
+RUN(cas_tried_before_the_loop, 4, 64)
+
+// LITMUS cas_tried_elsewhere_before_the_loop: race-global|fence
+__global__ void cas_tried_elsewhere_before_the_loop(int* m) { // the first try says nothing about m[0]
+  int expected = m[0];                                        // HERE
+  int old = atomicCAS(m + 1, expected, expected + 1);
+  while (old != expected) {
+    expected = old;
+    old = atomicCAS(m, expected, expected + 1); // HERE
+  }
+}
+RUN(cas_tried_elsewhere_before_the_loop, 4, 64)
+
 int main() {
   return run_all();
 }
