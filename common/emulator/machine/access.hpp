@@ -55,9 +55,15 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
 void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind);
 void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width);
 
+// What a store is about to write, lane after lane, `stride` bytes apart.
+struct StoredValues {
+  const std::byte* first = nullptr;
+  unsigned stride = 0;
+};
+
 // Tells the watcher, if there is one.
 inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::Space space, AccessKind kind,
-                 unsigned width, unsigned value_stride = 0) {
+                 unsigned width, StoredValues values = {}) {
   const std::uint32_t mask = warp.mask & ~std::exchange(warp.worker->refused_lanes, 0);
   Watcher* watcher = warp.worker->grid.watcher;
   if (watcher && mask)
@@ -72,8 +78,8 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
                      .addresses = request.address,
                      .first = request.first,
                      .contiguous = request.even && request.stride == width,
-                     .values = value_stride ? warp.frame + op->d : nullptr,
-                     .value_stride = value_stride});
+                     .values = values.first,
+                     .value_stride = values.stride});
 }
 
 // Tells the watcher that a strong access has read.

@@ -34,7 +34,7 @@ struct Places {
 };
 
 template <AccessKind Kind>
-void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                  Places& places) {
   std::uint64_t first = request.first;
   if (request.even && request.stride == width && first % width == 0 &&
@@ -51,11 +51,11 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
     });
   count_global(warp, op, request, width, Kind);
   if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_global, width);
-  tell(warp, op, request, ptx::Space::global, Kind, width, value_stride);
+  tell(warp, op, request, ptx::Space::global, Kind, width, values);
 }
 
 template <AccessKind Kind>
-void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+void find_shared(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                  Places& places) {
   std::uint64_t first = request.first;
   // Inactive lanes may point beyond the end: the buffer is one row longer than what the block may use.
@@ -70,29 +70,29 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
     });
   count_shared(warp, op, request, width);
   if (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
-  tell(warp, op, request, ptx::Space::shared, Kind, width, value_stride);
+  tell(warp, op, request, ptx::Space::shared, Kind, width, values);
 }
 
 template <AccessKind Kind>
-void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+void find_local(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                 Places& places) {
   each_active(warp, [&](unsigned lane) {
     places.at[lane] = local_at(warp, op, lane, request.address[lane], width, Kind);
   });
-  tell(warp, op, request, ptx::Space::local, Kind, width, value_stride);
+  tell(warp, op, request, ptx::Space::local, Kind, width, values);
 }
 
 template <AccessKind Kind>
-void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, unsigned value_stride,
+void find_generic(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                   Places& places) {
   const auto find = [&](ptx::Space space, Request& part, auto otherwise) {
     switch (space) {
     case ptx::Space::global:
-      return find_global<Kind>(warp, op, part, width, value_stride, places);
+      return find_global<Kind>(warp, op, part, width, values, places);
     case ptx::Space::shared:
-      return find_shared<Kind>(warp, op, part, width, value_stride, places);
+      return find_shared<Kind>(warp, op, part, width, values, places);
     case ptx::Space::local:
-      return find_local<Kind>(warp, op, part, width, value_stride, places);
+      return find_local<Kind>(warp, op, part, width, values, places);
     default:
       otherwise(part);
     }
@@ -108,17 +108,17 @@ void find_generic(Warp& warp, const Operation* op, Request& request, unsigned wi
 }
 
 template <ptx::Space S, AccessKind Kind>
-void find_places(Warp& warp, const Operation* op, unsigned width, Places& places, unsigned value_stride = 0) {
+void find_places(Warp& warp, const Operation* op, unsigned width, Places& places, StoredValues values = {}) {
   Request request;
   read_addresses(warp, op, request);
   if constexpr (S == ptx::Space::global)
-    find_global<Kind>(warp, op, request, width, value_stride, places);
+    find_global<Kind>(warp, op, request, width, values, places);
   else if constexpr (S == ptx::Space::shared)
-    find_shared<Kind>(warp, op, request, width, value_stride, places);
+    find_shared<Kind>(warp, op, request, width, values, places);
   else if constexpr (S == ptx::Space::local)
-    find_local<Kind>(warp, op, request, width, value_stride, places);
+    find_local<Kind>(warp, op, request, width, values, places);
   else
-    find_generic<Kind>(warp, op, request, width, value_stride, places);
+    find_generic<Kind>(warp, op, request, width, values, places);
 }
 
 // The most common kind of request: neighbouring elements. If true, `first` is the address of lane 0's (or
@@ -235,7 +235,7 @@ const Operation* store(Warp& warp, const Operation* op) {
     return op + 1;
   }
   Places places;
-  find_places<S, AccessKind::store>(warp, op, sizeof(T), places, sizeof(R));
+  find_places<S, AccessKind::store>(warp, op, sizeof(T), places, {warp.frame + op->d, sizeof(R)});
   order_before_store(static_cast<MemoryOrder>(op->order));
   if (places.first && !is_strong(op) && (warp.mask == all_lanes || S == ptx::Space::shared)) {
     T* to = reinterpret_cast<T*>(places.first);
@@ -286,18 +286,18 @@ const Operation* load_vector(Warp& warp, const Operation* op) {
 template <typename T, typename R, unsigned N, ptx::Space S>
 const Operation* store_vector(Warp& warp, const Operation* op) {
   const unsigned count = N ? N : std::min(op->e, widest_access) / static_cast<unsigned>(sizeof(T));
-  Places places;
-  find_places<S, AccessKind::store>(warp, op, op->e, places);
   const std::uint32_t* rows = warp.worker->grid.code.lists.data() + op->list;
-  order_before_store(static_cast<MemoryOrder>(op->order));
+  alignas(16) std::byte elements[warp_lanes][widest_access];
   each_active(warp, [&](unsigned lane) {
-    alignas(16) std::byte elements[widest_access] = {};
     for (unsigned i = 0; i < count; ++i) {
       const T value = static_cast<T>(warp.row<R>(rows[i])[lane]);
-      std::memcpy(elements + i * sizeof(T), &value, sizeof(T));
+      std::memcpy(elements[lane] + i * sizeof(T), &value, sizeof(T));
     }
-    store_whole(places.of(lane, op->e), elements, op->e);
   });
+  Places places;
+  find_places<S, AccessKind::store>(warp, op, op->e, places, {elements[0], widest_access});
+  order_before_store(static_cast<MemoryOrder>(op->order));
+  each_active(warp, [&](unsigned lane) { store_whole(places.of(lane, op->e), elements[lane], op->e); });
   return op + 1;
 }
 

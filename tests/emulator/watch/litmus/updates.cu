@@ -208,6 +208,28 @@ __global__ void cas_tried_elsewhere_before_the_loop(int* m) { // the first try s
 }
 RUN(cas_tried_elsewhere_before_the_loop, 4, 64)
 
+// LITMUS equal_vectors: right
+__global__ void equal_vectors(int* m) {
+  reinterpret_cast<float4*>(m)[threadIdx.x % 8] = make_float4(1, 2, 3, 4);
+}
+RUN(equal_vectors, 4, 64)
+
+// LITMUS equal_vectors_in_shared_memory: right
+__global__ void equal_vectors_in_shared_memory(int* m) {
+  __shared__ int4 s[8];
+  s[threadIdx.x % 8] = make_int4(m[0], 2, 3, static_cast<int>(threadIdx.x % 8));
+  __syncthreads();
+  m[blockIdx.x * 64 + threadIdx.x + 8] = s[threadIdx.x % 8].w;
+}
+RUN(equal_vectors_in_shared_memory, 4, 64)
+
+// LITMUS vectors_that_differ_at_the_end: race-global
+__global__ void vectors_that_differ_at_the_end(int* m) {
+  const float last = static_cast<float>(threadIdx.x);
+  reinterpret_cast<float4*>(m)[threadIdx.x % 8] = make_float4(1, 2, 3, last); // HERE
+}
+RUN(vectors_that_differ_at_the_end, 4, 64)
+
 int main() {
   return run_all();
 }
