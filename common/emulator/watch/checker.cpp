@@ -83,7 +83,7 @@ void Checker::block_begin(const machine::Block& block) {
   mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
   mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
-  mine.order.begin(block.warps.size());
+  mine.order.begin(block.warps.size(), {mine.block, grid.device});
   if (mine.launch && launches_.several()) {
     std::lock_guard lock(mine.launch->mutex);
     mine.order.acquired = mine.launch->acquired;
@@ -96,12 +96,12 @@ void Checker::block_begin(const machine::Block& block) {
 
 void Checker::block_end(const machine::Block& block) {
   Notes& mine = notes(block);
-  for (std::uint64_t address : mine.shared_logs) logs_.retire(address);
+  for (std::uint64_t address : mine.shared_logs) logs_.remove(address);
   mine.shared_logs.clear();
   if (!mine.launch || !launches_.several() || !mine.order.has_read_any) return;
   std::lock_guard lock(mine.launch->mutex);
-  mine.launch->acquired.add(mine.order.acquired);
-  for (const WarpOrder& warp : mine.order.warps) mine.launch->acquired.add(warp.acquired);
+  mine.launch->acquired.join(mine.order.acquired);
+  for (const WarpOrder& warp : mine.order.warps) mine.launch->acquired.join(warp.acquired);
 }
 
 struct Checker::Actor {

@@ -75,8 +75,7 @@ private:
   std::uint32_t take_number(Notes& notes);
   void check_races(Notes& notes, const machine::Access& access);
   void synchronise(Notes& notes, const machine::Access& access, ptx::Synchronising facts);
-  void release(Notes& notes, const machine::Access& access, std::uint32_t lanes,
-               const std::shared_ptr<ReleaseLog>& log);
+  void release(Notes& notes, const machine::Access& access, std::uint32_t lanes, ReleaseLog& log);
   bool overwrites(const machine::Access& access) const;
   void check_written(const machine::Access& access); // global memory; for shared memory, its shadow knows
   void check_local(Notes& notes, const machine::Access& access);

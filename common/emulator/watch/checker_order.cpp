@@ -55,7 +55,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     if (!log) return;
     if (facts.polls) log->mark_polled();
     if (releases)
-      release(mine, access, lanes, log);
+      release(mine, access, lanes, *log);
     else if (access.kind == AccessKind::store)
       log->cut();
   });
@@ -68,25 +68,19 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   mine.reading_warp = warp;
 }
 
-void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes,
-                      const std::shared_ptr<ReleaseLog>& log) {
-  BlockOrder::Released released = mine.order.release(access.warp.index, lanes, access.operation.index, log);
-  const Level level =
-      access.space == ptx::Space::global ? std::min(released.level, level_of(access.scope)) : Level::block;
+void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes, ReleaseLog& log) {
+  Release released = mine.order.release(access.warp.index, lanes, access.operation.index);
+  if (access.space != ptx::Space::global) released.level = Level::block;
+  released.level = std::min(released.level, level_of(access.scope));
   if (launches_.follows(mine.block)) {
     BlockHistories::History& history = launches_.history_of(mine.block);
-    for (std::size_t each = 0; each <= static_cast<std::size_t>(level); ++each) {
-      const Reach& reach = released.reach[each];
+    for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each) {
       std::atomic<std::uint32_t>& moment = history.released[each];
-      moment.store(std::max({moment.load(std::memory_order_relaxed), reach.own, reach.floor}),
+      moment.store(std::max(moment.load(std::memory_order_relaxed), released.moment[each]),
                    std::memory_order_relaxed);
     }
   }
-  log->release({.block = mine.block,
-                .level = level,
-                .reach = std::move(released.reach),
-                .acquired = std::move(released.acquired)},
-               access.kind == AccessKind::store, released.acquired_here);
+  log.release(released, access.kind == AccessKind::store);
 }
 
 void Checker::has_read(const machine::Warp& warp) {
@@ -97,13 +91,15 @@ void Checker::has_read(const machine::Warp& warp) {
   for (const Notes::Reads& each : mine.reads) {
     const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
     if (!log) continue;
-    const Acquired acquired = log->acquire(each.lanes, log);
-    if (acquired.begin >= acquired.end) continue;
+    const Acquired acquired = log->acquire(each.lanes, mine.order.place);
+    if (acquired.near.empty() && acquired.far.empty()) continue;
     mine.order.has_read_any = true;
-    if (mine.reads_wait_for_fence)
+    if (mine.reads_wait_for_fence) {
       order.take(acquired);
-    else
-      order.acquired.add(acquired);
+    } else {
+      order.acquire(acquired.near, acquired.lanes);
+      order.acquire(acquired.far, acquired.lanes);
+    }
   }
   mine.reads.clear();
 }

@@ -1,54 +1,75 @@
 #include "happens_before.hpp"
 
+#include "launches.hpp"
+
 #include <algorithm>
 #include <bit>
 
 namespace warpfold::watch {
 
-void BlockOrder::begin(std::size_t warp_count) {
+void BlockOrder::begin(std::size_t warp_count, const Place& at) {
+  place = at;
   begun = floor = ++clock;
   has_read_strongly = false;
-  acquired.clear();
+  acquired = {};
   warps.resize(warp_count); // moments of earlier blocks are older than the floor and have no effect
   for (WarpOrder& warp : warps) {
     if (!has_read_any) break;
-    warp.acquired.clear();
-    warp.own_taken.clear();
+    warp.acquired = {};
+    warp.of_lanes.reset();
     warp.taken.clear();
   }
   has_read_any = false;
-  for (std::size_t level = 0; level < level_count; ++level) fenced[level].reset(), fenced_floor[level] = 0;
+  for (CausalClock& each : fenced) each = {};
+}
+
+void WarpOrder::acquire(const CausalClock& now, std::uint32_t lanes) {
+  acquired.join(now);
+  if (!of_lanes) of_lanes = std::make_unique<std::array<CausalClock, 32>>();
+  CausalClock before, after; // most lanes know the same
+  bool is_first = true;
+  for (; lanes; lanes &= lanes - 1) {
+    CausalClock& own = (*of_lanes)[static_cast<unsigned>(std::countr_zero(lanes))];
+    if (is_first || !own.is_same(before)) {
+      before = after = own;
+      after.join(now);
+      is_first = false;
+    }
+    own = after;
+  }
 }
 
 void WarpOrder::take(const Acquired& now) {
   for (Acquired& before : taken)
-    if (before.log == now.log && before.lanes == now.lanes) {
-      before.end = std::max(before.end, now.end);
+    if (before.lanes == now.lanes) {
+      before.near.join(now.near), before.far.join(now.far);
       return;
     }
-  if (taken.size() == AcquiredSet::longest) taken.erase(taken.begin());
   taken.push_back(now);
 }
 
 void BlockOrder::barrier() {
   for (std::size_t level = 0; level < level_count; ++level) {
     if (last_fence <= floor) break;
-    std::shared_ptr<std::vector<std::uint32_t>> by_warp;
-    for (std::size_t warp = 0; warp < warps.size(); ++warp)
+    for (std::size_t warp = 0; warp < warps.size(); ++warp) {
+      std::uint32_t latest = 0;
       for (const LaneFence& fence : warps[warp].fences[level]) {
         if (fence.at <= floor) continue;
-        if (!by_warp) by_warp = std::make_shared<std::vector<std::uint32_t>>(warps.size());
-        (*by_warp)[warp] = std::max((*by_warp)[warp], fence.at);
-        fenced_floor[level] = std::max(fenced_floor[level], fence.floor);
+        latest = std::max(latest, fence.at);
+        fenced[level].raise(CausalClock::Key::of_block(place.block), fence.floor);
       }
-    if (by_warp) fenced[level] = std::move(by_warp);
+      fenced[level].raise(
+          CausalClock::Key::of_thread(place.block, static_cast<unsigned>(warp), CausalClock::every_lane),
+          latest);
+    }
   }
   floor = ++clock;
   for (WarpOrder& warp : warps) {
     if (!has_read_any) break;
     if (warp.acquired.empty()) continue;
-    acquired.add(warp.acquired);
-    warp.acquired.clear();
+    acquired.join(warp.acquired);
+    warp.acquired = {};
+    warp.of_lanes.reset();
   }
 }
 
@@ -85,57 +106,55 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
     for (std::size_t each = 0; each <= static_cast<std::size_t>(level); ++each)
       self.fences[each][lane] = fence;
   }
-  if (self.taken.empty()) return;
-  for (const Acquired& each : self.taken)
-    if (each.lanes & lanes) (wide ? self.acquired : self.own_taken).add(each);
+  for (const Acquired& each : self.taken) {
+    if (!(each.lanes & lanes)) continue;
+    self.acquire(each.near, each.lanes);
+    if (wide) self.acquire(each.far, each.lanes);
+  }
   if (wide) std::erase_if(self.taken, [=](const Acquired& each) { return each.lanes & lanes; });
 }
 
 bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
-  if (fenced[0]) return true;
+  if (!fenced[0].empty()) return true;
   for (; lanes; lanes &= lanes - 1)
     if (warps[warp].fences[0][std::countr_zero(lanes)].at > begun) return true;
   return false;
 }
 
-BlockOrder::Released BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation,
-                                         const std::shared_ptr<ReleaseLog>& log) {
+Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation) {
+  using Key = CausalClock::Key;
   WarpOrder& self = warps[warp];
-  Released released;
   // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
+  Release released{.by = place};
+  // What was acquired after the fence is passed on too, although the model does not require it.
+  CausalClock passed_on = acquired;
+  passed_on.join(self.acquired);
   for (std::size_t which = 0; which < level_count; ++which) {
     const LaneFence* last = nullptr;
     for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
       if (const LaneFence& fence = self.fences[which][std::countr_zero(rest)]; !last || fence.at > last->at)
         last = &fence;
-    Reach& reach = released.reach[which];
-    reach = {.floor = fenced_floor[which], .warp = static_cast<std::uint8_t>(warp), .others = fenced[which]};
     const bool has_fence = last->at > begun;
-    if (has_fence || reach.others) released.level = static_cast<Level>(which);
+    if (has_fence || !fenced[which].empty()) released.level = static_cast<Level>(which);
+    CausalClock& known = released.known[which];
+    known = passed_on;
+    known.join(fenced[which]);
+    released.moment[which] = fenced[which].at(Key::of_block(place.block));
     if (!has_fence) continue;
-    reach.floor = std::max(reach.floor, last->floor);
-    reach.own = last->at;
-    reach.published = clock + 1;
-    reach.operation = operation;
-    reach.synced = last->synced;
-    reach.lanes = lanes | last->lanes;
+    released.moment[which] = last->at;
+    known.raise(Key::of_block(place.block), last->floor);
+    known.raise(Key::of_thread(place.block, warp, CausalClock::every_lane), last->synced);
+    const auto raise = [&](unsigned lane) { // the operation that releases is itself covered
+      const Key key = Key::of_thread(place.block, warp, lane);
+      known.raise(key, last->at);
+      known.raise(key.by(operation), clock + 1);
+    };
+    const std::uint32_t covered = lanes | last->lanes;
+    if (covered == ~0u) raise(CausalClock::every_lane);
+    for (std::uint32_t rest = covered == ~0u ? 0 : covered; rest; rest &= rest - 1)
+      raise(static_cast<unsigned>(std::countr_zero(rest)));
   }
-  // What was acquired after the fence is passed on too, although the model does not require it.
-  std::shared_ptr<AcquiredSet> elsewhere;
-  for (const AcquiredSet* set : {&acquired, &self.acquired}) {
-    if (set->everything() && !elsewhere) elsewhere = std::make_shared<AcquiredSet>();
-    if (set->everything()) elsewhere->add(*set);
-    for (const Acquired& each : set->items()) {
-      if (each.log == log) {
-        released.acquired_here = std::min(released.acquired_here, each.begin);
-        continue;
-      }
-      if (!elsewhere) elsewhere = std::make_shared<AcquiredSet>();
-      elsewhere->add(each);
-    }
-  }
-  released.acquired = std::move(elsewhere);
   return released;
 }
 
@@ -148,23 +167,25 @@ bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, uns
   return earlier_lane == lane || moment < self.floor_of(lane, earlier_lane);
 }
 
-bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                             const Launches& launches, Follow follow) const {
-  const WarpOrder& self = warps[acquirer.warp];
-  const auto found_in = [&](const AcquiredSet& set) {
-    return !set.empty() && is_released_to(earlier, earlier_lane, set, acquirer, launches, follow);
+bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
+                             const Launches& launches) const {
+  const WarpOrder& self = warps[warp];
+  const auto covered_by = [&](const CausalClock& known) {
+    return !known.empty() && (known.covers(earlier, earlier_lane) ||
+                              (launches.several() &&
+                               known.at(CausalClock::Key::of_launch(launches.of(earlier.block).first_block))));
   };
-  return found_in(self.acquired) || (earlier.block == acquirer.block && found_in(self.own_taken)) ||
-         found_in(acquired);
+  // What a lane has acquired counts for its whole warp, but not between the warp's own lanes.
+  const bool same_warp = earlier.block == place.block && earlier.warp == warp;
+  if (covered_by(acquired)) return true;
+  if (same_warp) return self.of_lanes && covered_by((*self.of_lanes)[lane]);
+  return covered_by(self.acquired);
 }
 
-bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                               const Launches& launches) const {
-  const std::vector<Acquired>& taken = warps[acquirer.warp].taken;
-  if (taken.empty()) return false;
-  AcquiredSet set;
-  for (const Acquired& each : taken) set.add(each);
-  return is_released_to(earlier, earlier_lane, set, acquirer, launches);
+bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp) const {
+  return std::ranges::any_of(warps[warp].taken, [&](const Acquired& each) {
+    return each.near.covers(earlier, earlier_lane) || each.far.covers(earlier, earlier_lane);
+  });
 }
 
 } // namespace warpfold::watch

@@ -19,6 +19,8 @@
 
 namespace warpfold::watch {
 
+class Launches;
+
 // What each block has published: used only to say what is missing where a race was found.
 class BlockHistories {
 public:
@@ -59,39 +61,33 @@ struct WarpOrder {
   LaneFence fences[level_count][32]; // by how far they reach
   std::uint32_t phase = 0;           // when it last synchronised on its own
   std::uint32_t published = 0;       // when it last released
-  AcquiredSet acquired;              // since the block's last barrier
-  std::vector<Acquired> taken;       // by taking locks, with no fence since that reaches other blocks
-  AcquiredSet own_taken;             // the same, but with a fence for its own block since
+  CausalClock acquired;              // by any lane since the block's last barrier
+  // By lane, where lanes of one warp may have acquired from each other. Null until some lane acquires.
+  std::unique_ptr<std::array<CausalClock, 32>> of_lanes;
+  std::vector<Acquired> taken; // by taking locks, with no fence since that reaches other blocks
+  void acquire(const CausalClock& clock, std::uint32_t lanes);
   void take(const Acquired& acquired);
 };
 
 struct BlockOrder {
+  Place place;
   std::uint32_t clock = 1;      // advances with each synchronisation, and from block to block
   std::uint32_t begun = 0;      // when the block began
   std::uint32_t floor = 0;      // older records of the block are ordered before all of it
   std::uint32_t last_fence = 0; // of any warp
   bool has_read_strongly = false;
   bool has_read_any = true; // some warp may have acquired something
-  AcquiredSet acquired;     // by the whole block
+  CausalClock acquired;     // by the whole block
   std::vector<WarpOrder> warps;
-  // A fence before the last barrier counts for any thread that releases after the barrier: by warp, and the
-  // last fence's floor.
-  std::shared_ptr<const std::vector<std::uint32_t>> fenced[level_count];
-  std::uint32_t fenced_floor[level_count] = {};
+  // What fences before the last barrier cover: any thread that releases after the barrier releases it.
+  CausalClock fenced[level_count];
 
-  void begin(std::size_t warp_count);
+  void begin(std::size_t warp_count, const Place& at);
   void barrier();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, Level level);
   // What a strong write by these lanes would release now.
-  struct Released {
-    Level level = Level::block; // how far the fences before it reach
-    std::array<Reach, level_count> reach;
-    std::shared_ptr<const AcquiredSet> acquired; // without what was acquired at `log`
-    std::uint32_t acquired_here = ~0u;           // how far back it was acquired at `log`
-  };
-  Released release(unsigned warp, std::uint32_t lanes, std::uint32_t operation,
-                   const std::shared_ptr<ReleaseLog>& log);
+  Release release(unsigned warp, std::uint32_t lanes, std::uint32_t operation);
   bool has_fence(unsigned warp, std::uint32_t lanes) const;
 
   // Do barriers order what `earlier_lane` did in `earlier`, a record of this block, before what `lane` of
@@ -100,14 +96,14 @@ struct BlockOrder {
   // A record made at this moment or later can be reused for the same operation.
   std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
   bool has_acquired(unsigned warp) const {
-    return !acquired.empty() || !warps[warp].acquired.empty() || !warps[warp].own_taken.empty();
+    return !acquired.empty() || !warps[warp].acquired.empty();
   }
-  // Do releases and acquires order anyone's access before what the acquirer does?
-  bool is_released(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                   const Launches& launches, Follow follow = Follow::far) const;
+  // Do releases and acquires order anyone's access before what `lane` of `warp` does now? `earlier_lane` may be
+  // CausalClock::every_lane.
+  bool is_released(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
+                   const Launches& launches) const;
   // Would they, if taking a lock acquired at once?
-  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, const Acquirer& acquirer,
-                     const Launches& launches) const;
+  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp) const;
 };
 
 } // namespace warpfold::watch

@@ -39,7 +39,8 @@ Launches::Launch* Launches::begin(const machine::Grid& grid, const Operation* or
     if (!is_over(*launches_[i], order)) continue;
     launch->after[i] = true;
     std::lock_guard inner(launches_[i]->mutex);
-    launch->acquired.add(launches_[i]->acquired);
+    launch->acquired.join(launches_[i]->acquired);
+    launch->acquired.raise(CausalClock::Key::of_launch(launches_[i]->first_block), 1);
   }
   if (is_first) begins_group();
   launches_[place] = std::move(launch);

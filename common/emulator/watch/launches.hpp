@@ -34,7 +34,7 @@ public:
     bool runs = true;
 
     std::mutex mutex;
-    AcquiredSet acquired; // by any of its blocks, and by launches before it
+    CausalClock acquired; // by any of its blocks, and by launches before it
   };
 
   // Adds a launch; null if there is no room. `order`: null if nothing is known, and all is over before it. If

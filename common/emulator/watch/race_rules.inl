@@ -32,8 +32,7 @@ inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
 
 // Does a thread's own program order, a barrier, or a release and an acquire order the earlier access before
 // what `lane` does now?
-inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record,
-                       Follow follow = Follow::far) {
+inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
   const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
   if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
@@ -41,17 +40,11 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   if (a.launches.precedes(record.block, a.record.block)) return true;
   if (!a.order.has_acquired(warp)) return false;
   if (!same_warp && a.known_ordered == number_of(earlier)) return true;
-  const Acquirer acquirer{a.record.block, warp, lane};
-  // What is found at once is asked first: following all that was acquired takes long.
-  for (const Follow how : {Follow::direct, Follow::far}) {
-    if (how == Follow::far && follow != Follow::far) break;
-    if (!same_warp && a.order.is_released(record, Reach::every_lane, acquirer, a.launches, how)) {
-      a.known_ordered = number_of(earlier);
-      return true;
-    }
-    if (a.order.is_released(record, earlier_lane, acquirer, a.launches, how)) return true;
+  if (!same_warp && a.order.is_released(record, CausalClock::every_lane, warp, lane, a.launches)) {
+    a.known_ordered = number_of(earlier);
+    return true;
   }
-  return false;
+  return a.order.is_released(record, earlier_lane, warp, lane, a.launches);
 }
 
 // May two accesses meet without a race, because both are strong and the scope of each includes the other's
@@ -70,9 +63,8 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   return log && log->is_polled();
 }
 
-inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
-  const Acquirer acquirer{a.record.block, a.access.warp.index, lane};
-  if (a.order.lacks_acquire(record, lane_of(earlier), acquirer, a.launches)) return Missing::acquire;
+inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessRecord& record) {
+  if (a.order.lacks_acquire(record, lane_of(earlier), a.access.warp.index)) return Missing::acquire;
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
   if (both_strong) return Missing::scope;
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
@@ -123,7 +115,7 @@ public:
       if (is_harmless && record.operation == a_.record.operation) return;
     }
     report_(Conflict{record, lane_of(earlier), lane, earlier_wrote || record.is_store,
-                     what_is_missing(a_, lane, earlier, record), is_harmless});
+                     what_is_missing(a_, earlier, record), is_harmless});
   }
 
 private:

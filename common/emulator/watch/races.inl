@@ -105,7 +105,7 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
 // Of two readers of a word: is it pointless to keep the earlier one beside this access?
 inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   if (a.launches.precedes(record.block, a.record.block)) return true;
-  if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record, Follow::direct);
+  if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record);
   return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
 }
 

@@ -16,27 +16,23 @@ protected:
   static constexpr std::uint32_t lane_3 = 1u << 3;
 
   Order() {
-    order.begin(2);
-    other.begin(2);
+    order.begin(2, {0, 0});
+    other.begin(2, {1, 0});
     earlier.moment = order.clock;
   }
   bool ordered(unsigned warp, unsigned lane) const {
-    return order.ordered(earlier, 3, warp, lane) || order.is_released(earlier, 3, {0, warp, lane}, launches);
+    return order.ordered(earlier, 3, warp, lane) || order.is_released(earlier, 3, warp, lane, launches);
   }
   bool ordered_in_other(unsigned warp = 0, unsigned lane = 0) const {
-    return other.is_released(earlier, 3, {1, warp, lane}, launches);
+    return other.is_released(earlier, 3, warp, lane, launches);
   }
-  void release(BlockOrder& by, std::uint32_t block, std::uint64_t flag, bool store = false,
-               std::uint32_t lanes = lane_3) {
-    const auto log = logs.at(flag);
-    auto released = by.release(0, lanes, 9, log);
-    log->release(
-        {.block = block, .level = released.level, .reach = released.reach, .acquired = released.acquired},
-        store, released.acquired_here);
+  void release(BlockOrder& by, std::uint64_t flag, bool store = false, std::uint32_t lanes = lane_3) {
+    logs.at(flag)->release(by.release(0, lanes, 9), store);
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
-    const auto log = logs.at(flag);
-    by.warps[warp].acquired.add(log->acquire(lanes, log));
+    const Acquired acquired = logs.at(flag)->acquire(lanes, by.place);
+    by.warps[warp].acquire(acquired.near, lanes);
+    by.warps[warp].acquire(acquired.far, lanes);
   }
 };
 
@@ -63,7 +59,7 @@ TEST_F(Order, SyncwarpOrdersItsLanesOnly) {
 
 TEST_F(Order, ReleaseOrdersAnotherWarpThatAcquires) {
   order.fence(0, lane_3, Level::block);
-  release(order, 0, 8);
+  release(order, 8);
   EXPECT_FALSE(ordered(1, 0)) << "warp 1 has not read yet";
   acquire(order, 8, 1);
   EXPECT_TRUE(ordered(1, 0));
@@ -71,7 +67,7 @@ TEST_F(Order, ReleaseOrdersAnotherWarpThatAcquires) {
 
 TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
   order.fence(0, lane_3, Level::block);
-  release(order, 0, 8);
+  release(order, 8);
   acquire(order, 8, 0, 1u << 5);
   EXPECT_TRUE(ordered(0, 5));
   EXPECT_FALSE(ordered(0, 6));
@@ -79,7 +75,7 @@ TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
 
 TEST_F(Order, FenceOfALaneCoversNoOtherLane) {
   order.fence(0, 1u << 7, Level::block);
-  release(order, 0, 8, false, 1u << 7);
+  release(order, 8, false, 1u << 7);
   acquire(order, 8, 1);
   EXPECT_FALSE(ordered(1, 0)) << "no __syncwarp between lane 3 and lane 7";
 }
@@ -92,21 +88,21 @@ TEST_F(Order, WithoutAFenceNothingIsReleased) {
 
 TEST_F(Order, FenceOfTheBlockOrdersNoOtherBlock) {
   order.fence(0, lane_3, Level::block);
-  release(order, 0, 8);
+  release(order, 8);
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
 }
 
 TEST_F(Order, FenceOfTheDeviceOrdersAnotherBlock) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, TheAddressCounts) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   acquire(other, 16);
   EXPECT_FALSE(ordered_in_other());
 }
@@ -114,14 +110,14 @@ TEST_F(Order, TheAddressCounts) {
 TEST_F(Order, AcquiredTooSoonIsNotAcquired) {
   order.fence(0, lane_3, Level::device);
   acquire(other, 8);
-  release(order, 0, 8);
+  release(order, 8);
   EXPECT_FALSE(ordered_in_other());
 }
 
 TEST_F(Order, AccessBehindTheFenceWaitsForTheNext) {
   order.fence(0, lane_3, Level::device);
   earlier.moment = order.clock;
-  release(order, 0, 8);
+  release(order, 8);
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
   earlier.operation = 9;
@@ -131,25 +127,25 @@ TEST_F(Order, AccessBehindTheFenceWaitsForTheNext) {
 TEST_F(Order, FencesOfAllWarpsCountBehindABarrier) {
   order.fence(0, lane_3, Level::device);
   order.barrier();
-  release(order, 0, 8, false, 1);
+  release(order, 8, false, 1);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, UpdateCarriesTheReleaseOn) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   BlockOrder third;
-  third.begin(1);
+  third.begin(1, {2, 0});
   third.fence(0, lane_3, Level::device);
-  release(third, 2, 8);
+  release(third, 8);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, StoreBetweenCutsIt) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   logs.at(8)->cut();
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
@@ -157,45 +153,72 @@ TEST_F(Order, StoreBetweenCutsIt) {
 
 TEST_F(Order, StoreByOneWhoHasAcquiredHandsItOn) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   BlockOrder third;
-  third.begin(1);
+  third.begin(1, {2, 0});
   acquire(third, 8);
   third.fence(0, lane_3, Level::device);
-  release(third, 2, 8, true);
+  release(third, 8, true);
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, HandedOnAtAnotherAddress) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
+  release(order, 8);
   BlockOrder third;
-  third.begin(1);
+  third.begin(1, {2, 0});
   acquire(third, 8);
   third.fence(0, lane_3, Level::device);
-  release(third, 2, 16);
+  release(third, 16);
   acquire(other, 16);
   EXPECT_TRUE(ordered_in_other());
 }
 
 TEST_F(Order, LockAcquiresAtTheNextFence) {
   order.fence(0, lane_3, Level::device);
-  release(order, 0, 8);
-  const auto log = logs.at(8);
-  other.warps[0].take(log->acquire(1, log));
+  release(order, 8);
+  other.warps[0].take(logs.at(8)->acquire(1, other.place));
   EXPECT_FALSE(ordered_in_other());
-  EXPECT_TRUE(other.lacks_acquire(earlier, 3, {1, 0, 0}, launches));
+  EXPECT_TRUE(other.lacks_acquire(earlier, 3, 0));
   other.fence(0, 1, Level::block);
   EXPECT_FALSE(ordered_in_other()) << "a fence for its own block only";
   other.fence(0, 1, Level::device);
   EXPECT_TRUE(ordered_in_other());
 }
 
+TEST_F(Order, WhatABlocksOwnThreadReleasedIsHandedOnFurther) {
+  order.fence(0, lane_3, Level::block);
+  release(order, 8);
+  acquire(order, 8, 1);
+  order.fence(1, 1, Level::device);
+  logs.at(16)->release(order.release(1, 1, 9), false);
+  acquire(other, 16);
+  EXPECT_TRUE(ordered_in_other());
+}
+
+TEST_F(Order, LongChainsAreFollowed) {
+  order.fence(0, lane_3, Level::device);
+  release(order, 0);
+  constexpr std::uint32_t links = 2000;
+  for (std::uint32_t i = 0; i < links; ++i) {
+    BlockOrder third;
+    third.begin(1, {i + 2, 0});
+    acquire(third, 8 * i);
+    third.fence(0, lane_3, Level::device);
+    release(third, 8 * (i + 1));
+  }
+  AccessRecord of_last = earlier;
+  of_last.block = links + 1, of_last.moment = 1000;
+  acquire(other, 8 * links);
+  EXPECT_TRUE(ordered_in_other());
+  EXPECT_FALSE(other.is_released(of_last, 3, 0, 0, launches)) << "what came after the chain";
+}
+
 TEST_F(Order, ManyReleasesTakeLittleAndHideNothing) {
   for (int round = 0; round < 1000; ++round) {
     order.fence(0, lane_3, Level::device);
-    release(order, 0, 8);
+    release(order, 8);
   }
   acquire(other, 8);
   EXPECT_TRUE(ordered_in_other());

@@ -69,13 +69,12 @@ TEST_F(LaunchesOfDevices, ScopesReachByBlockAndByDevice) {
 }
 
 TEST_F(LaunchesOfDevices, ALaterLaunchHasAcquiredWhatTheOneBeforeHad) {
-  ReleaseLogs logs;
   begin(0, 1, 1);
   Launches::Launch* receiver = begin(1, 2, 1);
-  const auto log = logs.at(8);
-  receiver->acquired.add(log->acquire(1, log));
+  const auto of_block_5 = CausalClock::Key::of_block(5);
+  receiver->acquired.raise(of_block_5, 3);
   launches.end(*receiver);
-  EXPECT_FALSE(begin(1, 2, 2, {0, 0, 1})->acquired.empty());
+  EXPECT_EQ(begin(1, 2, 2, {0, 0, 1})->acquired.at(of_block_5), 3u);
   EXPECT_TRUE(begin(1, 4, 1)->acquired.empty()) << "nothing orders this one after it";
 }
 

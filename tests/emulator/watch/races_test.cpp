@@ -36,7 +36,7 @@ protected:
   SharedRaces() {
     shadow.reset(scene.grid.shared_bytes() / 4, false);
     launches.begin(scene.grid, nullptr, [] {});
-    order.begin(scene.first.warps.size());
+    order.begin(scene.first.warps.size(), {0, 0});
   }
   // Enters the request and returns the number of races it makes.
   unsigned races(const Request& request) {
@@ -162,7 +162,7 @@ protected:
     launches.begin(scene.grid, nullptr, [] {});
     records.begin_launch();
     next = records.take_chunk();
-    for (BlockOrder& order : orders) order.begin(2);
+    for (std::uint32_t block = 0; block < 2; ++block) orders[block].begin(2, {block, 0});
   }
   unsigned races(unsigned block, Request request, machine::MemoryScope scope = machine::MemoryScope::device) {
     request.first += begin;
@@ -179,17 +179,14 @@ protected:
   }
   // Block 0 releases and block 1 acquires, each at its own flag or both at the same one.
   void release(std::uint64_t flag) {
-    const auto log = logs.at(flag);
-    auto released = orders[0].release(0, 1, 0, log);
+    const Release released = orders[0].release(0, 1, 0);
     for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each)
-      launches.history_of(0).released[each] = released.reach[each].own;
-    log->release({.block = 0, .level = released.level, .reach = released.reach, .acquired = {}}, false,
-                 released.acquired_here);
+      launches.history_of(0).released[each] = released.moment[each];
+    logs.at(flag)->release(released, false);
   }
   void acquire(std::uint64_t flag) {
-    const auto log = logs.at(flag);
     orders[1].has_read_strongly = true;
-    orders[1].warps[0].acquired.add(log->acquire(1, log));
+    orders[1].warps[0].acquire(logs.at(flag)->acquire(1, orders[1].place).far, 1);
   }
 };
 

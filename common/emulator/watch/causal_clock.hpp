@@ -1,0 +1,54 @@
+// A vector clock: for each thread that released something, up to which moment of its block's clock what it did
+// comes before. It is a set of accesses, and joining two is their union.
+//
+// A treap whose nodes never change, so that clocks share what they have in common, and copying one costs
+// nothing. A key's priority follows from the key, so equal sets have equal trees, and joining walks only over
+// what differs.
+#pragma once
+
+#include "access_records.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+
+namespace warpfold::watch {
+
+class CausalClock {
+public:
+  static constexpr unsigned every_lane = 32;
+
+  // Whose accesses an entry covers.
+  struct Key {
+    std::uint64_t who = 0;
+    std::uint32_t operation = 0; // of the one with this index + 1 alone; 0: of any
+    auto operator<=>(const Key&) const = default;
+
+    static Key of_block(std::uint32_t block) { return {std::uint64_t{block} << 16 | 0xffff}; }
+    static Key of_launch(std::uint32_t first_block) { return {std::uint64_t{first_block} << 16 | 0xfffe}; }
+    // `lane`: or every_lane.
+    static Key of_thread(std::uint32_t block, unsigned warp, unsigned lane) {
+      return {std::uint64_t{block} << 16 | warp << 6 | lane};
+    }
+    Key by(std::uint32_t index) const { return {who, index + 1}; }
+  };
+
+  // Covers the accesses before this moment, too.
+  void raise(Key key, std::uint32_t moment);
+  void join(const CausalClock& other);
+  std::uint32_t at(Key key) const; // 0: nothing is covered
+  // `lane`: that of the access, or every_lane to ask for all lanes at once.
+  bool covers(const AccessRecord& access, unsigned lane) const;
+  bool empty() const { return !root_; }
+  bool is_same(const CausalClock& other) const { return root_ == other.root_; } // false only costs time
+
+private:
+  struct Node;
+  using Tree = std::shared_ptr<const Node>;
+  static Tree make(const Node& like, std::uint32_t moment, Tree left, Tree right);
+  static Tree joined(const Tree& one, const Tree& other);
+  static void split(const Tree& tree, const Key& key, Tree& left, std::uint32_t& moment, Tree& right);
+  Tree root_;
+};
+
+} // namespace warpfold::watch
