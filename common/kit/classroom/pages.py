@@ -16,18 +16,20 @@ from .marks import Mark, RungMark, rounded, to_look_at
 from .regions import ELSEWHERE, NotALab, bare, take_apart
 from .similar import HOW, Pair
 
+# Letters have 4.5:1 on what is behind them, on a light page and on a dark one.
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #1c2024; background: #fff; margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
-h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid #d5d9dd } h3 { font-size: 1rem; margin: 1.4rem 0 .2rem }
-table { border-collapse: collapse; margin: .6rem 0 } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top } th { color: #5a646e; font-weight: 500 }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: #f4f6f8; padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4 }
+:root { color-scheme: light dark; --ink: #1c2024; --ground: #fff; --faint: #5a646e; --rule: #d5d9dd; --panel: #f4f6f8; --link: #0b5cad }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --ground: #16191c; --faint: #a3adb7; --rule: #3a4148; --panel: #22272c; --link: #7db7f2 } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); margin: 2rem auto; max-width: 62rem; padding: 0 1rem }
+h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.2rem; margin: 2.2rem 0 .4rem; border-bottom: 1px solid var(--rule) } h3 { font-size: 1rem; margin: 1.4rem 0 .2rem }
+table { border-collapse: collapse; margin: .6rem 0 } th, td { text-align: left; padding: .2rem .7rem .2rem 0; vertical-align: top } th { color: var(--faint); font-weight: 500 } a { color: var(--link) }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { background: var(--panel); padding: .6rem .8rem; overflow-x: auto; font-size: .85rem; line-height: 1.4 }
 pre mark { background: #ffe08a } .state { display: inline-block; border-radius: .3rem; padding: 0 .45rem; font-size: .85rem; white-space: nowrap }
-.none { background: #fff; color: #98a1aa }
-.note { color: #5a646e } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
+.none { color: var(--faint) }
+.note { color: var(--faint) } .scroll { overflow-x: auto } td.cell { text-align: center; min-width: 1.6rem; padding: .2rem .35rem } .grid th { vertical-align: bottom } .names { writing-mode: vertical-rl; transform: rotate(180deg); font-size: .8rem; white-space: nowrap }
 .grid td:first-child { white-space: nowrap } .grid th.n { padding-left: .6rem } .long td { overflow-wrap: anywhere } .long td:first-child, .long td:nth-child(2) { white-space: nowrap } .long p { margin: 0 } summary { cursor: pointer } details pre { margin: .3rem 0 }
 @media (max-width: 40rem) { body { margin: 1rem auto } .long tr, .long td { display: block } .long td:first-child { font-weight: 600; margin-top: .6rem } }
-@media (prefers-color-scheme: dark) { body { background: #16191c; color: #e6e9ec } pre { background: #22272c }
- .none { background: #16191c } pre mark { background: #7a5c00; color: inherit } h2 { border-color: #3a4148 } }
+@media (prefers-color-scheme: dark) { pre mark { background: #7a5c00; color: inherit } }
 """
 
 LEAST_SHARE = 0.6  # of two texts' code, for a pair to be listed
@@ -55,7 +57,7 @@ def page(title: str, body: str) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{escape(title)}</title><style>{STYLE}{colours()}</style></head><body>\n{body}\n</body></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}{colours()}</style></head><body><main>\n{body}\n</main></body></html>\n"
     )
 
 
@@ -84,7 +86,7 @@ def feedback(course: Course, marks: list[Mark], sources: dict[str, str]) -> str:
     whole = [mark.points for mark in marks if mark.points is not None]
     if len(whole) == len(marks) > 1:
         rows += f'<tr><th>all labs</th><td class="n">{points(rounded(sum(whole)))}</td><td class="n">{points(sum(mark.most for mark in marks))}</td><td></td></tr>'
-    parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><th></th></tr>{rows}</table>')
+    parts.append(f'<table><tr><th>lab</th><th class="n">points</th><th class="n">of</th><td></td></tr>{rows}</table>')
     parts += [lab_section(mark, sources.get(mark.lab, "").split("\n")) for mark in marks if mark.handed_in]
     parts.append(
         "<h2>The states</h2><table>"
@@ -165,7 +167,7 @@ def busiest_lines(found: dict, source: list[str]) -> str:
         for number, counted in sorted(lines.items(), key=lambda item: int(item[0]))
     )
     said = f"The lines that do most, with what the emulator counted for {found['n']:,} elements:"
-    return f'<p>{said}</p><div class="scroll"><table><tr><th class="n">line</th><th></th>{heading}</tr>{rows}</table></div>'
+    return f'<p>{said}</p><div class="scroll" tabindex="0"><table><tr><th class="n">line</th><td></td>{heading}</tr>{rows}</table></div>'
 
 
 def hazard_section(hazard: dict, source: list[str]) -> str:
@@ -190,7 +192,7 @@ def excerpt(source: list[str], line: int, around: int = 3) -> str:
     for number in range(max(1, line - around), min(len(source), line + around) + 1):
         text = escape(f"{number:4}  {source[number - 1]}")
         shown.append(f"<mark>{text}</mark>" if number == line else text)
-    return "<pre>" + "\n".join(shown) + "</pre>"
+    return '<pre tabindex="0">' + "\n".join(shown) + "</pre>"
 
 
 # ---- the instructor's page
@@ -258,7 +260,7 @@ def grid(marks: list[Mark]) -> str:
         note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
         link = f'<a href="feedback/{quote(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
         rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')
-    return f'<div class="scroll"><table class="grid"><tr><th>student</th>{head}<th class="n">points</th><th></th></tr>{"".join(rows)}</table></div>'
+    return f'<div class="scroll" tabindex="0"><table class="grid"><tr><th>student</th>{head}<th class="n">points</th><td></td></tr>{"".join(rows)}</table></div>'
 
 
 def mistakes(marks: list[Mark]) -> str:
@@ -305,7 +307,7 @@ def told(texts: list[str]) -> str:
     parts = [f"<p>{escape(text)}</p>" for text in texts if not text.startswith(ELSEWHERE)]
     if elsewhere:
         parts.append(
-            f"<details><summary>{escape(ELSEWHERE.rstrip(': '))} ({len(elsewhere)})</summary><pre>{escape(chr(10).join(elsewhere))}</pre></details>"
+            f"<details><summary>{escape(ELSEWHERE.rstrip(': '))} ({len(elsewhere)})</summary><pre tabindex='0'>{escape(chr(10).join(elsewhere))}</pre></details>"
         )
     return "".join(parts)
 
