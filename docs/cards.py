@@ -60,10 +60,12 @@ def html() -> str:
 
 
 def on_a_ground(drawing: str) -> str:
-    """A handout's drawing, which takes its colour from the page, on a ground of its own."""
-    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing)
-    ground = '<rect width="{}" height="{}" fill="#fff"/>'.format(*size.groups())
-    return re.sub(r"(</desc>)", rf"\1\n{ground}", drawing.replace("currentColor", "#1b1f24", 1), count=1)
+    """A handout's drawing on a ground like that of the others, which are stills of traces."""
+    from kit.trace.drawing import COLOURS
+
+    width, height = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing).groups()
+    ground = f'<style>{COLOURS}</style>\n<rect width="{width}" height="{height}" fill="var(--ground)"/>'
+    return drawing.replace("</desc>", f"</desc>\n{ground}", 1)
 
 
 def draw() -> None:

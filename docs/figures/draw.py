@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draws the figures of the handouts that show no run of a kernel (those are stills of traces): `draw.py` writes them beside itself.
 
-Lines and letters are currentColor, fills are tints that read on light and on dark, and each has its text alternative.
+Lines and letters are currentColor, fills are tints that read on light and on dark, and each has its text alternative. Where a
+drawing is a file of its own, no page gives it a colour, and it takes the one for light or dark.
 """
 
 from html import escape
@@ -9,13 +10,14 @@ from pathlib import Path
 
 BLUE, ORANGE, GREY = "#3b82c4", "#d2781e", "#8a8f98"
 FONT = 'font-family="system-ui, sans-serif"'
+ALONE = "<style>svg:root { color: #1b1f24 } @media (prefers-color-scheme: dark) and (not print) { svg:root { color: #e6eaee } }</style>"
 
 
 class Drawing:
     def __init__(self, width: int, height: int, title: str, description: str):
         self.head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
                      f'style="max-width: {width}px; width: 100%" {FONT} font-size="12" fill="currentColor">\n'
-                     f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n")  # fmt: skip
+                     f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n{ALONE}\n")  # fmt: skip
         self.parts: list[str] = []
 
     def text(self, x: float, y: float, words: str, size: int = 12, anchor: str = "start", bold: bool = False) -> None:
