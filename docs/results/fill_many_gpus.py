@@ -128,7 +128,7 @@ def constants(made: dict) -> str:
         for name, each in made["levels"].items()
     ]  # fmt: skip
     heads = [f"{kind}, {name}, us" for kind in ("ring", "tree") for name in protocols]
-    levels = table(["level", *heads, "GB/s", ""], rows)
+    levels = table(["level", *heads, "GB/s", "source"], rows)
     rows = [[name, f"{each['base_us']:.1f}", f"{each['share']:.2f}", f"{each['tree_share']:.2f}"] for name, each in protocols.items()]
     return "\n\n".join([ways, levels, table(["protocol", "base, us", "share of bandwidth, ring", "tree"], rows)])
 
@@ -223,7 +223,7 @@ def against(published: list[dict], k: scaling.Constants) -> str:
                 each.get("remark", ""),
             ]
         )
-    return table(["source", "GPUs", "bytes", "published", "predicted", "ratio", ""], rows)
+    return table(["source", "GPUs", "bytes", "published", "predicted", "ratio", "remark"], rows)
 
 
 def summit(published: dict, k: scaling.Constants) -> str:
