@@ -2,12 +2,14 @@
 
 import re
 import sys
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
 import cards
+import open_rungs
 
 INSTRUCTOR = Path(__file__).parent / "instructor"  # not in a students' edition
 if INSTRUCTOR.is_dir():
@@ -59,6 +61,48 @@ def link_pages(app, doctree, name: str) -> None:
         node.children, node.rawsource = [nodes.Text(linked)], linked
 
 
+def say_once(app, doctree, name: str) -> None:
+    """Of each rung that is still to be filled in, one line."""
+    still_open = open_rungs.OpenRungs()
+    for node in list(doctree.findall(nodes.raw)):
+        shown = still_open.once(node.astext())
+        if shown != node.astext():
+            node.children, node.rawsource = [nodes.Text(shown)], shown
+        output = node.parent
+        if not shown:
+            output.remove(node)
+            if not output.children:
+                output.parent.remove(output)
+
+
+def let_wide_drawings_scroll(app, doctree, name: str) -> None:
+    """A drawing with letters keeps a size at which they can be read, and is moved sideways on a telephone."""
+    for node in list(doctree.findall(nodes.image)):
+        if node["uri"].endswith(".svg"):
+            label = escape(node.get("alt", ""), quote=True)
+            before = nodes.raw("", f'<span class="scrolls" tabindex="0" role="group" aria-label="{label}">', format="html")
+            node.replace_self([before, node.deepcopy(), nodes.raw("", "</span>", format="html")])
+
+
+# What the theme and Sphinx leave out for readers who do not see the page: levels of headings, names of regions, a way into what scrolls.
+NAMED = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<label class="overlay ': '<label aria-hidden="true" class="overlay ',
+    '<div class="content-icon-container">': '<div class="content-icon-container" role="navigation" aria-label="This page">',
+    '<aside class="sidebar-drawer"': '<aside aria-label="Site" class="sidebar-drawer"',
+    '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+
+
+def name_regions(app, failed) -> None:
+    for path in Path(app.outdir).rglob("*.html") if not failed and app.builder.name == "html" else ():
+        text = path.read_text()
+        for before, after in NAMED.items():
+            text = text.replace(before, after)
+        path.write_text(text)
+
+
 def highlight_kernels(app, doctree) -> None:
     """A cell that begins with %%lab holds C++, whatever language the notebook is in."""
     for node in doctree.findall(nodes.literal_block):
@@ -70,6 +114,9 @@ def setup(app) -> None:
     app.connect("doctree-read", highlight_kernels)
     app.connect("source-read", add_instructors_pages)
     app.connect("doctree-resolved", link_pages)
+    app.connect("doctree-resolved", say_once)
+    app.connect("doctree-resolved", let_wide_drawings_scroll)
+    app.connect("build-finished", name_regions)
 
 
 # A handout is run from its first cell to its last; a cell that fails, where none is expected to, fails the build.

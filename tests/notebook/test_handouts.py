@@ -1,22 +1,29 @@
 """Runs every handout through nbclient, in a copy of its folder: on the stubs as they stand, and on the solutions."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import time
+from functools import cache
+from html import unescape
 from pathlib import Path
 
 import support
 
 support.use_python_with("nbclient", "jupytext", "matplotlib", "ipykernel")
+sys.path.insert(0, str(support.ROOT / "docs"))
 
 import jupytext  # noqa: E402
+import open_rungs  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError  # noqa: E402
+from warpfold import regions  # noqa: E402
 
 HANDOUTS = support.ROOT / "docs" / "handouts"
 LONGEST = 300  # seconds for all of them
+LEAST_TELLING = 20  # letters of a line of code
 
 
 def outputs(notebook) -> str:
@@ -28,10 +35,44 @@ def outputs(notebook) -> str:
     return "\n".join(told)
 
 
-def execute(path: Path) -> str:
+def execute(path: Path):
     notebook = jupytext.read(path)
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
-    return outputs(notebook)
+    return notebook
+
+
+def pages(notebook) -> list[str]:
+    return [page for cell in notebook.cells for output in cell.get("outputs", []) if (page := output.get("data", {}).get("text/html"))]
+
+
+def said_once(notebook) -> list[str]:
+    """On the site, a rung that is still to be filled in is one line, however many cells have nothing to show."""
+    still_open = open_rungs.OpenRungs()
+    shown = "\n".join(map(still_open.once, pages(notebook)))
+    problems = [f"{rung} is open on {count} lines" for rung in still_open.said if (count := shown.count(open_rungs.line(rung))) != 1]
+    without = shown
+    for rung in still_open.said:
+        without = without.replace(open_rungs.line(rung), "")
+    return problems + [
+        f"'{words}' is said beside it" for words in ("still to be filled", "can be run yet", "data-open") if words in without
+    ]
+
+
+def gives_nothing_away(notebook) -> list[str]:
+    """No cell on the stubs shows a line of a solved region, unless the stubs or the handouts' hints have it too."""
+    told = outputs(notebook) + "".join(unescape(unescape(re.sub(r"<[^>]*>", "", page))) for page in pages(notebook))
+    return [f"shows the solution's line: {line}" for line in solved_lines() if line in told]
+
+
+@cache
+def solved_lines() -> list[str]:
+    known = "".join(path.read_text() for path in [*(support.ROOT / "labs").glob("*/*.c[ul]"), *HANDOUTS.glob("*.md")])
+    found = set()
+    for path in (support.ROOT / "solutions").glob("*/*.c[ul]"):
+        text = path.read_text()
+        for region in regions.find(text, path.name):
+            found |= {line.strip() for line in regions.body(text, region).splitlines()}
+    return sorted(line for line in found if len(line) >= LEAST_TELLING and line not in known)
 
 
 def judge(name: str, told: str, solved: bool) -> list[str]:
@@ -61,16 +102,24 @@ def main() -> int:
     which = sys.argv[1]
     solved = which == "solutions"
     os.environ |= {"PYTHONPATH": str(support.PACKAGE), "WARPFOLD_SOLVED": "1" if solved else "0", "WARPFOLD_BUILD": sys.argv[2]}
-    started, failed = time.monotonic(), 0
+    started, failed, revealing = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
         copies = Path(shutil.copytree(HANDOUTS, Path(folder) / "handouts"))
         for path in sorted(copies.glob("*.md")):
             try:
-                problems = judge(path.name, execute(path), solved)
+                notebook = execute(path)
+                problems = judge(path.name, outputs(notebook), solved)
+                given_away = gives_nothing_away(notebook)
+                revealing += len(given_away)
+                if not solved:
+                    problems += said_once(notebook) + given_away
             except CellExecutionError as error:
                 problems = [str(error)]
             failed += bool(problems)
             print(f"{'FAILED' if problems else 'ok':<7}{path.name} on the {which}", *problems, sep="\n    ", flush=True)
+    if solved and revealing < 50:
+        print(f"FAILED: of the solutions' lines, {revealing} were seen, so on the stubs none would be")
+        failed += 1
     if solved and (problems := stale_counts()):
         print(*(f"FAILED: {problem}" for problem in problems), sep="\n")
         failed += 1

@@ -1,7 +1,9 @@
 """The notebook package without a build: regions, writing, verdicts, plots, drawings."""
 
 import os
+import re
 import stat
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -11,6 +13,9 @@ import support
 
 support.use_python_with("matplotlib", "IPython")
 
+sys.path.insert(0, str(support.ROOT / "docs"))
+
+import open_rungs  # noqa: E402
 from warpfold import annotated, code, figures, magics, measured, plots, predictions, regions  # noqa: E402
 from warpfold.progress import Progress  # noqa: E402
 from warpfold.verdict import Cell, CheckFailed, Interrupted, LabError, Verdict  # noqa: E402
@@ -199,6 +204,10 @@ class Cells(unittest.TestCase):
         missing = regions.replaced(TEXT, regions.find(TEXT, "x.cu")[0], 'if (a) { // }\n  printf("}");')
         self.assertEqual(regions.at_fault(missing, "x.cu", len(missing.splitlines())), "%%lab one")
 
+    def test_a_comment_in_the_last_line_is_one(self):
+        self.assertRegex(code.coloured("// a\n// TODO: b")[1], '^<span class="c">// TODO: b</span>$')
+        self.assertEqual(code.coloured("x;")[0], "x;")
+
     def test_an_interrupted_cell_shows_one_line(self):
         with self.assertRaises(Interrupted) as stopped:
             with Progress() as progress:
@@ -253,6 +262,14 @@ class Pictures(unittest.TestCase):
         self.assertIn("1,000", str(picture))
         self.assertIn("aria-label", picture._repr_mimebundle_()["text/html"])
 
+    def test_are_laid_out_anew_for_a_telephone(self):
+        picture = plots.bars(self.found | {"c": {"n": 8, "x": 5, "y": 2}}, ["x", "y"], "title")
+        width = [float(re.search(r"max-width: ([\d.]+)pt", svg)[1]) for svg in (picture.svg, picture.narrow)]
+        self.assertLess(width[1], 272)  # 390 pixels, less the margins
+        self.assertGreater(width[0], width[1])
+        self.assertEqual(picture.narrow.count(">a<"), 2)  # each panel names the rungs
+        self.assertIn("warpfold-narrow", picture._repr_mimebundle_()["text/html"])
+
     def test_name_the_counters_there_are(self):
         with self.assertRaisesRegex(LabError, "no counter is called z. There are: n, x, y"):
             plots.bars(self.found, ["z"], "title")
@@ -266,7 +283,7 @@ class Pictures(unittest.TestCase):
 
     def test_measured_figures_give_bandwidth(self):
         table = measured("cub::DeviceReduce::Sum")
-        fast, slow = float(table.rows[0][-1]), float(measured("naive_atomic").rows[0][-1])
+        fast, slow = float(table.rows[0][1]), float(measured("naive_atomic").rows[0][1])
         self.assertTrue(90 < fast <= 100 and 0 < slow < 1, (fast, slow))
         with self.assertRaisesRegex(LabError, "nothing was measured for nothing"):
             measured("nothing")
@@ -279,6 +296,25 @@ class Pictures(unittest.TestCase):
         for name, draw in drawn.items():
             self.assertEqual((support.ROOT / "docs" / "figures" / f"{name}.svg").read_text(), draw().svg())
             self.assertGreater(len(str(figures.figure(name))), 40)
+
+
+class Site(unittest.TestCase):
+    def test_a_rung_that_is_open_is_one_line(self):
+        page = open_rungs.OpenRungs()
+        first = page.once(plots.StillOpen("a: nothing", "a")._repr_mimebundle_()["text/html"])
+        self.assertEqual(first, open_rungs.line("a"))
+        self.assertEqual(page.once(Verdict(answer("todo") | {"device": {"name": "a GPU"}}).html()), open_rungs.line("sequential"))
+        self.assertEqual(page.once(Verdict(answer("todo")).html()), "")
+        both = answer("todo")["rungs"] + answer("pass")["rungs"]
+        mixed = page.once(Verdict(answer("pass") | {"rungs": both}).html())
+        self.assertNotIn("data-open", mixed)
+        self.assertIn("0 checks", mixed)
+        self.assertEqual(page.once("<p>text</p>"), "<p>text</p>")
+
+    def test_the_first_cell_of_a_handout_fits_its_width(self):
+        for path in (support.ROOT / "docs" / "handouts").glob("*.md"):
+            cell = path.read_text().partition("```{code-cell} ipython3\nimport")[2].partition("```")[0]
+            self.assertLessEqual(max(map(len, cell.splitlines())), 88, path.name)
 
 
 class Profile(unittest.TestCase):

@@ -13,11 +13,13 @@ LEGEND = [
 ]
 
 
-def page(traced, steps: list, block_index: int) -> str:
-    text, colour = traced.verdict
-    mark = ' class="bad"' if colour == "red" else ""
-    intro = (f"Block {block_index} on the emulator, {steps[0].threads} threads, from barrier to barrier. The input is 1 to 9, again and again. "
-             f"The rung's verdict: <span{mark}>{escape(text)}</span>.")  # fmt: skip
+def page(traced, steps: list, block_index: int, intro: str = "") -> str:
+    """`intro`: HTML, for what is no rung and has no verdict."""
+    if not intro:
+        text, colour = traced.verdict
+        mark = ' class="bad"' if colour == "red" else ""
+        intro = (f"Block {block_index} on the emulator, {steps[0].threads} threads, from barrier to barrier. The input is 1 to 9, again and again. "
+                 f"The rung's verdict: <span{mark}>{escape(text)}</span>.")  # fmt: skip
     return template("trace.html").substitute(
         title=escape(f"{traced.lab.name}: {traced.rung}, step by step"), style=style(), drawing_style=drawing.STYLE,
         intro=intro, count=len(steps), legend="\n".join(legend_entry(*entry) for entry in LEGEND),

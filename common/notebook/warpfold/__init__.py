@@ -6,15 +6,17 @@ lab.check()                           # the verdict; a rung that fails, fails th
 lab.profile("naive_atomic")           # the source with counts beside each line
 lab.compare("warp_instructions")      # a plot of the lab's rungs
 warpfold.ladder()                     # all rungs of the course
+warpfold.example("neighbours")        # what pictures, profiles and traces look like
 """
 
+from .examples import example
 from .figures import figure
 from .labs import Lab, open
 from .ladders import ladder
 from .measured import measured
 from .verdict import BuildFailed, CheckFailed, LabError
 
-__all__ = ["BuildFailed", "CheckFailed", "Lab", "LabError", "figure", "ladder", "load_ipython_extension", "measured", "open"]
+__all__ = ["BuildFailed", "CheckFailed", "Lab", "LabError", "example", "figure", "ladder", "load_ipython_extension", "measured", "open"]
 
 
 def load_ipython_extension(shell) -> None:

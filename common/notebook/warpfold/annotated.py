@@ -58,12 +58,12 @@ class Annotated:
         return {"text/plain": str(self), "text/html": self.html()}
 
     def html(self) -> str:
-        parts = [STYLE, '<div class="warpfold-profile">']
+        parts = [STYLE, '<div class="warpfold-profile" tabindex="0" role="group" aria-label="Counts beside each line">']
         for run, kernels in self.profiled:
             for kernel in kernels:
                 parts.append(html_table(kernel, f"{run.rung} ({run.result['state']})"))
         if self.still_open:
-            parts.append(f"<p>{escape(self.todo())}</p>")
+            parts.append(f'<p data-open="{escape(" ".join(self.still_open))}">{escape(self.todo())}</p>')
         return "\n".join([*parts, "</div>"])
 
 

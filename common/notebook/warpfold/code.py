@@ -7,7 +7,7 @@ from .theme import themed
 STYLE = (
     "<style>\n.warpfold-code { overflow-x: auto; margin: 0.3em 0; font-family: var(--jp-code-font-family, monospace); font-size: 0.92em; line-height: 1.4; }\n"
     ".warpfold-code td { border: 0; padding: 0 0.6em; vertical-align: top; text-align: left; }\n"
-    ".warpfold-code td.number { text-align: right; opacity: 0.6; user-select: none; }\n"
+    ".warpfold-code td.number { text-align: right; opacity: 0.8; user-select: none; }\n"
     ".warpfold-code td.text { white-space: pre-wrap; overflow-wrap: break-word; }\n"
     + themed(".warpfold-code .k", "color: #8250df", "color: #d2a8ff")  # keywords
     + themed(".warpfold-code .c", "color: #57606a; font-style: italic", "color: #9da7b3; font-style: italic")  # comments
@@ -36,11 +36,12 @@ def coloured(text: str) -> list[str]:
         return [escape(line) for line in text.split("\n")]
     kinds = [(Keyword.Type, "t"), (Keyword, "k"), (Comment, "c"), (Number, "m"), (String, "s")]
     lines = [""]
-    for token, piece in CppLexer(stripnl=False, ensurenl=False).get_tokens(text):
+    # A comment ends at the end of its line: one in the last line needs that too, and it is taken off again.
+    for token, piece in CppLexer(stripnl=False, ensurenl=False).get_tokens(text + "\n"):
         name = next((short for kind, short in kinds if token in kind), "")
         for index, part in enumerate(piece.split("\n")):
             if index:
                 lines.append("")
             if part:
                 lines[-1] += f'<span class="{name}">{escape(part)}</span>' if name else escape(part)
-    return lines
+    return lines[:-1]

@@ -166,13 +166,13 @@ class Lab:
         """A plot: the rungs' counters, one panel per counter. Without names, those that say most."""
         found = self.counters(*(rungs or []), n=n, rows=rows)
         if not found:
-            return self.nothing_yet()
+            return self.nothing_yet(*(rungs or []))
         shape = f", {rows:,} rows of {n // rows:,}" if rows else ""
         return plots.bars(found, counters or plots.TELLING, f"{self.name}: what the rungs cost{shape}")
 
-    def nothing_yet(self) -> plots.Note:
+    def nothing_yet(self, *rungs: str) -> plots.Note:
         instead = ", or look at lab.solved.compare()" if has_solutions() else ""
-        return plots.Note(f"No rung of {self.name} can be run yet: fill in a TODO first{instead}.")
+        return plots.StillOpen(f"No rung of {self.name} can be run yet: fill in a TODO first{instead}.", *(rungs or self.rungs()))
 
     def time(self, *rungs: str, n: int | None = None, rows: int | None = None) -> plots.Table | str:
         """Times on this machine's GPU, and nothing where there is none: the emulator's own pace says nothing."""

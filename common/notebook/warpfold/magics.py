@@ -6,7 +6,7 @@ from IPython.core.magic import register_cell_magic
 from IPython.display import display
 
 from . import labs, programs, regions
-from .plots import Note
+from .plots import Note, StillOpen
 from .verdict import BuildFailed, Cell, LabError
 
 USAGE = "%%lab RUNG, or %%lab RUNG NUMBER if the rung has several regions: %%lab warp_shuffle 2"
@@ -38,7 +38,7 @@ def fill(line: str, cell: str) -> None:
             return
         raise BuildFailed(in_cell.named_in(error.said) if in_cell else error.said) from None
     if in_cell is None and verdict.states()[rung] == "todo":
-        display(Note(f"{which} is still to be filled in: the cell contains no code, so {name} stays as it is."))
+        display(StillOpen(f"{which} is still to be filled in: the cell contains no code, so {name} stays as it is.", rung))
         return
     display(verdict)
     verdict.raise_if_failed()

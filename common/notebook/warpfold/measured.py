@@ -13,14 +13,15 @@ PEERS = (NOTHING, "cub::DeviceReduce::Sum")
 
 
 def measured(*rungs: str) -> plots.Table:
-    """Microseconds for each n, and what the largest n makes of the device's bandwidth; all rungs without a name."""
+    """What the largest n makes of the device's bandwidth, and microseconds for each n; all rungs without a name."""
     known = times()
     unknown = [name for name in rungs if name not in known]
     if unknown:
         raise LabError(f"nothing was measured for {', '.join(unknown)}. There are: {', '.join(known)}")
     best = max(speed(SIZES[-1], found[SIZES[-1]]) for name, found in known.items() if SIZES[-1] in found and name != NOTHING)
     largest = f"2^{SIZES[-1].bit_length() - 1}"
-    columns = ["", *(f"2^{n.bit_length() - 1}" for n in SIZES), f"GB/s at {largest}", "% of the best"]
+    # On a telephone the last columns are out of sight, so the figure that says most comes first.
+    columns = ["", "% of the best", f"GB/s at {largest}", *(f"2^{n.bit_length() - 1}" for n in SIZES)]
     heading = f"Measured on one {DEVICE}: microseconds for n floats, medians of many runs with a cold cache (docs/results)"
     return plots.Table(heading, columns, [row(name, known[name], best) for name in rungs or known])
 
@@ -48,7 +49,7 @@ def speed(n: int, microseconds: float) -> float:
 def row(name: str, found: dict[int, float], best: float) -> list[str]:
     cells = [f"{found[n]:,.1f}" if n in found else "" for n in SIZES]
     if name == NOTHING or SIZES[-1] not in found:
-        return [name, *cells, "", ""]
+        return [name, "", "", *cells]
     reached = speed(SIZES[-1], found[SIZES[-1]])
     percent = 100 * reached / best
-    return [name, *cells, f"{reached:,.0f}", f"{percent:.1f}" if percent >= 1 else f"{percent:.1g}"]
+    return [name, f"{percent:.1f}" if percent >= 1 else f"{percent:.1g}", f"{reached:,.0f}", *cells]

@@ -7,7 +7,7 @@ from html import escape
 
 from . import clone
 from .labs import Lab, relative
-from .plots import Note
+from .plots import Note, StillOpen
 from .verdict import LabError
 
 
@@ -60,7 +60,8 @@ class OwnRungs(Lab):
         if not self.is_here:
             return Note(f"This edition does not include lab {self.name}, so there is nothing to show here.")
         which = f"your own {', '.join(rungs)}" if rungs else f"a rung of {self.name}"
-        return Note(f"In the students' edition, this appears once {which} passes: fill it in, then run this cell again.")
+        said = f"In the students' edition, this appears once {which} passes: fill it in, then run this cell again."
+        return StillOpen(said, *rungs) if rungs else Note(said)
 
     def right(self, *rungs: str) -> list[str]:
         return list(self.counters(*rungs))
@@ -76,8 +77,8 @@ class OwnRungs(Lab):
         except LabError:
             return Counts(self, {})
 
-    def nothing_yet(self) -> Note:
-        return self.waiting()
+    def nothing_yet(self, *rungs: str) -> Note:
+        return self.waiting(*rungs)
 
     def still(self, rung: str, step: int, n: int | None = None, block: int | None = None):
         if self.right(rung):

@@ -17,11 +17,39 @@ TABLE_STYLE = (
 )
 
 
+# A picture is laid out twice, and the width of the page chooses.
+WIDE_OR_NARROW = (
+    "<style>.warpfold-narrow { display: none }\n"
+    "@media screen and (max-width: 40rem) { .warpfold-wide { display: none } .warpfold-narrow { display: block } }</style>"
+)
+
+
+def wide_or_narrow(wide: str, narrow: str) -> str:
+    return f'<div class="warpfold-wide">{wide}</div><div class="warpfold-narrow">{narrow}</div>'
+
+
 class Note(str):
     """A sentence instead of a picture that cannot be drawn."""
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": f'<div class="warpfold">{escape(self)}</div>'}
+
+
+class StillOpen(Note):
+    """A sentence about rungs that are still to be filled in. A site says that once for each of them (docs/open_rungs.py)."""
+
+    rungs: tuple[str, ...]
+
+    def __new__(cls, text: object, *rungs: str):
+        made = super().__new__(cls, text)
+        made.rungs = rungs
+        return made
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
+        return {
+            "text/plain": str(self),
+            "text/html": f'<div class="warpfold" data-open="{escape(" ".join(self.rungs))}">{escape(self)}</div>',
+        }
 
 
 class Table:
@@ -37,38 +65,45 @@ class Table:
         return "\n".join([self.heading, *("  ".join(line) for line in lines)])
 
     def html(self) -> str:
-        head = "".join(f'<th scope="col">{escape(title)}</th>' for title in self.columns)
+        head = "".join(f'<th scope="col">{escape(title)}</th>' if title else "<td></td>" for title in self.columns)
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.rows)
         caption = f"<caption>{escape(self.heading)}</caption>"
-        return f'{TABLE_STYLE}<table class="warpfold-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        table = f'<table class="warpfold-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        return f'{TABLE_STYLE}<div tabindex="0" role="group" aria-label="{escape(self.heading)}" style="overflow-x: auto">{table}</div>'
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": self.html()}
 
 
 class Picture:
-    """An SVG, with the figures that it shows as its text alternative."""
+    """An SVG, with the figures that it shows as its text alternative. `narrow`: the same for a telephone."""
 
-    def __init__(self, svg: str, text: Table):
-        self.svg, self.text = svg, text
+    def __init__(self, svg: str, text: Table, narrow: str):
+        self.svg, self.text, self.narrow = svg, text, narrow
 
     def __str__(self) -> str:
         return str(self.text)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         label = escape(self.text.heading, quote=True)
-        figure = f'<figure style="margin: 0.5em 0; overflow-x: auto">{self.svg.replace("<svg ", f"<svg role=img aria-label={chr(34)}{label}{chr(34)} ", 1)}'
+        wide, narrow = (svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1) for svg in (self.svg, self.narrow))
+        figure = f'{WIDE_OR_NARROW}<figure style="margin: 0.5em 0">{wide_or_narrow(wide, narrow)}'
         caption = f"<figcaption>{escape(self.text.heading)}</figcaption>"
         details = f"<details><summary>The same in figures</summary>{self.text.html()}</details></figure>"
         return {"text/plain": str(self), "text/html": figure + caption + details}
 
 
-def axes(count: int, rows: int):
+NARROW = 3.6  # inches: 346 CSS pixels
+
+
+def axes(count: int, rows: int, narrow: bool = False):
+    """Panels side by side or, on a telephone, one below the other."""
     from matplotlib.figure import Figure  # no pyplot: it would show a picture of its own
 
-    figure = Figure(figsize=(1.4 + 1.9 * count, 0.9 + 0.28 * rows), layout="constrained")
+    size = (NARROW, count * (0.5 + 0.26 * rows)) if narrow else (1.4 + 1.9 * count, 0.9 + 0.28 * rows)
+    figure = Figure(figsize=size, layout="constrained")
     figure.patch.set_alpha(0)
-    panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+    panels = figure.subplots(*((count, 1) if narrow else (1, count)), squeeze=False, sharey=not narrow).flatten()
     for panel in panels:
         plain(panel)
     return figure, panels
@@ -98,7 +133,7 @@ def to_svg(figure) -> str:
 
 def flexible(found: re.Match) -> str:
     start, width = (found[1], found[2]) if found[1] else (found[3] + found[4], found[5])
-    return f'{start} style="max-width: {width}pt; min-width: min({width}pt, 26rem); width: 100%; height: auto"'
+    return f'{start} style="max-width: {width}pt; width: 100%; height: auto"'
 
 
 def number(value: float) -> str:
@@ -116,15 +151,21 @@ def bars(found: dict[str, dict], counters, heading: str) -> Picture | Note:
     drawn = [name for name in counters if any(values[name] for values in found.values())]
     if not drawn:
         return Note(f"Nothing to draw: every rung's count of {', '.join(counters)} is 0.")
-    figure, panels = axes(len(drawn), len(found))
     names = list(found)
-    for panel, counter in zip(panels, drawn, strict=True):
-        draw_bars(panel, counter, [found[name][counter] for name in names])
-    panels[0].set_yticks(range(len(names)), names)
-    panels[0].invert_yaxis()
+    wide, narrow = (panels_of_bars(found, drawn, narrow) for narrow in (False, True))
     sizes = ", ".join(dict.fromkeys(f"n = {values['n']:,}" for values in found.values()))
     rows = [[name, *(number(found[name][counter]) for counter in drawn)] for name in names]
-    return Picture(to_svg(figure), Table(f"{heading} ({sizes})", ["rung", *drawn], rows))
+    return Picture(wide, Table(f"{heading} ({sizes})", ["rung", *drawn], rows), narrow)
+
+
+def panels_of_bars(found: dict[str, dict], drawn: list[str], narrow: bool) -> str:
+    figure, panels = axes(len(drawn), len(found), narrow)
+    for panel, counter in zip(panels, drawn, strict=True):
+        draw_bars(panel, counter, [values[counter] for values in found.values()])
+    for panel in panels if narrow else panels[:1]:
+        panel.set_yticks(range(len(found)), list(found))
+        panel.invert_yaxis()
+    return to_svg(figure)
 
 
 def label(counter: str) -> str:
@@ -151,7 +192,7 @@ def draw_bars(panel, counter: str, values: list[float]) -> None:
 
 
 TIME_COLUMNS = [
-    ("us", "median_us", "{:,.1f}"), ("GB/s", "gb_per_s", "{:,.0f}"), ("% of measured", "percent_of_measured", "{:.1f}"),
+    ("% of measured", "percent_of_measured", "{:.1f}"), ("us", "median_us", "{:,.1f}"), ("GB/s", "gb_per_s", "{:,.0f}"),
     ("over CPU loop", "speed_up_over_cpu", "{:,.1f}x"),
 ]  # fmt: skip
 
@@ -160,15 +201,20 @@ def times(timed: dict[str, dict], device: str) -> Table:
     def cell(entry: dict, key: str, pattern: str) -> str:
         return pattern.format(entry[key]) if entry.get(key) is not None else ""
 
-    rows = [[name, f"{entry['n']:,}", *(cell(entry, key, pattern) for _, key, pattern in TIME_COLUMNS)] for name, entry in timed.items()]
-    return Table(f"Median times on {device}", ["rung", "n", *(title for title, _, _ in TIME_COLUMNS)], rows)
+    rows = [[name, *(cell(entry, key, pattern) for _, key, pattern in TIME_COLUMNS), f"{entry['n']:,}"] for name, entry in timed.items()]
+    return Table(f"Median times on {device}", ["rung", *(title for title, _, _ in TIME_COLUMNS), "n"], rows)
 
 
 def roofline(series: dict[str, list[dict]], device: str) -> Picture:
     """Time against n, one line per rung, both axes logarithmic; below the limit's line no kernel can go."""
-    figure, panels = axes(1, 14)
-    panel = panels[0]
-    figure.set_size_inches(7, 4.5)
+    rows = [[name, f"{point['n']:,}", f"{point['median_us']:,.1f}"] for name, points in series.items() for point in points]
+    wide, narrow = (lines_of_times(series, size) for size in ((7, 4.5), (NARROW, 5)))
+    return Picture(wide, Table(f"Time against n on {device}", ["rung", "n", "us"], rows), narrow)
+
+
+def lines_of_times(series: dict[str, list[dict]], size: tuple[float, float]) -> str:
+    figure, (panel,) = axes(1, 1)
+    figure.set_size_inches(*size)
     for name, points in series.items():
         panel.plot([point["n"] for point in points], [point["median_us"] for point in points], marker="o", markersize=3, label=name)
     every = [point for points in series.values() for point in points]
@@ -181,5 +227,4 @@ def roofline(series: dict[str, list[dict]], device: str) -> Picture:
     panel.set_xlabel("n", color=INK)
     panel.set_ylabel("microseconds", color=INK)
     panel.legend(fontsize=7, frameon=False, labelcolor=INK)
-    rows = [[name, f"{point['n']:,}", f"{point['median_us']:,.1f}"] for name, points in series.items() for point in points]
-    return Picture(to_svg(figure), Table(f"Time against n on {device}", ["rung", "n", "us"], rows))
+    return to_svg(figure)

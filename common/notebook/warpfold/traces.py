@@ -6,7 +6,7 @@ from html import escape
 
 from . import clone
 from .figures import Drawing
-from .plots import Note
+from .plots import WIDE_OR_NARROW, Note, StillOpen, wide_or_narrow
 from .progress import Progress
 from .theme import themed
 from .verdict import LabError
@@ -31,7 +31,7 @@ class Frame:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         frame = (f'<iframe class="warpfold-frame" title="{escape(self.title)}" srcdoc="{escape(self.page)}" '
-                 f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 1px solid currentColor"></iframe>')  # fmt: skip
+                 f'style="width: 100%; height: {FRAME_HEIGHT}px; box-sizing: border-box; border: 1px solid currentColor"></iframe>')  # fmt: skip
         return {"text/plain": str(self), "text/html": f'{PRINT_STYLE}{frame}<div class="warpfold-printed">{self.printed}</div>'}
 
 
@@ -55,15 +55,17 @@ def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
 
 
 def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
+    run, steps = traced(lab, rung, n, None, block_index)
+    return todo(rung) if run is None else framed(run, steps, block_index)
+
+
+def framed(run, steps: list, block_index: int, intro: str = "", printed: bool = True) -> Frame:
     from kit.trace import page as trace_page
 
-    run, steps = traced(lab, rung, n, None, block_index)
-    if run is None:
-        return todo(rung)
-    title = f"{lab.name}, {rung}: block {block_index}, step by step"
+    title = f"{run.lab.name}, {run.rung}: block {block_index}, step by step"
     telling = next((index for index, step in enumerate(steps) if step.races), 0)
-    printed = f"<p>{escape(title)}. Step {telling + 1} of {len(steps)}:</p>{picture(run, steps, telling).svg}"
-    return Frame(trace_page.page(run, steps, block_index), title, printed)
+    on_paper = f"<p>{escape(title)}. Step {telling + 1} of {len(steps)}:</p>{picture(run, steps, telling).svg}" if printed else ""
+    return Frame(trace_page.page(run, steps, block_index, intro), title, on_paper)
 
 
 def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawing | Note:
@@ -76,12 +78,15 @@ def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawin
 
 
 def picture(run, steps: list, index: int) -> Drawing:
+    """Laid out twice: for a telephone, fewer cells stand in a row, so that their numbers can be read."""
     from kit.trace import drawing, words
+    from kit.trace.page import narrow_columns
 
-    svg = drawing.draw(steps[index], title=words.title(run, steps, index + 1))
-    told = re.findall(r"<(?:title|desc)>(.*?)</", svg, re.DOTALL)
-    style = f"<style>{colours()}.warpfold-still {{ {drawing.STYLE} }}</style>"
-    return Drawing(f'{style}<div class="warpfold-still" style="overflow-x: auto">{svg}</div>', ". ".join(told))
+    step, title = steps[index], words.title(run, steps, index + 1)
+    wide, narrow = drawing.draw(step, title=title), drawing.draw(step, narrow_columns(step), title=title)
+    told = re.findall(r"<(?:title|desc)>(.*?)</", wide, re.DOTALL)[:2]  # the picture's own; each cell has one as well
+    style = f"<style>{colours()}.warpfold-still {{ {drawing.STYLE} }}</style>{WIDE_OR_NARROW}"
+    return Drawing(f'{style}<div class="warpfold-still">{wide_or_narrow(wide, narrow)}</div>', ". ".join(told))
 
 
 def colours() -> str:
@@ -94,4 +99,4 @@ def colours() -> str:
 
 
 def todo(rung: str) -> Note:
-    return Note(f"{rung} is still to be filled in, so there is nothing to trace yet.")
+    return StillOpen(f"{rung} is still to be filled in, so there is nothing to trace yet.", rung)

@@ -256,7 +256,8 @@ class Verdict:
 
         parts = [STYLE, CODE_STYLE, '<div class="warpfold" role="status">']
         for rung in self.rungs:
-            parts.append(f'<div><span class="state {rung.kind}">{escape(rung.state)}</span> <code>{escape(rung.name)}</code>'
+            still_open = f' data-open="{escape(rung.name)}"' if rung.kind == "open" else ""
+            parts.append(f'<div{still_open}><span class="state {rung.kind}">{escape(rung.state)}</span> <code>{escape(rung.name)}</code>'
                          f' <span class="faint">{escape(rung.summary())}</span></div>')  # fmt: skip
             if findings := rung.findings():
                 parts.append("<ul>" + "".join(f"<li>{html_of(finding)}</li>" for finding in findings) + "</ul>")
@@ -264,5 +265,5 @@ class Verdict:
             if text:
                 parts.append(f"<div>{heading}</div><pre>{escape(text)}</pre>")
         if self.device:
-            parts.append(f'<div class="faint">on: {escape(self.device)}</div>')
+            parts.append(f'<div class="faint device">on: {escape(self.device)}</div>')
         return "".join([*parts, "</div>"])
