@@ -11,9 +11,15 @@ import support
 
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
+import accessible  # noqa: E402
 from docutils import nodes, utils  # noqa: E402
 from kit.course import links  # noqa: E402
 from kit.setup import system  # noqa: E402
+
+LEAST_LETTER = 7.5  # pixels
+# With the trace, the profile and the feedback these are ten pages, one or more of each kind.
+CHECKED = ["index.html", "handouts/00_start.html", "handouts/02_tree.html", "handouts/08_hazards.html", "handouts/09_speed_of_light.html",
+           "reference/report.html", "results/many_gpus.html"]  # fmt: skip
 
 
 def build(folder: Path) -> Path:
@@ -79,6 +85,20 @@ def step(site: Path, browser) -> list[str]:
     return problems
 
 
+def readable(site: Path, browser) -> list[str]:
+    """On a telephone, the letters of every picture of a handout are large enough to be read."""
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    problems = []
+    for path in sorted((site / "handouts").glob("*.html")):
+        page.goto(path.as_uri())
+        small = page.evaluate("""() => [...document.querySelectorAll(".cell_output svg text")].filter(text => text.checkVisibility())
+            .map(text => [text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize), text.textContent]).sort((a, b) => a[0] - b[0])[0]""")
+        if small and small[0] < LEAST_LETTER:
+            problems.append(f"{path.name} at 390: '{small[1]}' is {small[0]:.1f} pixels high")
+    page.close()
+    return problems
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
@@ -94,7 +114,8 @@ def main() -> int:
         if program:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-                problems += look(site, browser) + step(site, browser)
+                problems += look(site, browser) + step(site, browser) + readable(site, browser)
+                problems += accessible.problems([*(site / name for name in CHECKED), *accessible.other_pages(site, Path(folder))], browser)
                 browser.close()
         else:
             print("no browser, or no Playwright for Python: the pages were not looked at")

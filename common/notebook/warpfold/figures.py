@@ -1,7 +1,12 @@
 """Drawings of docs/figures, put into the page itself so that they take its colours."""
 
+from html import escape
+
 from . import clone
 from .verdict import LabError
+
+# On a telephone a drawing keeps a size at which it can be read, and is moved sideways.
+SCROLLS = "<style>.warpfold-drawing { overflow-x: auto } .warpfold-drawing svg { min-width: 40rem }</style>"
 
 
 class Drawing:
@@ -30,4 +35,5 @@ def drawing(svg: str) -> Drawing:
     root = ET.fromstring(svg)
     space = {"svg": "http://www.w3.org/2000/svg"}
     told = [root.findtext(f"svg:{tag}", "", space).strip() for tag in ("title", "desc")]
-    return Drawing(svg[svg.index("<svg") :], ". ".join(text.rstrip(".") for text in told if text) + ".")
+    scrolls = f'{SCROLLS}<div class="warpfold-drawing" tabindex="0" role="group" aria-label="{escape(told[0])}">'
+    return Drawing(f"{scrolls}{svg[svg.index('<svg') :]}</div>", ". ".join(text.rstrip(".") for text in told if text) + ".")

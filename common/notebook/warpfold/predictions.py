@@ -49,7 +49,7 @@ class Sides:
             compared = guesses.compare(guess, found)
             rows = "".join(f'<tr><td>{escape(each.label)}</td><td>{escape(each.guessed)}</td><td>{escape(each.counted)}</td>'
                            f'<td class="words {each.verdict}">{escape(each.words)}</td></tr>' for each in compared)  # fmt: skip
-            head = '<tr><th scope="col"></th><th scope="col">you</th><th scope="col">counted</th><th scope="col"></th></tr>'
+            head = '<tr><td></td><th scope="col">you</th><th scope="col">counted</th><td></td></tr>'
             parts.append(f"<p><strong>{escape(guess.where)}</strong>{ratios}</p><table>{head}{rows}</table>")
             parts += [f"<p><em>{escape(each.label)}</em>: {escape(each.think)}</p>" for each in compared if each.think]
         return "".join([*parts, "</div>"])
