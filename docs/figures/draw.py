@@ -10,7 +10,7 @@ from pathlib import Path
 
 BLUE, ORANGE, GREY = "#3b82c4", "#d2781e", "#8a8f98"
 FONT = 'font-family="system-ui, sans-serif"'
-ALONE = "<style>svg:root { color: #1b1f24 } @media (prefers-color-scheme: dark) and (not print) { svg:root { color: #e6eaee } }</style>"
+ALONE = "<style>svg:root { color: #1b1f24 } @media screen and (prefers-color-scheme: dark) { svg:root { color: #e6eaee } }</style>"
 
 
 class Drawing:

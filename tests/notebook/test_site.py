@@ -1,5 +1,6 @@
 """Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
 
+import io
 import os
 import runpy
 import subprocess
@@ -99,6 +100,26 @@ def readable(site: Path, browser) -> list[str]:
     return problems
 
 
+def follow(site: Path, browser) -> list[str]:
+    """Drawings that are files are dark on a dark page, whether its reader or the reader's system asked for that."""
+    from matplotlib.image import imread
+
+    page, problems = browser.new_page(), []
+    page.goto((site / "index.html").as_uri())
+    for system_s, chosen in (("light", "auto"), ("dark", "auto"), ("light", "dark"), ("dark", "light")):
+        page.emulate_media(color_scheme=system_s)
+        page.evaluate("chosen => document.body.dataset.theme = chosen", chosen)
+        dark = (system_s if chosen == "auto" else chosen) == "dark"
+        for drawing in ("img[src*=tree]", "img[src*='00_start']", "img[src*='02_tree']", "img[src*=ladder]"):
+            bright = imread(io.BytesIO(page.locator(drawing).first.screenshot()), format="png")[..., :3].mean() > 0.5
+            if bright == dark:
+                problems.append(
+                    f"index: {drawing} is {'bright' if bright else 'dark'} where the system is {system_s} and the page is {chosen}"
+                )
+    page.close()
+    return problems
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
@@ -114,7 +135,7 @@ def main() -> int:
         if program:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-                problems += look(site, browser) + step(site, browser) + readable(site, browser)
+                problems += look(site, browser) + step(site, browser) + readable(site, browser) + follow(site, browser)
                 problems += accessible.problems([*(site / name for name in CHECKED), *accessible.other_pages(site, Path(folder))], browser)
                 browser.close()
         else:

@@ -27,7 +27,7 @@ text.on-write { fill: var(--on-write) } text.on-race { fill: var(--red); font-we
 COLOURS = """
 svg { --ground: #ffffff; --ink: #1b1f24; --faint: #5c6670; --idle: #d9dde2; --idle-ink: #4d5660; --read: #cfe3f8; --write: #0b5cad;
   --on-write: #ffffff; --red: #b3261e; --red-ground: #fdeceb; --accent: #0b5cad }
-@media (prefers-color-scheme: dark) and (not print) {
+@media screen and (prefers-color-scheme: dark) {
   svg { --ground: #14181d; --ink: #e6eaee; --faint: #a3adb7; --idle: #3a424b; --idle-ink: #aab3bd; --read: #1f4468; --write: #7db7f2;
     --on-write: #0c1621; --red: #ff8a80; --red-ground: #3d1f1d; --accent: #7db7f2 }
 }
