@@ -143,17 +143,19 @@ Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t op
     released.moment[which] = fenced[which].at(Key::of_block(place.block));
     if (!has_fence) continue;
     released.moment[which] = last->at;
-    known.raise(Key::of_block(place.block), last->floor);
-    known.raise(Key::of_thread(place.block, warp, CausalClock::every_lane), last->synced);
+    CausalClock own; // by itself first: a large clock is walked once then, not once for each entry
+    own.raise(Key::of_block(place.block), last->floor);
+    own.raise(Key::of_thread(place.block, warp, CausalClock::every_lane), last->synced);
     const auto raise = [&](unsigned lane) { // the operation that releases is itself covered
       const Key key = Key::of_thread(place.block, warp, lane);
-      known.raise(key, last->at);
-      known.raise(key.by(operation), clock + 1);
+      own.raise(key, last->at);
+      own.raise(key.by(operation), clock + 1);
     };
     const std::uint32_t covered = lanes | last->lanes;
     if (covered == ~0u) raise(CausalClock::every_lane);
     for (std::uint32_t rest = covered == ~0u ? 0 : covered; rest; rest &= rest - 1)
       raise(static_cast<unsigned>(std::countr_zero(rest)));
+    known.join(own);
   }
   return released;
 }
@@ -171,9 +173,10 @@ bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,
                              const Launches& launches) const {
   const WarpOrder& self = warps[warp];
   const auto covered_by = [&](const CausalClock& known) {
-    return !known.empty() && (known.covers(earlier, earlier_lane) ||
-                              (launches.several() &&
-                               known.at(CausalClock::Key::of_launch(launches.of(earlier.block).first_block))));
+    return !known.empty() &&
+           (known.covers(earlier, earlier_lane) ||
+            (launches.several() &&
+             known.at(CausalClock::Key::of_launch(launches.of(earlier.block).first_block))));
   };
   // What a lane has acquired counts for its whole warp, but not between the warp's own lanes.
   const bool same_warp = earlier.block == place.block && earlier.warp == warp;
