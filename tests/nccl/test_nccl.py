@@ -178,6 +178,16 @@ class Mistakes(unittest.TestCase):
     def test_different_counts(self):
         self.of_ranks("counts", "argument", r"rank 0 and rank 1 meet with different counts")
 
+    def test_unwritten_memory_names_the_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            run([MISTAKES, "unwritten", "threads", "2"], environment(2, WARPFOLD_CHECKS="all", WARPFOLD_REPORT=str(report)))
+            hazards = json.loads(report.read_text())["hazards"]
+        messages = [hazard["message"] for hazard in hazards if hazard["kind"] == "unwritten-copy"]
+        self.assertTrue(messages, hazards)
+        for message in messages:
+            self.assertRegex(message, r"^ncclAllReduce copies 16 bytes from .*, and nothing has written any of them$")
+
     def test_different_types(self):
         self.of_ranks("types", "argument", r"different types[^$]*rank 1 calls ncclBroadcast\(4 of ncclInt32, root 0\)")
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sys/auxv.h>
 #include <utility>
 
 namespace warpfold::runtime {
@@ -50,6 +51,19 @@ std::vector<std::uint64_t> callers() {
     if (!found.empty() || base_of(all[i]) != own)
       found.push_back(reinterpret_cast<std::uint64_t>(all[i]) - 1); // inside the call, not after it
   return found;
+}
+
+std::string library_function(const std::vector<std::uint64_t>& frames) {
+  static const void* const program = base_of(reinterpret_cast<const void*>(getauxval(AT_PHDR)));
+  const void* library = nullptr;
+  std::string name;
+  for (const std::uint64_t frame : frames) {
+    Dl_info info{};
+    if (!dladdr(reinterpret_cast<void*>(frame), &info) || info.dli_fbase == program) break;
+    if (std::exchange(library, info.dli_fbase) != info.dli_fbase && !name.empty()) break;
+    if (info.dli_sname) name = readable(info.dli_sname);
+  }
+  return name;
 }
 
 namespace {

@@ -17,4 +17,7 @@ std::vector<std::uint64_t> callers();
 // This is slow, because it runs addr2line.
 machine::SourceLine line_of(const std::vector<std::uint64_t>& frames, const std::string& kernel);
 
+// The function that the program called of another library, if it is that which called this one: "ncclReduce".
+std::string library_function(const std::vector<std::uint64_t>& frames);
+
 } // namespace warpfold::runtime

@@ -1,5 +1,6 @@
 #include "memory_check.hpp"
 
+#include "call_sites.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "ordering.hpp"
@@ -132,7 +133,9 @@ void check_written(const void* destination, const void* source, std::size_t size
   if (const auto to = allocation_of(destination); to && !is_host_accessible(*to)) return;
   const std::uint64_t unwritten = checker->unwritten(source, size);
   if (unwritten == 0) return;
-  watch::Hazard hazard = watch::describe_unwritten_copy(unwritten, size, from->label);
+  const std::string library = library_function(ordering::frames_of_call());
+  watch::Hazard hazard =
+      watch::describe_unwritten_copy(library.empty() ? "the host" : library, unwritten, size, from->label);
   hazard.where = ordering::line_of_call();
   runtime.recorder.add(std::move(hazard));
 }

@@ -1,5 +1,5 @@
-// A vector clock: for each thread that released something, up to which moment of its block's clock what it did
-// comes before. It is a set of accesses, and joining two is their union.
+// A vector clock: for each thread that released something, up to which moment of its block's clock what it
+// did comes before. It is a set of accesses, and joining two is their union.
 //
 // A treap whose nodes never change, so that clocks share what they have in common, and copying one costs
 // nothing. A key's priority follows from the key, so equal sets have equal trees, and joining walks only over

@@ -59,6 +59,7 @@ void Checker::launch_begin(const machine::Grid& grid) {
   mine->launch = launches_.begin(grid, order_of_next ? &*order_of_next : nullptr, [&] {
     shadow_.begin_launch(records_.begin_launch());
     logs_.clear();
+    atomic_widths_ = 0;
     std::lock_guard lock(mutex_);
     reported_.clear();
   });
@@ -239,7 +240,11 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
     order.fence(warp, access.mask, level_of(access.scope));
   const AccessRecord record = global ? records_[number] : mine.records[number];
-  const Accessor accessor{access, launches_, order, logs_, number, record, mine.facts->synchronises};
+  if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
+    atomic_widths_ |= access.width;
+  const bool mixes_widths = std::popcount(atomic_widths_.load(std::memory_order_relaxed)) > 1;
+  const Accessor accessor{access,      launches_, order, logs_, number, record, mine.facts->synchronises,
+                          mixes_widths};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };

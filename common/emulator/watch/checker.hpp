@@ -8,6 +8,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -104,6 +105,7 @@ private:
   GlobalRecords records_;
   Launches launches_;
   ReleaseLogs logs_;
+  std::atomic<std::uint32_t> atomic_widths_{0}; // a bit for each, the width itself
   struct Range {
     std::uint64_t begin, size;
   };

@@ -95,11 +95,9 @@ struct BlockOrder {
   bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
   // A record made at this moment or later can be reused for the same operation.
   std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
-  bool has_acquired(unsigned warp) const {
-    return !acquired.empty() || !warps[warp].acquired.empty();
-  }
-  // Do releases and acquires order anyone's access before what `lane` of `warp` does now? `earlier_lane` may be
-  // CausalClock::every_lane.
+  bool has_acquired(unsigned warp) const { return !acquired.empty() || !warps[warp].acquired.empty(); }
+  // Do releases and acquires order anyone's access before what `lane` of `warp` does now? `earlier_lane` may
+  // be CausalClock::every_lane.
   bool is_released(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
                    const Launches& launches) const;
   // Would they, if taking a lock acquired at once?

@@ -47,12 +47,18 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   return a.order.is_released(record, earlier_lane, warp, lane, a.launches);
 }
 
+// Two atomics are atomic with regard to each other only if they access the same bytes.
+inline bool differ_in_width(const AccessRecord& one, const AccessRecord& other) {
+  return one.is_atomic && other.is_atomic && one.width != other.width;
+}
+
 // May two accesses meet without a race, because both are strong and the scope of each includes the other's
 // thread (PTX ISA, "Morally Strong Operations")? Two volatile accesses may do so only where the word serves
 // as a flag.
 inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64_t address) {
   const AccessRecord& mine = a.record;
   if (mine.strength == Strength::weak || earlier.strength == Strength::weak) return false;
+  if (differ_in_width(mine, earlier)) return false;
   const Level needed = a.launches.between(mine.block, earlier.block);
   if (level_of(mine.scope) < needed || level_of(earlier.scope) < needed) return false;
   if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
@@ -66,7 +72,7 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
 inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessRecord& record) {
   if (a.order.lacks_acquire(record, lane_of(earlier), a.access.warp.index)) return Missing::acquire;
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
-  if (both_strong) return Missing::scope;
+  if (both_strong) return differ_in_width(a.record, record) ? Missing::width : Missing::scope;
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);

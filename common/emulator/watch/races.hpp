@@ -21,6 +21,7 @@ enum class Missing : std::uint8_t {
   acquire,      // a lock was taken, but without a fence after
   address,      // the release and the acquire are at different addresses
   scope,        // both are atomic, but one of them only within its own block, or its own device
+  width,        // both are atomic, but of different widths
 };
 
 // Two accesses that nothing orders.
@@ -40,7 +41,8 @@ struct Accessor {
   const ReleaseLogs& logs;
   std::uint32_t number; // of this access's record
   const AccessRecord& record;
-  bool keeps_many = false; // readers of a word: when threads synchronise one by one, each may matter
+  bool keeps_many = false;   // readers of a word: when threads synchronise one by one, each may matter
+  bool mixes_widths = false; // there have been atomics of different widths
   // The last record of another warp that was found to be wholly ordered before: most lanes of a request meet
   // the same one.
   mutable std::uint32_t known_ordered = 0;

@@ -34,6 +34,8 @@ const char* between(const Race& race) {
   case Missing::scope:
     if (race.scope == RaceScope::devices) return "while one of the two atomics reaches only its own device";
     return "in another block, while one of the two atomics reaches only its own block";
+  case Missing::width:
+    return "with an atomic of another width";
   }
   switch (race.scope) {
   case RaceScope::warp:
@@ -66,6 +68,8 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::other_address;
   case Missing::scope:
     return race.scope == RaceScope::devices ? HazardCause::device_atomic : HazardCause::narrow_atomic;
+  case Missing::width:
+    return HazardCause::atomics_of_two_widths;
   }
   if (race.scope < RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
     return HazardCause::atomic_and_plain;
@@ -134,10 +138,11 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
           fmt::format("{} reads {}, which nothing has written", thread, place)};
 }
 
-Hazard describe_unwritten_copy(std::uint64_t unwritten, std::uint64_t size, const std::string& allocation) {
+Hazard describe_unwritten_copy(const std::string& who, std::uint64_t unwritten, std::uint64_t size,
+                               const std::string& allocation) {
   return {HazardKind::unwritten_copy, HazardCause::copied_unwritten,
-          fmt::format("the host copies {} bytes from {}, and nothing has written {} of them", size,
-                      allocation, unwritten == size ? "any" : std::to_string(unwritten))};
+          fmt::format("{} copies {} bytes from {}, and nothing has written {} of them", who, size, allocation,
+                      unwritten == size ? "any" : std::to_string(unwritten))};
 }
 
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,

@@ -25,7 +25,8 @@ struct Race {
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);
 Hazard describe_uninitialised(const std::string& thread, const std::string& place, ptx::Space space);
-Hazard describe_unwritten_copy(std::uint64_t unwritten, std::uint64_t size, const std::string& allocation);
+Hazard describe_unwritten_copy(const std::string& who, std::uint64_t unwritten, std::uint64_t size,
+                               const std::string& allocation);
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
                                const std::string& copying_thread);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);

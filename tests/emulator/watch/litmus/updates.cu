@@ -230,6 +230,50 @@ __global__ void vectors_that_differ_at_the_end(int* m) {
 }
 RUN(vectors_that_differ_at_the_end, 4, 64)
 
+// LITMUS atomics_of_two_widths: race-global
+// SAYS with an atomic of another width
+__global__ void atomics_of_two_widths(int* m) {
+  if (blockIdx.x == 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(m), 1ull); // HERE
+  else
+    atomicAdd(m + 1, 1); // HERE
+}
+RUN(atomics_of_two_widths, 2, 1)
+
+// LITMUS a_half_and_its_word: race-global
+// SAYS with an atomic of another width
+__global__ void a_half_and_its_word(int* m) {
+  if (blockIdx.x == 0)
+    atomicAdd(m, 1); // HERE
+  else
+    atomicCAS(reinterpret_cast<unsigned short*>(m) + 1, 0, 1); // HERE
+}
+RUN(a_half_and_its_word, 2, 1)
+
+// LITMUS shared_atomics_of_two_widths: race-shared
+// SAYS with an atomic of another width
+__global__ void shared_atomics_of_two_widths(int* m) {
+  __shared__ unsigned long long sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  if (threadIdx.x < 32)
+    atomicAdd(&sum, 1ull); // HERE
+  else
+    atomicAdd(reinterpret_cast<int*>(&sum), 1); // HERE
+  __syncthreads();
+  m[threadIdx.x] = static_cast<int>(sum);
+}
+RUN(shared_atomics_of_two_widths, 1, 64)
+
+// LITMUS atomics_of_two_widths_apart: right
+__global__ void atomics_of_two_widths_apart(int* m) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(m), 1ull);
+  atomicAdd(m + 2, 1);
+  atomicCAS(reinterpret_cast<unsigned short*>(m) + 6, 0, 1);
+  atomicCAS(reinterpret_cast<unsigned short*>(m) + 7, 0, 1);
+}
+RUN(atomics_of_two_widths_apart, 4, 64)
+
 int main() {
   return run_all();
 }
