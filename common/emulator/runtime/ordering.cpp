@@ -141,6 +141,7 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
       mine.operation.where =
           "a graph in " + begin.where.substr(begin.where.starts_with("a graph in ") ? 11 : 0);
       mine.operation.frames = begin.frames;
+      mine.operation.of_graph = true;
       before_work(state, mine, steps[i].type);
     }
     const cudaError_t error = do_work(steps[i].type, *steps[i].work);

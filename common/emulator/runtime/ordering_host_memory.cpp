@@ -47,7 +47,8 @@ void report_host(State& state, const HostFault& fault, const Operation& earlier,
   host.name = current ? fmt::format("the host function in {}", current->operation.where) : "the host";
   if (!is_new(state, site_of(earlier), site_of(host), fault.is_write ? "writes" : "reads")) return;
   const bool wrote = other.touch == Touch::write || other.touch == Touch::strong_write;
-  add(HazardCause::not_waited_for,
+  // A host function may call no function of CUDA, and so cannot wait itself.
+  add(current ? HazardCause::streams_not_ordered : HazardCause::not_waited_for,
       fmt::format("{} {} {} while {} in {} may still {} it", host.name, fault.is_write ? "writes" : "reads",
                   place_of(fault.address), earlier.name, earlier.where, wrote ? "write" : "read"),
       &host, &earlier);

@@ -61,10 +61,12 @@ bool is_new(State& state, const std::string& a, const std::string& b, const std:
 void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
                     const TouchedRange& mine) {
   if (!is_new(state, site_of(earlier), site_of(later), "")) return;
-  add(HazardCause::streams_not_ordered,
-      fmt::format("{} in {} {} {}, which {} in {} {}; nothing orders the two", later.name, later.where,
+  // Launches in one stream are ordered, so these are nodes of one launch.
+  const bool one_graph = earlier.of_graph && later.of_graph && earlier.where == later.where;
+  add(one_graph ? HazardCause::nodes_not_ordered : HazardCause::streams_not_ordered,
+      fmt::format("{} in {} {} {}, which {} in {} {}; {} orders the two", later.name, later.where,
                   verb(mine.touch), place_of(std::max(mine.begin, other.begin)), earlier.name, earlier.where,
-                  verb(other.touch)),
+                  verb(other.touch), one_graph ? "no dependency" : "nothing"),
       &later, &earlier);
 }
 

@@ -36,6 +36,7 @@ struct Operation {
   std::string where;                 // "stream 3"
   std::vector<std::uint64_t> frames; // return addresses of the call that issued it, innermost first
   bool is_kernel = false;
+  bool of_graph = false; // a node of one
 
   std::uint32_t actor = 0, number = 0;
   Clock view; // what is complete before it begins, itself included

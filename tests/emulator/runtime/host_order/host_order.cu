@@ -546,7 +546,7 @@ CASE(host_function_in_order, "clean") {
   sink = t.pinned[1];
 }
 CASE(host_function_in_another_stream, "race-host: the host function in stream 4 reads byte 0 of pinned .* "
-                                      "cudaMemcpyAsync in stream 3 may still write it") {
+                                      "cudaMemcpyAsync in stream 3 may still write it .*Record an event") {
   Things t;
   OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
   OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));                      // here, where they have not
@@ -615,7 +615,8 @@ CASE(graph_nodes_ordered, "clean") {
   two_nodes(t, true);
 }
 CASE(graph_nodes_not_ordered,
-     "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes") {
+     "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes; "
+     "no dependency orders the two .*Add a dependency") {
   Things t;
   two_nodes(t, false);
 }

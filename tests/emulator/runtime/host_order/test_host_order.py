@@ -43,7 +43,8 @@ class HostOrder(unittest.TestCase):
             return
         kind, _, message = expected.partition(": ")
         self.assertEqual({hazard["kind"] for hazard in hazards}, {kind}, hazards)
-        self.assertTrue(any(re.match(message, hazard["message"]) for hazard in hazards), [h["message"] for h in hazards])
+        told = [f"{hazard['message']} {hazard['advice']}" for hazard in hazards]
+        self.assertTrue(any(re.match(message, text) for text in told), told)
         if not shutil.which("addr2line"):
             return
         for hazard in hazards:
