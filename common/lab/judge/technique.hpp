@@ -5,6 +5,7 @@
 #include "promises/rung.hpp"
 #include "run/recorded.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
