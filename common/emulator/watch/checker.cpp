@@ -242,9 +242,8 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const AccessRecord record = global ? records_[number] : mine.records[number];
   if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
     atomic_widths_ |= access.width;
-  const bool mixes_widths = std::popcount(atomic_widths_.load(std::memory_order_relaxed)) > 1;
-  const Accessor accessor{access,      launches_, order, logs_, number, record, mine.facts->synchronises,
-                          mixes_widths};
+  const Accessor accessor{access,         launches_, order, logs_, number, record, mine.facts->synchronises,
+                          &atomic_widths_};
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };

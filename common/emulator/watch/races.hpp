@@ -8,6 +8,8 @@
 #include "machine/block.hpp"
 #include "shared_shadow.hpp"
 
+#include <atomic>
+#include <bit>
 #include <cstdint>
 
 namespace warpfold::watch {
@@ -41,11 +43,14 @@ struct Accessor {
   const ReleaseLogs& logs;
   std::uint32_t number; // of this access's record
   const AccessRecord& record;
-  bool keeps_many = false;   // readers of a word: when threads synchronise one by one, each may matter
-  bool mixes_widths = false; // there have been atomics of different widths
+  bool keeps_many = false; // readers of a word: when threads synchronise one by one, each may matter
+  const std::atomic<std::uint32_t>* atomic_widths = nullptr; // of the launch so far, a bit for each
   // The last record of another warp that was found to be wholly ordered before: most lanes of a request meet
   // the same one.
   mutable std::uint32_t known_ordered = 0;
+
+  // To be asked once the earlier access is known: it may be under way on another core.
+  bool mixes_widths() const { return atomic_widths && std::popcount(atomic_widths->load()) > 1; }
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load

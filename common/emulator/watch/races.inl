@@ -343,7 +343,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     // If both accesses are strong and their scopes reach each other, the other core's record need not be
     // fetched.
     const bool meets = known && (last & mine & GlobalShadow::strong) &&
-                       !(a.mixes_widths && differ_in_width(self, records[number_of(last)]));
+                       !(a.mixes_widths() && differ_in_width(self, records[number_of(last)]));
     if (known && !meets) check(last, written);
     if (written && !meets && (last & GlobalShadow::strong)) check_wrote_too();
     Cell& read = shadow.read(number);
