@@ -154,6 +154,8 @@ class WholeClass(unittest.TestCase):
         overview = (self.into / "overview.html").read_text("utf-8")
         self.assertIn("feedback/%E7%8E%8B%E5%B0%8F%E6%98%8E.html", overview)
         self.assertIn("<summary>05_grid_stride</summary>", overview)
+        for namesake in (">Alex Kim (ak1)<", ">Alex Kim (ak2)<", ">Ann Lee<"):
+            self.assertIn(namesake, overview)
 
 
 if __name__ == "__main__":

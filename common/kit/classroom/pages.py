@@ -248,9 +248,11 @@ def grid(marks: list[Mark]) -> str:
     """A table of students and rungs."""
     rungs = next(([rung.name for rung in mark.rungs] for mark in marks if mark.rungs), [])
     head = "".join(f'<th class="names">{escape(name)}</th>' for name in rungs)
+    students = Counter(mark.student.name for mark in marks)
     rows = []
     for mark in marks:
         of = {rung.name: rung for rung in mark.rungs}
+        who = mark.student.name if students[mark.student.name] == 1 else f"{mark.student.name} ({mark.student.id})"
         cells = "".join(
             f'<td class="cell {escape(of[name].state)}" title="{escape(": ".join(filter(None, (of[name].state, of[name].reason))))}">{points(of[name].points)}</td>'
             if name in of
@@ -258,7 +260,7 @@ def grid(marks: list[Mark]) -> str:
             for name in rungs
         )
         note = mark.why or (f"{mark.days_late} d late" if mark.days_late else "")
-        link = f'<a href="feedback/{quote(mark.student.id)}.html#{escape(mark.lab)}">{escape(mark.student.name)}</a>'
+        link = f'<a href="feedback/{quote(mark.student.id)}.html#{escape(mark.lab)}">{escape(who)}</a>'
         rows.append(f'<tr><td>{link}</td>{cells}<td class="n">{points(mark.points)}</td><td class="note">{escape(note)}</td></tr>')
     return f'<div class="scroll" tabindex="0"><table class="grid"><tr><th>student</th>{head}<th class="n">points</th><td></td></tr>{"".join(rows)}</table></div>'
 
