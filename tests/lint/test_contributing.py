@@ -126,7 +126,7 @@ class Recipes(unittest.TestCase):
     def test_a_hazard(self):
         test = "tests/emulator/watch/test_catalogues.py"
         self.change(
-            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true)'
+            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "")'
         )
         self.expect_failure("odd-stride", test)
         self.change(

@@ -25,8 +25,9 @@ Hazard of_kind(machine::Fault::Kind kind) {
   case Kind::waiting:
     return {HazardKind::endless, HazardCause::waits_in_vain};
   case Kind::endless:
-  case Kind::interrupted:
     return {HazardKind::endless, HazardCause::never_ends};
+  case Kind::interrupted:
+    return {HazardKind::interrupted, HazardCause::stopped_from_outside};
   case Kind::unsupported:
     return {HazardKind::launch, HazardCause::unsupported_instruction};
   case Kind::trap:
@@ -46,8 +47,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
 
 const HazardKindFacts& facts(HazardKind kind) {
   static constexpr HazardKindFacts kinds[] = {
-#define HAZARD_KIND(name, text, section, group, fails_check)                                                 \
-  {text, "docs/handouts/" section, group, fails_check},
+#define HAZARD_KIND(name, text, section, group, fails_check, explains)                                       \
+  {text, "docs/handouts/" section, group, fails_check, explains},
 #define HAZARD_CAUSE(...)
 #include "hazards.def"
 #undef HAZARD_KIND

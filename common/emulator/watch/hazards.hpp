@@ -24,10 +24,11 @@ enum class HazardCause : std::uint8_t {
 };
 
 struct HazardKindFacts {
-  const char* name;  // in the report: "race-shared"
-  const char* read;  // the handout's section: "docs/handouts/00_start.md#races"
-  const char* group; // "bad-access", "race", "unwritten" or ""
-  bool fails_check;  // makes the check of a rung fail
+  const char* name;     // in the report: "race-shared"
+  const char* read;     // the handout's section: "docs/handouts/00_start.md#races"
+  const char* group;    // "bad-access", "race", "unwritten" or ""
+  bool fails_check;     // makes the check of a rung fail
+  const char* explains; // what it explains beside a result, though it fails no check: "wrong", "nan" or ""
 };
 const HazardKindFacts& facts(HazardKind kind);
 

@@ -181,7 +181,7 @@ std::string Recorder::json() const {
   Json hazards = Json::array();
   for (std::size_t i = 0; i < state().hazards.size(); ++i) {
     const Hazard& hazard = state().hazards[i];
-    const auto& [kind, read, group, fails_check] = facts(hazard.kind);
+    const auto& [kind, read, group, fails_check, explains] = facts(hazard.kind);
     const auto& [why, advice] = facts(hazard.cause);
     hazards.push_back({{"kind", kind},
                        {"file", hazard.where.file},
@@ -196,6 +196,7 @@ std::string Recorder::json() const {
                        {"group", group},
                        {"rank", static_cast<int>(hazard.kind)},
                        {"fails_check", fails_check},
+                       {"explains", explains},
                        {"times", state().times[i]}});
   }
   Json report{{"launches", state().launches},

@@ -26,12 +26,6 @@ Function* look_up(const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-// A launch that was under way when interrupt_device() was called is not the kernel's mistake.
-bool is_our_interrupt(const nlohmann::ordered_json& hazard) {
-  return hazard.value("kind", "") == "endless" &&
-         hazard.value("message", "").find("was stopped before its end") != std::string::npos;
-}
-
 void add_to(Profile& profile, const std::string& key, double value) {
   for (auto& [name, total] : profile.totals)
     if (name == key) return void(total += value);
@@ -81,8 +75,7 @@ Recorded recorded_from(std::string text) {
   for (const auto& [key, value] : report.at("copies").items())
     recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if ((hazard.at("fails_check") && !is_our_interrupt(hazard)) || hazard.at("kind") == unset_register ||
-        hazard.at("kind") == unwritten_copy)
+    if (hazard.at("fails_check") || hazard.at("explains") != "")
       recorded.hazards.push_back(hazard_from(hazard));
   // Those that explain most first.
   std::ranges::stable_sort(recorded.hazards, {}, &Hazard::rank);
@@ -138,8 +131,7 @@ double blocks_launched_by(const std::function<void()>& run) {
 
 void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number) {
   std::erase_if(hazards, [&](const Hazard& hazard) {
-    return (right && hazard.kind == unset_register) ||
-           ((right || !not_a_number) && hazard.kind == unwritten_copy);
+    return hazard.explains == "wrong" ? right : hazard.explains == "nan" ? right || !not_a_number : false;
   });
 }
 

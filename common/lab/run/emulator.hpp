@@ -28,9 +28,7 @@ std::size_t launches_so_far();
 // How many blocks are launched by `run`; 0 if it launches more than once, or not at all, or on a GPU.
 double blocks_launched_by(const std::function<void()>& run);
 
-// Kinds of hazards that explain a wrong result but do not count beside a right one.
-inline constexpr std::string_view unset_register = "unset-register", unwritten_copy = "unwritten-copy";
-// With checks on, unwritten memory holds NaNs: a copy of it to the host explains no result but a NaN.
+// Leaves out the hazards that neither fail a check nor explain this result.
 void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number);
 
 // From now on, kernels are watched for races, reads of unwritten memory and leaks, which makes a verdict more
