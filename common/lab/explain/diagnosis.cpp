@@ -217,8 +217,10 @@ Diagnosis diagnose(const Symptom& symptom) {
       const bool tells = predicted != 0 || !hypothesis.specific;
       return tells && predicted == view.observation.got && predicted != view.observation.expected;
     });
-    if (fits && hypothesis.specific) return {hypothesis.kind, hypothesis.text(), true};
-    if (fits && vague.kind.empty()) vague = {hypothesis.kind, hypothesis.text(), false};
+    if (!fits || (!hypothesis.specific && !vague.kind.empty())) continue;
+    Diagnosis found{hypothesis.kind, hypothesis.text(), hypothesis.specific, hypothesis.times};
+    if (found.specific) return found;
+    vague = std::move(found);
   }
   // Where races are reported, blocks that overwrite each other's result are among them, so this must be
   // something else.

@@ -16,8 +16,8 @@ struct Hypotheses {
   explicit Hypotheses(const Symptom& seen) : symptom(seen), n(seen.given.n), block(seen.given.block) {}
 
   void add(std::string kind, std::function<double(const View&)> predict, std::function<std::string()> text,
-           bool specific = true) {
-    found.push_back({std::move(kind), std::move(predict), std::move(text), specific});
+           bool specific = true, double times = 0) {
+    found.push_back({std::move(kind), std::move(predict), std::move(text), specific, times});
   }
   // Only the first `count` elements are added up.
   void add_prefix(const char* kind, std::size_t count, std::function<std::string()> text) {

@@ -47,6 +47,7 @@ struct Hypothesis {
   std::function<double(const View&)> predict;
   std::function<std::string()> text;
   bool specific = true;
+  double times = 0; // as in Diagnosis
 };
 
 // Of sums, the more telling first. They refer to the symptom, which must outlive them.

@@ -40,7 +40,8 @@ void add_whole(Hypotheses& all) {
         "many-times", [crowd = crowd](const View& v) { return crowd * v.observation.expected; },
         [crowd = crowd, what = what] {
           return fmt::format("The result is exactly {} times the right one: {}.", crowd, what);
-        });
+        },
+        true, crowd);
   }
 }
 

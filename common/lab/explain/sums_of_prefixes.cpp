@@ -80,7 +80,8 @@ void add_prefixes(Hypotheses& all) {
           return fmt::format("The result is {} times the sum of the first {} elements: each of the {} blocks "
                              "added the same part; the block's own number is missing from the index.",
                              blocks, part, blocks);
-        });
+        },
+        true, static_cast<double>(blocks));
   }
   for (std::size_t blocks = 2; blocks <= 8192; blocks *= 2) add_first_pass(all, blocks * all.block);
   all.add_prefix("index-overflow", all.n & 0xffffffff, [n = all.n] {

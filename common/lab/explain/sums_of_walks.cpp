@@ -59,7 +59,8 @@ void add_walks(Hypotheses& all) {
           return fmt::format("The result is {} times what block 0 should add: each of the {} blocks starts "
                              "at element 0; the block's own number is missing from the index.",
                              blocks, blocks);
-        });
+        },
+        true, static_cast<double>(blocks));
   }
   for (const std::size_t each : {2, 4}) {
     if (all.n <= grid) continue;

@@ -469,7 +469,7 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
   return {all_alike ? "many-times" : "weights",
           fmt::format("Each element should count once. Here {}.{}{}", text,
                       constant_in_words(weights.constant, symptom), hint(weights, by_weight, symptom)),
-          true};
+          true, by_weight.rbegin()->first};
 }
 
 } // namespace lab

@@ -11,6 +11,7 @@ struct Diagnosis {
   std::string kind; // "lost-tail": see diagnosis/. "": no diagnosis
   std::string text;
   bool specific = false; // singles out one mistake, which "the result is 0" does not
+  double times = 0;      // how often something counts that should count once, if it says so
 };
 
 // One run of a rung on one input, or one property that it must have.

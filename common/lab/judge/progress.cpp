@@ -25,9 +25,14 @@ void Progress::add(const Check& check) {
   under_way_.reset();
 }
 
-void Progress::decide(std::size_t check, Diagnosis diagnosis) {
+void Progress::explain(std::size_t check, Diagnosis diagnosis) {
   std::lock_guard lock(mutex_);
   checks_[check].diagnosis = std::move(diagnosis);
+}
+
+void Progress::decide(std::size_t check, Diagnosis diagnosis) {
+  explain(check, std::move(diagnosis));
+  std::lock_guard lock(mutex_);
   checks_[check].decides = true;
 }
 

@@ -18,7 +18,9 @@ public:
   void runs(const Check& check); // the check is about to be made
   void is_wrong(const Check& check);
   void add(const Check& check);
-  void decide(std::size_t check, Diagnosis diagnosis); // this check's diagnosis becomes the rung's
+  void explain(std::size_t check, Diagnosis diagnosis); // why this check failed
+  void decide(std::size_t check,
+              Diagnosis diagnosis); // likewise, and this check's diagnosis becomes the rung's
   std::vector<Check> so_far() const;
   std::optional<Check> under_way() const;
 

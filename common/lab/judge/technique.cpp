@@ -1,9 +1,11 @@
 #include "judge/technique.hpp"
 
+#include "input/cases.hpp"
 #include "input/options.hpp"
 #include "judge/counters.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
+#include "run/emulator.hpp"
 #include "run/runner.hpp"
 
 #include <algorithm>
@@ -167,6 +169,36 @@ Technique check_technique(const Rung& rung, const Options& options) {
     if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
   }
   return {std::move(checks), {}};
+}
+
+std::vector<Check> check_other_operators(const Rung& rung, const Options& options) {
+  std::vector<Check> checks;
+  for (int i = 0; i < rung.variant_count; ++i) {
+    const Variant& variant = rung.variants[i];
+    if (!variant.has_own_operator) continue;
+    const std::string name = fmt::format("technique: the kernel with another operator, {}, {}, ",
+                                         name_of(variant.own_operator), name_of(variant.type));
+    for (const Case& given : cases_for(rung, variant, options, {devices_for(variant), on_emulator()})) {
+      if (given.n > 5000) continue; // what is written out in the kernel shows with few elements
+      Check check = check_for(given, name);
+      const Sequence input =
+          make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, options.seed);
+      const Outcome outcome = run_once(variant, given, input);
+      const double expected = reduce(input, 0, given.n).value;
+      check.ok = outcome.error.empty() && outcome.results.size() == 1 && outcome.results[0] == expected;
+      if (!check.ok) {
+        check.message = fmt::format(
+            "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
+            "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is written out in "
+            "the kernel: the value to start from, or how two values are combined. It must take both from Op",
+            name_of(rung.op), name_of(variant.own_operator), given.n,
+            outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
+      }
+      checks.push_back(check);
+      if (!check.ok || outcome.device_lost) return checks;
+    }
+  }
+  return checks;
 }
 
 } // namespace lab

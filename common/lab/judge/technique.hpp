@@ -40,4 +40,7 @@ Technique check_technique(const Rung& rung, const Options& options);
 // Compares a promise with what was measured; the message has the numbers.
 Check judge_promise(const Promise& promise, double measured, double bound);
 
+// Tries a rung whose kernel must take the operator from its caller with another operator.
+std::vector<Check> check_other_operators(const Rung& rung, const Options& options);
+
 } // namespace lab

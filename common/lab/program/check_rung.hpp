@@ -1,8 +1,8 @@
-// Whether a rung is right: it is tried case by case, and if it is wrong, the reason is looked for.
+// Whether a rung is right, and if not, why: all its cases are judged, and then the reason is looked for.
 #pragma once
 
+#include "input/options.hpp"
 #include "judge/progress.hpp"
-#include "program/command_line.hpp"
 
 namespace lab {
 
@@ -12,11 +12,6 @@ struct Checked {
   bool not_a_number = false; // a result is a NaN, where the input and the sum's poison are none
 };
 
-// Small inputs come first. Once one gives a wrong result, larger ones are tried only if they help to find the
-// reason, and only for a few seconds.
 Checked check_rung(const Rung& rung, const Options& options, Progress& progress);
-
-// Tries a rung whose kernel must take the operator from its caller with another operator.
-std::vector<Check> check_other_operators(const Rung& rung, const Options& options);
 
 } // namespace lab
