@@ -109,10 +109,10 @@ private:
   static std::size_t size(const Failure& failure) { return failure.given.n < 31 ? no_size : failure.given.n; }
 
   // The reason of this failure, or of one like it that shows more.
-  Found look_at(const Failure failure, const SearchForReasons& search) {
-    Found found{failure, {}};
-    const std::size_t n = failure.given.n;
-    const unsigned half = failure.given.block / 2;
+  Found look_at(Failure failure, const SearchForReasons& search) {
+    Found found{std::move(failure), {}};
+    const std::size_t n = found.failure.given.n;
+    const unsigned half = found.failure.given.block / 2;
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
     if (n > few_elements) look_at_another(found, few_elements, small_block(), search);
     if (found.reason.kind.empty() && has_as_many_blocks_as_threads(found.failure))
