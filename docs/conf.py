@@ -25,7 +25,7 @@ extensions = ["myst_nb"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "work"]  # work: a student's copies of the handouts
-# What was found out about grading and about students' mistakes is for those who teach; kit/classroom/release.py leaves it out as well.
+# What was found out about grading and about students' mistakes is for those who teach; classroom/course/release.py leaves it out as well.
 INSTRUCTORS_RESULTS = ["results/attempts.md", "results/class.md", "results/mutants.md"]
 if not tags.has("instructor"):  # noqa: F821
     exclude_patterns += ["instructor", *INSTRUCTORS_RESULTS]

@@ -2,9 +2,13 @@
 
 Such a module has
   PURPOSE              what the command does, for --help: a phrase without a full stop
-  ORDER                its position in --help's list: lower numbers first
+  MORE                 sentences that only the command's own --help adds; may be left out
+  GROUP                who needs it: one of GROUPS
+  ORDER                its position in its group: lower numbers first
   arguments(parser)    adds its arguments to its own argparse parser
   run(options) -> int  runs the command and returns the exit code
+or, in place of the last two,
+  COMMANDS             a package with commands of its own, which have no GROUP
 """
 
 import argparse
@@ -20,14 +24,15 @@ import sys
 from types import ModuleType
 
 from . import commands, console
-from .console import complain, fill
+from .console import complain
 from .errors import USAGE, KitError
 from .paths import ROOT
 from .setup import plan
 
-EPILOG = (
-    "Start with `./kit demo`. Then leave `./kit watch` running beside your editor: it shows the next TODO in labs/ "
-    "and checks it at each save. README.md explains the rest.\n\n"
+PURPOSE = "Warpfold: learn parallel reduction by writing it, with or without a GPU."
+GROUPS = ("learn", "look closer", "any CUDA program", "teach", "work on the kit")
+START = "Start with `./kit demo`; then leave `./kit watch` running beside your editor."
+EXIT_CODES = (
     "Exit codes: 0 success; 1 a test or rung failed; 2 wrong command line; 3 the machine lacks something; 4 a build failed; "
     "5 a program cannot be run (otherwise `emulate` ends with the program's own code); 66 `emulate --check` found hazards."
 )
@@ -38,11 +43,15 @@ class Parser(argparse.ArgumentParser):
         raise KitError(message, f"{self.prog} --help lists its options.", USAGE)
 
 
-def known_commands(only: tuple[str, ...] = ()) -> dict[str, ModuleType]:
-    """The modules in the folder `commands`, or `only` those named, by name, in the order of --help."""
-    names = only or [found.name for found in pkgutil.iter_modules(commands.__path__)]
-    modules = {name: importlib.import_module(f".{name}", commands.__name__) for name in names}
-    return dict(sorted(modules.items(), key=lambda item: item[1].ORDER))
+def known_commands(only: tuple[str, ...] = (), package: ModuleType = commands) -> dict[str, ModuleType]:
+    """The modules in the folder `commands`, or in `package`, or `only` those named, by name, in the order of --help."""
+    names = only or [found.name for found in pkgutil.iter_modules(package.__path__)]
+    modules = {name: importlib.import_module(f".{name}", package.__name__) for name in names}
+    return dict(sorted(modules.items(), key=lambda item: (group_of(item[1]), item[1].ORDER)))
+
+
+def group_of(module: ModuleType) -> int:
+    return GROUPS.index(module.GROUP) if hasattr(module, "GROUP") else 0
 
 
 def version() -> str:
@@ -52,19 +61,41 @@ def version() -> str:
     return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
 
 
+class Top(Parser):
+    """Its help has a line for each command, beside those who need it, and fits on a screen."""
+
+    modules: dict[str, ModuleType] = {}
+
+    def format_help(self) -> str:
+        width = max(map(len, GROUPS))
+        lines, before = [], None
+        for name, module in self.modules.items():
+            lines.append(f"{'' if module.GROUP == before else module.GROUP:{width}}  {name:9} {module.PURPOSE}")
+            before = module.GROUP
+        more = f"{self.prog} COMMAND --help explains a command; {self.prog} --version prints the version."
+        return "\n".join([PURPOSE, f"usage: {self.prog} COMMAND ...", "", *lines, "", *([self.epilog] if self.epilog else []), more, ""])
+
+
 def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:
-    top = Parser(
-        prog=program, description=fill("Warpfold: parallel reduction on a GPU, learned by writing it, with or without a GPU."),
-        epilog="" if only else fill(EPILOG), formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    top = Top(prog=program, epilog=None if only else START)
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version and exit")
-    choices = top.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
-    for name, module in known_commands(only).items():
-        purpose = module.PURPOSE
-        command = choices.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
-        module.arguments(command)
-        command.set_defaults(run=module.run)
+    top.modules = known_commands(only)
+    add_commands(top, top.modules, required=True)
     return top
+
+
+def add_commands(parser: argparse.ArgumentParser, modules: dict[str, ModuleType], required: bool) -> None:
+    choices = parser.add_subparsers(metavar="COMMAND", required=required, title="commands", parser_class=Parser)
+    for name, module in modules.items():
+        purpose = module.PURPOSE[0].upper() + module.PURPOSE[1:] + "."
+        epilog = EXIT_CODES if name == "emulate" else None
+        command = choices.add_parser(name, help=module.PURPOSE, description=f"{purpose} {getattr(module, 'MORE', '')}", epilog=epilog)
+        if hasattr(module, "COMMANDS"):
+            command.set_defaults(run=lambda _, command=command: command.print_help() or 0)
+            add_commands(command, known_commands(package=module.COMMANDS), required=False)
+        else:
+            module.arguments(command)
+            command.set_defaults(run=module.run)
 
 
 def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple[str, ...] = ()) -> int:

@@ -8,8 +8,12 @@ import zipfile
 from pathlib import Path
 
 import support
-from kit.classroom import collect, collected, config, handin, marks, results
-from kit.classroom.roster import Roster, Student
+from classroom.collecting import collect, collected
+from classroom.course import config
+from classroom.course.roster import Roster, Student
+from classroom.grading import results
+from classroom.marking import marks
+from classroom.submission import handin
 
 TREE = (support.ROOT / "solutions/02_tree/tree.cu").read_text()
 STUB = (support.ROOT / "labs/02_tree/tree.cu").read_text()

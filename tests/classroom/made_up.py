@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import support
-from kit.classroom import regions
-from kit.classroom.roster import squashed
+from classroom.course.roster import squashed
+from classroom.submission import regions
 
 LABS = {"01_naive_atomic": "naive_atomic.cu", "02_tree": "tree.cu", "05_grid_stride": "grid_stride.cu"}
 FIRST = ("Ada", "Bjarne", "Chen", "Dilek", "Émile", "Farid", "Grace", "Hana", "Ivo", "Jana", "Kofi", "Lúcia", "Mei", "Nils", "Olga", "Priya",

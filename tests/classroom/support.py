@@ -10,7 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
-from kit.classroom import engine, grader, sandbox, version  # noqa: E402
+from classroom.course import version  # noqa: E402
+from classroom.grading import engine, grader  # noqa: E402
+from classroom.isolation import sandbox  # noqa: E402
 
 HIDDEN = grader.Hidden(4711, ("12345", "777:64"))
 ATTACKS = Path(__file__).parent / "attacks"
@@ -63,7 +65,8 @@ def comm(pid: str) -> str:
 
 
 def kit(*words: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, str(ROOT / "kit"), *words], text=True, capture_output=True, timeout=500, **options)
+    """`./kit class` and these words."""
+    return subprocess.run([sys.executable, str(ROOT / "kit"), "class", *words], text=True, capture_output=True, timeout=500, **options)
 
 
 def small_class(folder: Path, students: int) -> Path:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import support
-from kit.classroom import grader, sandbox
+from classroom.grading import grader
+from classroom.isolation import sandbox
 
 ATTACKS = sorted(support.ATTACKS.glob("*.cu"))
 SECRETS = re.compile(r"root:[^ ]|const std::size_t i = std::size_t\{blockIdx.x\} \* blockDim.x \+ threadIdx.x;\\n  if \(i < n\) atomicAdd")

@@ -5,8 +5,9 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.classroom import board, sandbox
-from kit.classroom.index import Found
+from classroom.feedback import board
+from classroom.grading.index import Found
+from classroom.isolation import sandbox
 
 SLOW, FAST, TOO_FAST = 30.0, 20.0, 1.0
 
@@ -74,7 +75,7 @@ class Board(unittest.TestCase):
     def test_who_is_not_on_it_is_told_from_who_is(self):
         piece = Found(Path("x"), board.LAB, "k")
         for result, why in (
-            (None, "not graded yet: ./kit grade"),
+            (None, "not graded yet: ./kit class grade"),
             ({"rungs": [{"name": board.RUNG, "state": "slow"}]}, "champion is slow"),
             ({"rungs": [{"name": board.RUNG, "state": "pass"}]}, ""),
         ):

@@ -15,9 +15,13 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from classroom.collecting import collect, collected
+from classroom.course import config
+from classroom.course.roster import Roster, Student, read
+from classroom.feedback import pages
+from classroom.isolation import sandbox
+from classroom.submission import archive
 from collecting import ANN, BO, STUB, STUBS, TREE, Case
-from kit.classroom import archive, collect, collected, config, pages, sandbox
-from kit.classroom.roster import Roster, Student, read
 
 
 class Places(Case):
@@ -408,7 +412,7 @@ class Commands(unittest.TestCase):
                 with self.subTest(command=words[0]):
                     said = support.kit(*words, "--class", f"{name}/class")
                     self.assertEqual((said.returncode, said.stdout), (1, ""))
-                    self.assertIn("nothing has been collected there\nRun ./kit collect SOURCE first", said.stderr)
+                    self.assertIn("nothing has been collected there\nRun ./kit class collect SOURCE first", said.stderr)
                     self.assertFalse(Path(name, "class").exists())
 
     def test_a_source_without_a_submission_is_a_failure(self):
@@ -450,7 +454,7 @@ class Commands(unittest.TestCase):
             (into / "results" / "01_naive_atomic" / "key.json").write_text("{}")
             said = support.kit("grades", "--to", "csv", "--class", str(into))
             self.assertEqual(said.returncode, 1)
-            self.assertIn("grading has not come to its end there\nRun ./kit grade again", said.stderr)
+            self.assertIn("grading has not come to its end there\nRun ./kit class grade again", said.stderr)
 
     def test_an_unknown_student_is_named(self):
         with tempfile.TemporaryDirectory() as name:

@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 import support
-from kit.classroom import engine
+from classroom.grading import engine
 from kit.setup import environment
 
 STUDENTS = 6
@@ -23,7 +23,7 @@ VICTIMS = ("everything", "a worker", "the driver")
 
 
 @support.needs_sandbox
-@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit grade installs it")
+@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit class grade installs it")
 class Engine(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -35,7 +35,7 @@ class Engine(unittest.TestCase):
 
     def end_by_force(self, victim: str, chance: random.Random) -> None:
         """Starts a run and ends this of it, at some moment between its first process and its end."""
-        command = [sys.executable, str(support.ROOT / "kit"), "grade", "--class", str(self.into)]
+        command = [sys.executable, str(support.ROOT / "kit"), "class", "grade", "--class", str(self.into)]
         driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while driver.poll() is None and not support.workers_of(self.into):
             time.sleep(0.1)

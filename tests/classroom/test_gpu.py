@@ -10,7 +10,9 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.classroom import gpus, grader, regions, sandbox, work
+from classroom.grading import grader, work
+from classroom.isolation import gpus, sandbox
+from classroom.submission import regions
 
 DRIVER = r"""
 extern "C" {

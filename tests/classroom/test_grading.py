@@ -13,8 +13,10 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from classroom.grading import grader, results, work
+from classroom.isolation import sandbox
+from classroom.submission import regions
 from kit.building import folder
-from kit.classroom import grader, regions, results, sandbox, work
 
 # Mistakes that a student makes at home, too: lab, what stands there, what is made of it.
 MISTAKES = [

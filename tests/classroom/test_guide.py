@@ -32,7 +32,7 @@ def rows(path: Path) -> list[list[str]]:
 
 
 @support.needs_sandbox
-@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit grade installs it")
+@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit class grade installs it")
 class Guide(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -61,7 +61,9 @@ class Guide(unittest.TestCase):
         for command, said in self.said.items():
             with self.subTest(command=command):
                 # What is "not graded" makes an instructor look: one of a large class damaged its markers.
-                self.assertIn(said.returncode, (0, 1) if command == "./kit grade" and STUDENTS > 16 else (0,), said.stdout + said.stderr)
+                self.assertIn(
+                    said.returncode, (0, 1) if command == "./kit class grade" and STUDENTS > 16 else (0,), said.stdout + said.stderr
+                )
 
     def test_what_was_refused_and_who_is_unknown_is_listed(self):
         collected = (self.folder / "class" / "collected.json").read_text()

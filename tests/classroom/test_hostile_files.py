@@ -9,10 +9,16 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from classroom.collecting import collected
+from classroom.commands import feedback
+from classroom.course import config
+from classroom.course.roster import Student
+from classroom.feedback import pages
+from classroom.grading import index, results, work
+from classroom.marking import marks
+from classroom.services import answers
+from classroom.submission import archive, handin, regions
 from collecting import ANN, STUBS, TREE, Case, packed
-from kit.classroom import archive, collected, config, handin, index, marks, pages, regions, results, services, work
-from kit.classroom.roster import Student
-from kit.commands import feedback
 
 EVE = Student("eve", "Eve Adams")
 MARKED = 'if (threadIdx.x == 0) *result = "\033[2J\033]0;owned\007\u202e";'
@@ -173,7 +179,7 @@ class Contents(Case):
         made = [
             marks.Mark(EVE, "02_tree", 2, 1.0, "graded", rungs=[marks.RungMark("interleaved", "wrong", "x", 1, 2, detail={"hazards": 7})])
         ]
-        with mock.patch("kit.commands.feedback.say"):
+        with mock.patch("classroom.commands.feedback.say"):
             text = feedback.page_of(config.Course(), made, {})
         self.assertIn('<td class="n">1</td><td class="n">2</td>', text)
         self.assertIn("could not be written whole", "".join(made[0].flags))
@@ -350,7 +356,7 @@ class Amounts(Case):
         )
         (self.folder / "in/tree.cu").write_text(TREE)
         began = time.process_time()
-        self.assertEqual(services.newest(self.folder / "in", STUBS[1]), TREE)
+        self.assertEqual(answers.newest(self.folder / "in", STUBS[1]), TREE)
         self.assertLess(time.process_time() - began, 3)
 
 

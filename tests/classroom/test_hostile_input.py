@@ -20,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import support
-from kit.classroom import grader, sandbox
+from classroom.grading import grader
+from classroom.isolation import sandbox
 
 TIMES = int(os.environ.get("WARPFOLD_FUZZ", "1"))
 SEED = int(os.environ.get("WARPFOLD_SEED", "0"))

@@ -11,9 +11,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import support
-from kit.classroom import config, course_folder, exports, formats, index, marks, pages, results, similar
-from kit.classroom.roster import Roster, Student
-from kit.commands import grades
+from classroom.commands import grades
+from classroom.course import config, course_folder
+from classroom.course.roster import Roster, Student
+from classroom.feedback import pages, similar
+from classroom.grading import index, results
+from classroom.marking import exports, formats, marks
 from kit.errors import KitError
 
 ANN, BO, EVE = (
@@ -173,7 +176,7 @@ class Index(Case):
         labs, pieces = index.read(self.into)
         found = {mark.student.id: mark for mark in marks.all_marks(self.into, self.course, self.students, labs, pieces)}
         self.assertEqual([found[each].state for each in ("ann", "bo", "eve")], ["graded", "not graded", "missing"])
-        self.assertEqual((found["bo"].points, found["bo"].why), (None, "not graded yet: ./kit grade"))
+        self.assertEqual((found["bo"].points, found["bo"].why), (None, "not graded yet: ./kit class grade"))
 
 
 class ByHand(Case):
@@ -413,8 +416,8 @@ class BuiltAlike(unittest.TestCase):
         return pages.overview(config.Course(), [], {}, pairs)
 
     def test_the_overview_says_how_to_have_it(self):
-        self.assertIn("./kit feedback --alike", self.overview(None))
-        self.assertNotIn("./kit feedback --alike", self.overview([]))
+        self.assertIn("./kit class feedback --alike", self.overview(None))
+        self.assertNotIn("./kit class feedback --alike", self.overview([]))
 
     def test_pairs_with_much_in_common_are_listed(self):
         text = self.overview([similar.Pair("02_tree", ("ann", "<b>"), 70, 0.93), similar.Pair("02_tree", ("ann", "bo"), 3, 0.4)])

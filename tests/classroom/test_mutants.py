@@ -12,7 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import support
-from kit.classroom import grader, regions, sandbox, version
+from classroom.course import version
+from classroom.grading import grader
+from classroom.isolation import sandbox
+from classroom.submission import regions
 
 MUTANTS = support.ROOT / "tests" / "mutants"
 sys.path.insert(0, str(MUTANTS))

@@ -5,9 +5,11 @@ import io
 import unittest
 
 import support
+from classroom.course import config, course_folder
+from classroom.course.roster import Roster, Student, folded, read, safe_id
+from classroom.feedback import pages
+from classroom.marking import exports, marks
 from collecting import STUB, TREE, Case
-from kit.classroom import config, course_folder, exports, marks, pages
-from kit.classroom.roster import Roster, Student, folded, read, safe_id
 from kit.errors import KitError
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from classroom.course import release
+from classroom.submission import regions
 from kit.building import labs, rungs
-from kit.classroom import regions, release
 from kit.commands import demo
 from kit.course import hints
 from kit.errors import KitError

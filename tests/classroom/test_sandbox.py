@@ -11,7 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.classroom import control_groups, grader, sandbox, seccomp
+from classroom.grading import grader
+from classroom.isolation import control_groups, sandbox, seccomp
 
 NOBODY = 65534
 LIMITS = replace(grader.HOSTING, memory=128 << 20, wall=60, cpu=20)

@@ -14,7 +14,10 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.classroom import config, grader, sandbox, services
+from classroom.course import config
+from classroom.grading import grader
+from classroom.isolation import sandbox
+from classroom.services import answers, packages
 from kit.errors import SETUP, KitError
 from kit.setup import environment
 
@@ -57,7 +60,7 @@ class Gradescope(Case):
         top = self.folder / "autograder"
         for name in ("source", "submission", "results"):
             (top / name).mkdir(parents=True, exist_ok=True)
-        services.write("gradescope", LAB, self.folder / "autograder.zip", self.settings)
+        packages.write("gradescope", LAB, self.folder / "autograder.zip", self.settings)
         with zipfile.ZipFile(self.folder / "autograder.zip") as file:
             file.extractall(top / "source")
             modes = {entry.filename: entry.external_attr >> 16 for entry in file.infolist()}
@@ -93,7 +96,7 @@ class Gradescope(Case):
 @support.needs_sandbox
 class PrairieLearn(Case):
     def test_a_submission_is_graded(self):
-        services.write("prairielearn", LAB, self.folder / "image", self.settings)
+        packages.write("prairielearn", LAB, self.folder / "image", self.settings)
         self.assertIn("COPY course.tar.gz", (self.folder / "image" / "Dockerfile").read_text())
         grade, image = self.folder / "grade", self.folder / "image"
         (grade / "student").mkdir(parents=True)
@@ -117,14 +120,14 @@ class GitService(Case):
         self.assertEqual(set(re.findall(r"secrets\.(\w+)", text)), {"STUDENTS_TOKEN"})
 
     def workflow(self) -> str:
-        services.write("git", LAB, self.folder / "grade.yml", self.settings)
+        packages.write("git", LAB, self.folder / "grade.yml", self.settings)
         return (self.folder / "grade.yml").read_text()
 
     def test_its_last_command_grades_what_was_pushed(self):
         (self.folder / "submission" / "labs" / LAB).mkdir(parents=True)
         (self.folder / "submission" / "labs" / LAB / "naive_atomic.cu").write_text(SOLVED)
         (self.folder / "course").symlink_to(support.ROOT)
-        command = re.findall(r"^ *run: (./kit autograder run .*)$", self.workflow(), re.M)[0]
+        command = re.findall(r"^ *run: (./kit class autograder run .*)$", self.workflow(), re.M)[0]
         # The shell's own idea of where it is, as the course is a link here: ../submission lies beside it.
         words = command.replace("../", f"{self.folder}/")
         said = subprocess.run(["bash", "-c", words], cwd=self.folder / "course", text=True, capture_output=True)
@@ -177,7 +180,7 @@ class AsSmallAsGradescopes(Case):
                         group.mkdir()
                     (groups[0] / "memory.limit_in_bytes").write_text(str(768 << 20))
                     (groups[1] / "cpu.cfs_quota_us").write_text("50000")
-                    command = [sys.executable, support.ROOT / "kit", "autograder", "run", "--lab", name, "--form", "gradescope", "--submission", place,
+                    command = [sys.executable, support.ROOT / "kit", "class", "autograder", "run", "--lab", name, "--form", "gradescope", "--submission", place,
                                "--results", self.folder / f"{name}.json", "--class", self.folder / "class"]  # fmt: skip
                     entering = " && ".join(f"echo $$ > {group}/cgroup.procs" for group in groups)
                     said = subprocess.run(["bash", "-c", f'{entering} && exec "$@"', "bash", *command], text=True, capture_output=True)
@@ -193,18 +196,18 @@ class AsSmallAsGradescopes(Case):
 
 class Archives(Case):
     def test_the_course_in_it_is_whole(self):
-        with tarfile.open(fileobj=io.BytesIO(services.whole_course())) as archive:
+        with tarfile.open(fileobj=io.BytesIO(packages.whole_course())) as archive:
             names = set(archive.getnames())
         self.assertIn("course/kit", names)
         self.assertIn("course/solutions/02_tree/tree.cu", names)
 
     def test_what_could_not_be_graded_is_no_zero(self):
-        from kit.classroom.marks import Mark
-        from kit.classroom.roster import Student
+        from classroom.course.roster import Student
+        from classroom.marking.marks import Mark
 
         mark = Mark(Student("a"), LAB, 1, None, "not graded", "the machine burnt down")
-        self.assertNotIn("score", services.as_form("gradescope", mark, 1))
-        told = services.as_form("prairielearn", mark, 1)
+        self.assertNotIn("score", answers.as_form("gradescope", mark, 1))
+        told = answers.as_form("prairielearn", mark, 1)
         self.assertEqual((told["gradable"], "score" in told), (False, False))
 
 

@@ -21,7 +21,7 @@ ABSENT = slurm_cluster.missing()
 
 @support.needs_sandbox
 @unittest.skipIf(ABSENT, f"{', '.join(ABSENT)} not installed: apt-get install {slurm_cluster.PACKAGES}")
-@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit grade installs it")
+@unittest.skipUnless(environment.is_installed("class"), "Parsl is not in the kit's environment: ./kit class grade installs it")
 class Slurm(unittest.TestCase):
     def test_the_same_marks_though_a_node_is_lost(self):
         with tempfile.TemporaryDirectory() as name:
@@ -33,7 +33,7 @@ class Slurm(unittest.TestCase):
             shutil.rmtree(into / "results")
             support.write_settings(into, SETTINGS)
             with slurm_cluster.Cluster(Path(name) / "slurm") as cluster:
-                command = [sys.executable, str(support.ROOT / "kit"), "grade", "--class", str(into)]
+                command = [sys.executable, str(support.ROOT / "kit"), "class", "grade", "--class", str(into)]
                 driver = subprocess.Popen(command, env=cluster.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 until = time.monotonic() + 300
                 lost = 0

@@ -8,10 +8,15 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from classroom.collecting import collected
+from classroom.commands import grade
+from classroom.course import config
+from classroom.course.roster import Student
+from classroom.feedback import pages
+from classroom.grading import index, results
+from classroom.marking import marks
+from classroom.submission import archive
 from collecting import ANN, BO, STUBS, TREE, Case
-from kit.classroom import archive, collected, config, index, marks, pages, results
-from kit.classroom.roster import Student
-from kit.commands import grade
 from kit.errors import KitError
 
 EVE = Student("eve", "Eve Adams")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import made_up
 import support
+from classroom.course import roster
 from collecting import packed
-from kit.classroom import roster
 
 # By id: Canvas's number, and the name as Canvas sorts it.
 STUDENTS = {

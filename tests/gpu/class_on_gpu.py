@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Grades on this machine's GPU, as `./kit grade --device gpu` does: every solution passes there, no stub does, and mistakes have the
+"""Grades on this machine's GPU, as `./kit class grade --device gpu` does: every solution passes there, no stub does, and mistakes have the
 states that they have without a GPU. Prints the times beside those that the solved program takes by itself.
 
     class_on_gpu.py [--build BUILD] [--lab LAB]... [--attacks]
@@ -21,8 +21,10 @@ sys.path[:0] = [str(ROOT / "common"), str(ROOT / "tests" / "classroom")]
 
 import support  # noqa: E402
 import test_grading  # noqa: E402
+from classroom.course import version  # noqa: E402
+from classroom.grading import grader  # noqa: E402
+from classroom.isolation import gpus, sandbox  # noqa: E402
 from kit.building import folder  # noqa: E402
-from kit.classroom import gpus, grader, sandbox, version  # noqa: E402
 
 troubles: list[str] = []
 

@@ -14,12 +14,21 @@ import support  # noqa: F401  (finds the kit)
 from kit import cli, console
 from support import ROOT, CloneCase
 
-REFERENCE = ROOT / "docs" / "reference" / "kit.md"
+# The pages with a row for each command: the kit's, and the class's.
+REFERENCE, OF_CLASS = ROOT / "docs" / "reference" / "kit.md", ROOT / "docs" / "instructor" / "class.md"
+
+
+def below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    return next((action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)), {})
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    """The parser of each command."""
-    return next(action.choices for action in cli.parser()._actions if isinstance(action, argparse._SubParsersAction))
+    """The parser of each command: "grade" of the class is "class grade"."""
+    found = {}
+    for name, parser in below(cli.parser()).items():
+        inner = {f"{name} {each}": its for each, its in below(parser).items()}
+        found |= inner or {name: parser}
+    return found
 
 
 def options_of(parser: argparse.ArgumentParser) -> set[str]:
@@ -29,12 +38,20 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
 class Commands(unittest.TestCase):
     def test_each_module_says_what_the_command_line_needs(self):
         modules = cli.known_commands()
-        self.assertGreaterEqual(len(modules), 12)
-        for name, module in modules.items():
+        of_class = {f"class {name}": each for name, each in cli.known_commands(package=modules["class"].COMMANDS).items()}
+        self.assertGreaterEqual(len(of_class), 7)
+        for name, module in (modules | of_class).items():
             self.assertRegex(module.PURPOSE, r"^[a-z].*[^.]$", name)
             self.assertIn(f"`kit {name}", module.__doc__, name)
-        orders = [module.ORDER for module in modules.values()]
-        self.assertEqual(len(set(orders)), len(orders), "two commands have the same ORDER")
+            self.assertRegex(getattr(module, "MORE", "One."), r"^[A-Z].*[.]$", name)
+        for some in (modules, of_class):
+            orders = [module.ORDER for module in some.values()]
+            self.assertEqual(len(set(orders)), len(orders), "two commands have the same ORDER")
+
+    def test_the_help_fits_on_a_screen(self):
+        lines = cli.parser().format_help().splitlines()
+        self.assertLessEqual(len(lines), 24)
+        self.assertLessEqual(max(map(len, lines)), 80)
 
     def test_each_argument_is_described(self):
         for name, parser in parsers().items():
@@ -51,7 +68,7 @@ class Failures(unittest.TestCase):
         printed = io.StringIO()
         with mock.patch.object(cli, "parser") as parser, contextlib.redirect_stderr(printed):
             parser.return_value.parse_args.return_value = command
-            self.assertEqual(cli.main(["grades"]), 1)
+            self.assertEqual(cli.main(["status"]), 1)
         return printed.getvalue()
 
     def test_places_that_are_missing_closed_or_full(self):
@@ -96,10 +113,11 @@ class Reference(unittest.TestCase):
     """docs/reference/kit.md, held to the parser in both directions."""
 
     def rows(self) -> dict[str, str]:
-        return dict(re.findall(r"^\| `\./kit (\w+)[^|]*\|(.*)\|$", REFERENCE.read_text(), re.MULTILINE))
+        both = REFERENCE.read_text() + OF_CLASS.read_text()
+        return dict(re.findall(r"^\| `\./kit ((?:class )?\w+)[^|]*\|(.*)\|$", both, re.MULTILINE))
 
     def test_it_has_a_row_for_each_command_in_the_order_of_the_help(self):
-        self.assertEqual(list(self.rows()), list(parsers()))
+        self.assertEqual(list(self.rows()), sorted(parsers(), key=lambda name: name.startswith("class ")))
 
     def test_it_names_each_option_and_none_that_there_is_not(self):
         known = parsers()
@@ -107,22 +125,33 @@ class Reference(unittest.TestCase):
             self.assertEqual(set(re.findall(r"`(--[a-z-]+)", row)), options_of(known[name]), name)
 
     def test_the_exit_codes_are_those_of_the_help(self):
-        told = " ".join(cli.EPILOG.split("Exit codes: ")[1].split())
-        self.assertIn(told, " ".join(REFERENCE.read_text().split()))
+        self.assertIn(cli.EXIT_CODES, " ".join(REFERENCE.read_text().split()))
 
 
 class CommandLine(CloneCase):
-    only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "requirements")
+    only = (
+        "common/kit",
+        "common/classroom",
+        "common/emulator/watch/counted.def",
+        "common/lab/states.def",
+        "kit",
+        "meson.build",
+        "requirements",
+    )
 
     def test_help_names_every_command(self):
         result = self.kit("--help")
         self.assertEqual(result.returncode, 0)
-        for name in parsers():
-            self.assertRegex(result.stdout, rf"\n    {name}\s")
+        for name in cli.known_commands():
+            self.assertRegex(result.stdout, rf"(?m)^[\w ]+ {name}  ")
+        of_class = self.kit("class")
+        self.assertEqual(of_class.returncode, 0)
+        for name in (each.removeprefix("class ") for each in parsers() if each.startswith("class ")):
+            self.assertRegex(of_class.stdout, rf"\n    {name}\s")
 
     def test_help_of_every_command(self):
         for name in parsers():
-            result = self.kit(name, "--help")
+            result = self.kit(*name.split(), "--help")
             self.assertEqual((result.returncode, result.stderr), (0, ""), name)
             self.assertIn(f"usage: ./kit {name}", result.stdout)
 

@@ -75,7 +75,15 @@ def link_against(case, library: Path) -> Path:
 class Emulate(CloneCase):
     """Programs that cannot be emulated are refused before anything is set up."""
 
-    only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "requirements")
+    only = (
+        "common/kit",
+        "common/classroom",
+        "common/emulator/watch/counted.def",
+        "common/lab/states.def",
+        "kit",
+        "meson.build",
+        "requirements",
+    )
 
     def file(self, name: str, content: bytes, mode: int = 0o755) -> Path:
         path = self.folder / name

@@ -50,7 +50,15 @@ class Hints(unittest.TestCase):
 
 
 class Command(CloneCase):
-    only = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "meson.build", "docs/handouts")
+    only = (
+        "common/kit",
+        "common/classroom",
+        "common/emulator/watch/counted.def",
+        "common/lab/states.def",
+        "kit",
+        "meson.build",
+        "docs/handouts",
+    )
 
     def test_the_same_command_again_says_more_and_at_the_end_all(self):
         titles = [hint.title for hint in hints.of_course()["sequential"]]

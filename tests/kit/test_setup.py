@@ -11,7 +11,16 @@ from pathlib import Path
 
 from support import NO_INDEX, CloneCase
 
-KIT_ONLY = ("common/kit", "common/emulator/watch/counted.def", "common/lab/states.def", "kit", "requirements", "meson", "subprojects")
+KIT_ONLY = (
+    "common/kit",
+    "common/classroom",
+    "common/emulator/watch/counted.def",
+    "common/lab/states.def",
+    "kit",
+    "requirements",
+    "meson",
+    "subprojects",
+)
 NO_TOOLKIT = "from kit.setup import toolkit_paths; toolkit_paths.USUAL_FOLDERS = []"
 AS_USER = "; import os; os.geteuid = lambda: 1000"
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 RECIPES = dict(re.findall(r"^## (An? [^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 TO_BE_MADE = re.compile(r"14_scan|NAME")  # the lab and the command of the examples
-COPIED = ["common/kit", "common/emulator", "common/lab", "common/notebook", "docs", "tests/emulator", "tests/kit", "kit", "meson.build",
+COPIED = ["common/kit", "common/classroom", "common/emulator", "common/lab", "common/notebook", "docs", "tests/emulator", "tests/kit", "kit", "meson.build",
           "README.md", "requirements.txt"]  # fmt: skip
 
 
@@ -126,7 +126,9 @@ class Recipes(unittest.TestCase):
     def test_a_hazard(self):
         test = "tests/emulator/watch/test_catalogues.py"
         self.change(
-            "common/emulator/watch/hazards.def", "HAZARD_KIND(leak", 'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "")'
+            "common/emulator/watch/hazards.def",
+            "HAZARD_KIND(leak",
+            'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "")',
         )
         self.expect_failure("odd-stride", test)
         self.change(
@@ -137,7 +139,7 @@ class Recipes(unittest.TestCase):
         self.expect_success(test)
 
     def test_a_command(self):
-        source = '"""`kit hello`: says hello."""\nPURPOSE = "say hello"\nORDER = 195\n\n\ndef arguments(parser) -> None:\n'
+        source = '"""`kit hello`: says hello."""\nPURPOSE = "say hello"\nGROUP = "learn"\nORDER = 195\n\n\ndef arguments(parser) -> None:\n'
         source += '    parser.add_argument("--loud", action="store_true", help="say it louder")\n\n\ndef run(options) -> int:\n    print("hello")\n    return 0\n'
         (self.clone / "common/kit/commands/hello.py").write_text(source)
         told = subprocess.run([self.clone / "kit", "hello"], text=True, capture_output=True, timeout=60)

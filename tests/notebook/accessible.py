@@ -65,8 +65,10 @@ def profile() -> str:
 
 
 def feedback() -> str:
+    from classroom.course import config, roster
+    from classroom.feedback import pages
+    from classroom.marking import marks
     from kit import states
-    from kit.classroom import config, marks, pages, roster
 
     source = (support.ROOT / "labs" / "02_tree" / "tree.cu").read_text()
     hazard = {"kind": "race-shared", "message": "m", "file": "tree.cu", "line": 40, "why": "w.", "advice": "a.", "read": "docs"}

@@ -8,10 +8,10 @@ from ..building import folder
 from ..console import paint
 from ..emulate.program import emulated
 from ..errors import KitError
-from ..paths import ROOT
 from ..table import Table
 
-PURPOSE = "measure the emulator against a plain CPU loop, or the grading of a class"
+PURPOSE = "measure the emulator against a plain CPU loop"
+GROUP = "work on the kit"
 ORDER = 90
 
 # How long each program may take on a 2-core machine without a GPU, in milliseconds: counters only, all checks on.
@@ -35,16 +35,9 @@ def arguments(parser) -> None:
         metavar="N",
         help="compare N emulated devices with one instead, for the same elements in all",
     )
-    if (ROOT / "common" / "kit" / "classroom").is_dir():  # a students' edition has none
-        parser.add_argument(
-            "--class", dest="students", type=int, metavar="N", help="grade a made-up class of N instead, and say what it took"
-        )
-        parser.add_argument("--lab", action="append", default=[], metavar="LAB", help="--class: only this lab; may be repeated")
 
 
 def run(options) -> int:
-    if getattr(options, "students", None) is not None:
-        return measure_class(options)
     if options.workers is not None and options.workers < 1:
         raise KitError(f"--workers {options.workers}: at least 1 is needed", code=2)
     build = folder.prepare()
@@ -84,29 +77,6 @@ def compare_devices(options, build, emulator) -> int:
         print(
             f"{result['n']:,} elements: {best[1]:.1f} ms on one device, {best[options.devices]:.1f} ms on {options.devices}; ratio {ratio:.2f} (goal: 1.2)."
         )
-    return 0
-
-
-def measure_class(options) -> int:
-    from ..classroom import bench, version
-
-    if options.students < 1:
-        raise KitError(f"--class {options.students}: at least 1 is needed", code=2)
-    figures = bench.measure(options.students, version.prepare(options.lab or None)).as_json()
-    if options.json:
-        print(json.dumps(figures, indent=2))
-        return 0
-    table = Table(["lab", "CPU seconds per submission"])
-    for lab, seconds in figures["labs"].items():
-        table.add([lab, f"{seconds:.2f}"])
-    table.add(["all", f"{figures['cpu_seconds_per_submission']:.2f}"])
-    print(table.text())
-    print(
-        f"{figures['submissions']} submissions of {figures['students']} students, all solved, no two the same: {figures['seconds']:.0f} s;"
-    )
-    print(
-        f"a second run, with nothing to do: {figures['second_run_seconds']:.1f} s; the engine's largest process held {figures['engine_peak_mib']} MiB."
-    )
     return 0
 
 

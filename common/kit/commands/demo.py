@@ -15,6 +15,7 @@ from ..paths import ROOT
 from ..setup import toolchain
 
 PURPOSE = "run every solved rung and show what it costs"
+GROUP = "learn"
 ORDER = 10
 
 

@@ -13,7 +13,9 @@ from ..errors import PROGRAM, KitError
 from ..table import Table
 from ..topology import Pair
 
-PURPOSE = "describe the GPU and measure how fast it reads, and the links between several"
+PURPOSE = "describe the GPU and measure how fast it reads"
+MORE = "Of several GPUs, the links between each pair are measured as well."
+GROUP = "look closer"
 ORDER = 80
 
 EXCLUSIVE = {1: "one thread at a time", 2: "nobody", 3: "one process at a time"}  # CUcomputemode

@@ -10,7 +10,9 @@ from ..paths import OWN
 from ..process import relative
 from ..setup import environment
 
-PURPOSE = "build the course as a website, with every handout executed"
+PURPOSE = "build the course as a website"
+MORE = "Every handout is executed."
+GROUP = "look closer"
 ORDER = 110
 
 

@@ -16,7 +16,9 @@ from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
 
-PURPOSE = "run any CUDA program linked to the shared runtime, without a GPU"
+PURPOSE = "run any CUDA program without a GPU"
+MORE = "The program must be linked to the shared runtime."
+GROUP = "any CUDA program"
 ORDER = 70
 
 HAZARDS_FOUND = 66  # the exit code under --check of a program that succeeded but had hazards

@@ -6,7 +6,8 @@ from ..console import fill, paint
 from ..course import hints
 from ..errors import USAGE, KitError
 
-PURPOSE = "give a hint for a rung; repeated, give the next hint, which says more"
+PURPOSE = "give a hint for a rung; repeated, a stronger one"
+GROUP = "learn"
 ORDER = 42
 
 

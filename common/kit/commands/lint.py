@@ -6,7 +6,9 @@ from ..lint.check import Check, named, tree
 from ..setup import environment
 from ..setup.lock import exclusive
 
-PURPOSE = "check that the files keep the conventions: layout, clang-tidy, ruff, shell, links, and what editors show"
+PURPOSE = "check that the files keep the conventions"
+MORE = "Layout, clang-tidy, ruff, shell, links, commits, and what editors show."
+GROUP = "work on the kit"
 ORDER = 25
 CHECKS: dict[str, Check] = {
     check.name: check

@@ -11,6 +11,7 @@ from ..process import relative
 from ..setup import environment
 
 PURPOSE = "open the handouts in JupyterLab"
+GROUP = "learn"
 ORDER = 100
 
 

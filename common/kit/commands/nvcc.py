@@ -5,7 +5,8 @@ import os
 from .. import console
 from ..emulate import compiler
 
-PURPOSE = "compile a CUDA program for a GPU and for the emulator: nvcc with -cudart shared -lineinfo"
+PURPOSE = "compile a program for a GPU and for the emulator"
+GROUP = "any CUDA program"
 ORDER = 65
 HELP = """usage: {kit} nvcc ...
 

@@ -12,7 +12,9 @@ from ..errors import USAGE, KitError
 from ..following import course
 from ..ladder import guesses, scaling_listing
 
-PURPOSE = "record your prediction of a rung's counts and show it beside the counts; with --gpus, predict the time on many GPUs"
+PURPOSE = "predict a rung's counts before you see them"
+MORE = "Your prediction of a count is kept, and shown beside the count. With --gpus, the time on many GPUs is predicted."
+GROUP = "learn"
 ORDER = 44
 
 

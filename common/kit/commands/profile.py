@@ -9,7 +9,9 @@ from ..console import fill, paint, say
 from ..process import relative, require_writable
 from ..profile import annotate, beside_gpu, listing, page
 
-PURPOSE = "show a lab's source with counts and hazards beside each line"
+PURPOSE = "show a lab's source with counts beside each line"
+MORE = "Hazards stand beside their lines too."
+GROUP = "look closer"
 ORDER = 50
 NOTHING_COUNTED = (
     "There are no counts to show per line: this program launched no kernel itself. (Of a rung that runs in several processes, "

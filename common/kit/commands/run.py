@@ -7,7 +7,8 @@ from ..building import rungs
 from ..console import width
 from ..trace import small, words
 
-PURPOSE = "run a rung on a few numbers, 1 to 9, and print the array step by step"
+PURPOSE = "run a rung on 1 to 9, and print every step"
+GROUP = "learn"
 ORDER = 58
 
 

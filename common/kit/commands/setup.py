@@ -5,7 +5,9 @@ from ..building import folder, labs
 from ..console import say
 from ..setup import packages, toolchain
 
-PURPOSE = "install what the kit needs, and nothing else; the other commands do this automatically"
+PURPOSE = "install what the kit needs, and nothing else"
+MORE = "The other commands do this automatically."
+GROUP = "work on the kit"
 ORDER = 120
 
 

@@ -10,7 +10,8 @@ from ..console import fill, paint
 from ..process import relative
 from ..table import Table
 
-PURPOSE = "show each lab's rungs, their state, and the next TODO"
+PURPOSE = "show each lab's rungs, their state and the next TODO"
+GROUP = "learn"
 ORDER = 30
 
 

@@ -16,7 +16,8 @@ from ..paths import ROOT
 from ..setup import environment, system, toolchain
 from ..table import Table
 
-PURPOSE = "run every test: the solutions, the stubs and the kit's own tests"
+PURPOSE = "run every test: solutions, stubs, the kit's own"
+GROUP = "work on the kit"
 ORDER = 20
 PASSED = {"OK", "EXPECTEDFAIL"}
 SKIPPED = {"SKIP", "IGNORED"}

@@ -11,7 +11,9 @@ from ..errors import USAGE, KitError
 from ..process import relative, require_writable
 from ..trace import animation, drawing, page, record, small, words
 
-PURPOSE = "follow one block through memory as it adds up 1 to 9 again and again, step by step, on a page, in a picture or as text"
+PURPOSE = "follow one block through memory, step by step"
+MORE = "It adds up 1 to 9 again and again, and is shown on a page, in a picture or as text."
+GROUP = "look closer"
 ORDER = 60
 
 MOST_FAILING = 2  # steps; the others often follow from the first

@@ -10,7 +10,9 @@ from ..following import course
 from ..following.keys import Keys
 from ..following.session import Session
 
-PURPOSE = "check a lab again whenever its file is saved; without a lab, follow you to the next TODO"
+PURPOSE = "check a lab again whenever its file is saved"
+MORE = "Without a lab, it follows you to the next TODO."
+GROUP = "learn"
 ORDER = 40
 
 

@@ -1,0 +1,1 @@
+"""From a submission to a result: compiled, run and judged, on all processors or on Slurm."""

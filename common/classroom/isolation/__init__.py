@@ -1,0 +1,1 @@
+"""Sandboxes for programs that nobody trusts, and the GPUs that one may see."""

@@ -1,0 +1,1 @@
+"""From results to marks, in the formats of the systems that take them."""

@@ -1,0 +1,1 @@
+"""What students hand in: files that nobody trusts, and the regions of a lab in them."""
