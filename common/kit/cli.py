@@ -72,8 +72,8 @@ class Top(Parser):
         for name, module in self.modules.items():
             lines.append(f"{'' if module.GROUP == before else module.GROUP:{width}}  {name:9} {module.PURPOSE}")
             before = module.GROUP
-        more = f"{self.prog} COMMAND --help explains a command; {self.prog} --version prints the version."
-        return "\n".join([PURPOSE, f"usage: {self.prog} COMMAND ...", "", *lines, "", *([self.epilog] if self.epilog else []), more, ""])
+        usage = f"usage: {self.prog} COMMAND ...    {self.prog} COMMAND --help explains a command"
+        return "\n".join([PURPOSE, usage, "", *lines, *(["", self.epilog] if self.epilog else []), ""])
 
 
 def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:

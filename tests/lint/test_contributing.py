@@ -139,7 +139,7 @@ class Recipes(unittest.TestCase):
         self.expect_success(test)
 
     def test_a_command(self):
-        source = '"""`kit hello`: says hello."""\nPURPOSE = "say hello"\nGROUP = "learn"\nORDER = 195\n\n\ndef arguments(parser) -> None:\n'
+        source = '"""`kit hello`: says hello."""\nPURPOSE = "say hello"\nGROUP = "work on the kit"\nORDER = 195\n\n\ndef arguments(parser) -> None:\n'
         source += '    parser.add_argument("--loud", action="store_true", help="say it louder")\n\n\ndef run(options) -> int:\n    print("hello")\n    return 0\n'
         (self.clone / "common/kit/commands/hello.py").write_text(source)
         told = subprocess.run([self.clone / "kit", "hello"], text=True, capture_output=True, timeout=60)
