@@ -16,6 +16,9 @@
 // further apart: in the end, a warp's memory request touches as many sectors as it has working lanes.
 __global__ void in_place_interleaved_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_interleaved
+  // TODO: Write the loop over the strides 1, 2, 4, ... up to and including the block size. In each step, each
+  // thread whose number is a multiple of the stride adds the element one stride further on to its own
+  // element, 2 * threadIdx.x, if the index of the other is below n; then the whole block waits. (5 lines)
   const unsigned i = 2 * threadIdx.x;
   for (unsigned stride = 1; stride <= blockDim.x; stride *= 2) {
     if (threadIdx.x % stride == 0 && i + stride < n) data[i] += data[i + stride];
@@ -33,6 +36,9 @@ void in_place_interleaved(float* data, float* result, std::size_t n, unsigned bl
 // are always the first ones, so whole warps become idle together, and they read neighbouring elements.
 __global__ void in_place_sequential_kernel(float* data, float* result, unsigned n) {
   // BEGIN in_place_sequential
+  // TODO: Write the loop over the strides block size, block size / 2, and so on down to 1. In each step, each
+  // thread whose number is below the stride adds the element one stride further on to element threadIdx.x, if
+  // the index of the other is below n; then the whole block waits. (5 lines)
   const unsigned t = threadIdx.x;
   for (unsigned stride = blockDim.x; stride > 0; stride /= 2) {
     if (t < stride && t + stride < n) data[t] += data[t + stride];
@@ -51,6 +57,10 @@ void in_place_sequential(float* data, float* result, std::size_t n, unsigned blo
 __global__ void one_block_shared_kernel(const float* input, float* result, unsigned n) {
   extern __shared__ float partial[]; // one per thread; the launch says how many
   // BEGIN one_block_shared
+  // TODO: Store the sum of this thread's two elements in partial[threadIdx.x]: element threadIdx.x and the
+  // one a block size further on; an element at n or beyond counts as 0. Wait, then add up partial[] as in the
+  // previous rung, starting with the stride blockDim.x / 2; partial[] has an element for every thread, so you
+  // need not compare with n there. (8 lines)
   const unsigned t = threadIdx.x;
   float sum = t < n ? input[t] : 0;
   if (t + blockDim.x < n) sum += input[t + blockDim.x];
@@ -85,6 +95,9 @@ __global__ void interleaved_kernel(const float* input, float* result, std::size_
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN interleaved
+  // TODO: Write the loop over the strides 1, 2, 4, and so on, as long as they are less than the block size.
+  // In each step, each thread whose number is a multiple of 2 * stride (here thread t owns element t) adds
+  // the partial sum one stride further on to its own; then the whole block waits. (5 lines)
   const unsigned t = threadIdx.x;
   for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
     if (t % (2 * stride) == 0) partial[t] += partial[t + stride];
@@ -103,6 +116,8 @@ __global__ void strided_index_kernel(const float* input, float* result, std::siz
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN strided_index
+  // TODO: Write the same loop over strides, but let thread t add the pair that starts at index
+  // 2 * stride * t, if that index is below the block size; then the whole block waits. (5 lines)
   for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
     const unsigned index = 2 * stride * threadIdx.x;
     if (index < blockDim.x) partial[index] += partial[index + stride];
@@ -119,6 +134,9 @@ __global__ void sequential_kernel(const float* input, float* result, std::size_t
   partial[threadIdx.x] = own_element(input, n);
   __syncthreads();
   // BEGIN sequential
+  // TODO: Write the loop over the strides blockDim.x / 2, blockDim.x / 4, and so on down to 1. In each step,
+  // each thread whose number is below the stride adds the partial sum one stride further on to its own;
+  // then the whole block waits. (5 lines)
   const unsigned t = threadIdx.x;
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
@@ -133,6 +151,9 @@ __global__ void sequential_kernel(const float* input, float* result, std::size_t
 __global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   // BEGIN first_add
+  // TODO: A block now covers 2 * blockDim.x elements. Store the sum of this thread's two in
+  // partial[threadIdx.x]: the element with its number in the block's part, and the one a block size further
+  // on. An element at n or beyond counts as 0. (4 lines)
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
   if (i + blockDim.x < n) sum += input[i + blockDim.x];
@@ -140,6 +161,7 @@ __global__ void first_add_kernel(const float* input, float* result, std::size_t 
   // END first_add
   __syncthreads();
   // BEGIN first_add
+  // TODO: Add up partial[] as in `sequential`. (5 lines)
   const unsigned t = threadIdx.x;
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
@@ -187,6 +209,8 @@ __global__ void many_pass_kernel(const float* input, float* block_sums, std::siz
     __syncthreads();
   }
   // BEGIN many_pass
+  // TODO: Let the block's first thread store the block's sum where the next pass finds it: one element per
+  // block. (1 line)
   if (t == 0) block_sums[blockIdx.x] = partial[0];
   // END many_pass
 }
@@ -199,6 +223,10 @@ void run_pass(const float* input, float* block_sums, std::size_t n, unsigned blo
 
 void many_pass(const float* input, float* result, std::size_t n, unsigned block) {
   // BEGIN many_pass
+  // TODO: Get two buffers for block sums from lab::scratch<float>(count), large enough for the sums of the
+  // first pass: a pass reads one and writes the other. As long as more elements are left than one block
+  // covers (2 * block), run a pass into a buffer, and make `input` and `n` its sums and their number: they
+  // are the elements of the next pass. The last pass, with one block, is the line below the region. (8 lines)
   const std::size_t covered = 2 * std::size_t{block};
   float* sums = lab::scratch<float>(lab::ceil_div(n, covered));
   float* next_sums = lab::scratch<float>(lab::ceil_div(n, covered * covered));

@@ -23,6 +23,10 @@ __device__ float two_elements(const float* input, std::size_t n) {
 // no longer have a partner add up leftovers that nobody uses: that is cheaper than asking who is left.
 __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
+  // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum one stride further on to this
+  // lane's running sum, wait for the warp, store the running sum into the lane's own element, and wait for
+  // the warp. The running sum starts as partial[t]. Write the six steps out one after another. (about 25
+  // short lines)
   float sum = partial[t];
   sum += partial[t + 32];
   __syncwarp();
@@ -56,6 +60,8 @@ __global__ void unroll_last_warp_kernel(const float* input, float* result, std::
   partial[t] = two_elements(input, n);
   __syncthreads();
   // BEGIN unroll_last_warp
+  // TODO: Run the tree with halving strides as in lab 02, but only while the stride is above 32; then let the
+  // first warp call sum_last_warp. (5 lines)
   for (unsigned stride = blockDim.x / 2; stride > 32; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
@@ -82,6 +88,9 @@ __global__ void unroll_all_kernel(const float* input, float* result, std::size_t
   partial[t] = two_elements(input, n);
   __syncthreads();
   // BEGIN unroll_all
+  // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64. A step with stride s needs a
+  // block of at least 2 * s threads: `if constexpr (B >= 1024)` for 512, and so on. Each step has its own
+  // barrier. (about 16 lines)
   if constexpr (B >= 1024) {
     if (t < 512) partial[t] += partial[t + 512];
     __syncthreads();

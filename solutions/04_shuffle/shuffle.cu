@@ -19,6 +19,9 @@ __device__ T two_elements(const T* input, std::size_t n) {
 template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
+  // TODO: For the distances 16, 8, 4, 2, 1: add the value of the lane that is this distance above this one
+  // to `value`. Use
+  // __shfl_down_sync and the mask lab::all_lanes. (3 lines)
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     value += __shfl_down_sync(lab::all_lanes, value, distance);
   }
@@ -29,6 +32,10 @@ __device__ T shuffle_sum(T value) {
 __global__ void warp_shuffle_kernel(const float* input, float* result, std::size_t n) {
   float sum = two_elements(input, n);
   // BEGIN warp_shuffle
+  // TODO: Declare an array for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
+  // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
+  // let lane k of the first warp read the sum of warp k (0 if the block has no warp k), and add those up with
+  // shuffles too. (9 lines)
   __shared__ float warp_sums[32]; // at most 1024 threads, 32 warps
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   sum = shuffle_sum(sum);
@@ -54,6 +61,7 @@ void warp_shuffle(const float* input, float* result, std::size_t n, unsigned blo
 __device__ int warp_sum(int value) {
 #if __CUDA_ARCH__ >= 800
   // BEGIN warp_reduce
+  // TODO: Make `value` the sum of the warp with __reduce_add_sync. (1 line)
   value = __reduce_add_sync(lab::all_lanes, value);
   // END warp_reduce
 #else
@@ -65,6 +73,7 @@ __device__ int warp_sum(int value) {
 __global__ void warp_reduce_kernel(const int* input, int* result, std::size_t n) {
   int sum = two_elements(input, n);
   // BEGIN warp_reduce
+  // TODO: Write the same as in warp_shuffle_kernel, for int, with warp_sum instead of shuffle_sum. (9 lines)
   __shared__ int warp_sums[32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   sum = warp_sum(sum);

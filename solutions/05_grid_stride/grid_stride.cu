@@ -12,6 +12,8 @@
 
 __global__ void thread_sums_kernel(const float* input, float* thread_sums, std::size_t n) {
   // BEGIN thread_sums
+  // TODO: Let thread t add up elements t, t + blockDim.x, t + 2 * blockDim.x, ... below n in a register,
+  // and store the sum in thread_sums[t]. (5 lines)
   float sum = 0;
   for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) {
     sum += input[i];
@@ -28,6 +30,7 @@ void thread_sums(const float* input, float* result, std::size_t n, unsigned bloc
   cudaMemcpy(on_cpu, sums, block * sizeof(float), cudaMemcpyDeviceToHost);
   float total = 0;
   // BEGIN thread_sums
+  // TODO: Add up the `block` sums in on_cpu. (1 line)
   for (unsigned t = 0; t < block; ++t) total += on_cpu[t];
   // END thread_sums
   cudaMemcpy(result, &total, sizeof total, cudaMemcpyHostToDevice);
@@ -42,6 +45,9 @@ void thread_sums(const float* input, float* result, std::size_t n, unsigned bloc
 __device__ float walk(const float* input, std::size_t n) {
   float sum = 0;
   // BEGIN one_thread_folds
+  // TODO: Add up elements i, i + s, i + 2 * s, ... below n in `sum`, where i is this thread's number in the
+  // whole grid and s is the number of threads in the whole grid (gridDim.x * blockDim.x; other rungs use
+  // this walk with other grids). Compute both in 64 bits: std::size_t{...} * ... (4 lines)
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
     sum += input[i];
@@ -55,6 +61,8 @@ __global__ void one_thread_folds_kernel(const float* input, float* result, std::
   partial[threadIdx.x] = walk(input, n);
   __syncthreads();
   // BEGIN one_thread_folds
+  // TODO: In every block, let thread 0 alone add up the block's partial sums and add their total to *result
+  // with one atomic. (5 lines)
   if (threadIdx.x == 0) {
     float total = 0;
     for (unsigned t = 0; t < blockDim.x; ++t) total += partial[t];
@@ -80,6 +88,7 @@ __device__ float tree_sum(float value, float* partial) {
   partial[t] = value;
   __syncthreads();
   // BEGIN grid_stride_tree
+  // TODO: Add up partial[] with a tree of halving strides, as in lab 02. (4 lines)
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
@@ -98,6 +107,8 @@ __global__ void grid_stride_tree_kernel(const float* input, float* result, std::
 unsigned fitting_blocks(unsigned block) {
   unsigned blocks = 1;
   // BEGIN grid_stride_tree
+  // TODO: Make `blocks` the number of blocks that the device can hold at once: lab::resident_blocks(block)
+  // returns it. (1 line)
   blocks = lab::resident_blocks(block);
   // END grid_stride_tree
   return blocks;
@@ -114,6 +125,7 @@ __global__ void block_sums_kernel(const float* input, float* block_sums, std::si
   extern __shared__ float partial[];
   const float sum = tree_sum(walk(input, n), partial);
   // BEGIN grid_stride_two_kernels
+  // TODO: Let thread 0 store the block's sum in block_sums, one element per block. (1 line)
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
   // END grid_stride_two_kernels
 }
@@ -123,6 +135,8 @@ void grid_stride_two_kernels(const float* input, float* result, std::size_t n, u
   float* block_sums = lab::scratch<float>(blocks);
   block_sums_kernel<<<blocks, block, shared_bytes>>>(input, block_sums, n);
   // BEGIN grid_stride_two_kernels
+  // TODO: Launch the same kernel once more, with one block and as much shared memory. Its input is block_sums
+  // (there are `blocks` of them) and its output is result. (1 line)
   block_sums_kernel<<<1, block, shared_bytes>>>(block_sums, result, blocks);
   // END grid_stride_two_kernels
 }
@@ -149,6 +163,8 @@ __device__ float shuffle_sum(float value) {
 
 __global__ void grid_stride_shuffle_kernel(const float* input, float* result, std::size_t n) {
   // BEGIN grid_stride_shuffle
+  // TODO: Let each thread walk over the array, add up the sums of the block's threads with shuffle_sum, and
+  // let thread 0 of each block add the block's sum to *result with one atomic. (2 lines)
   const float sum = shuffle_sum(walk(input, n));
   if (threadIdx.x == 0) atomicAdd(result, sum);
   // END grid_stride_shuffle
@@ -169,6 +185,9 @@ constexpr unsigned coarsening = 2; // try 4 and 8 once it works
 __global__ void coarsened_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
   // BEGIN coarsened
+  // TODO: Find the first element of this block's tile of 2 * coarsening * blockDim.x elements. Add up this
+  // thread's 2 * coarsening elements of the tile in `sum`: the one with its number in the tile, and then
+  // every blockDim.x-th after that to the end of the tile, as long as the index is below n. (5 lines)
   const std::size_t tile = std::size_t{blockIdx.x} * 2 * coarsening * blockDim.x;
   for (unsigned k = 0; k < 2 * coarsening; ++k) {
     const std::size_t i = tile + k * blockDim.x + threadIdx.x;

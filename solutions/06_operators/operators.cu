@@ -33,6 +33,7 @@ struct Add {
   static __device__ T combine(T a, T b) {
     T both = a;
     // BEGIN add
+    // TODO: Make `both` the sum of the two. (1 line)
     both = a + b;
     // END add
     return both;
@@ -44,6 +45,8 @@ struct Min {
   static __device__ T identity() {
     T value = 0;
     // BEGIN min
+    // TODO: Make `value` one that changes no minimum: the greatest value there is. Range<T> above has it. (1
+    // line)
     value = Range<T>::greatest;
     // END min
     return value;
@@ -52,6 +55,7 @@ struct Min {
   static __device__ T combine(T a, T b) {
     T both = a;
     // BEGIN min
+    // TODO: Make `both` the smaller of the two. (1 line)
     both = b < a ? b : a;
     // END min
     return both;
@@ -63,6 +67,7 @@ struct Max {
   static __device__ T identity() {
     T value = 0;
     // BEGIN max
+    // TODO: Make `value` one that changes no maximum, not even of negative numbers. (1 line)
     value = Range<T>::least;
     // END max
     return value;
@@ -71,6 +76,7 @@ struct Max {
   static __device__ T combine(T a, T b) {
     T both = a;
     // BEGIN max
+    // TODO: Make `both` the greater of the two. (1 line)
     both = a < b ? b : a;
     // END max
     return both;
@@ -82,6 +88,7 @@ struct Product {
   static __device__ T identity() {
     T value = 0;
     // BEGIN product
+    // TODO: Make `value` one that changes no product. (1 line)
     value = 1;
     // END product
     return value;
@@ -90,6 +97,7 @@ struct Product {
   static __device__ T combine(T a, T b) {
     T both = a;
     // BEGIN product
+    // TODO: Make `both` the product of the two. (1 line)
     both = a * b;
     // END product
     return both;
@@ -117,6 +125,8 @@ struct BitwiseAnd {
 template <class Op, class T>
 __device__ T reduce_warp(T value) {
   // BEGIN add
+  // TODO: For the distances 16, 8, 4, 2, 1: combine `value` with the value of the lane that is this distance
+  // above. This is shuffle_sum of lab 04 with Op::combine instead of the addition. (3 lines)
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
   }
@@ -130,6 +140,8 @@ __global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   T value = Op::template identity<T>();
   // BEGIN add
+  // TODO: Let this thread walk over the input, starting at its own index in the grid and stepping by the
+  // number of threads in the grid, and combine each element with `value`. (4 lines)
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += stride) {
     value = Op::combine(value, input[i]);
@@ -140,6 +152,8 @@ __global__ void reduce_kernel(const T* input, T* results, std::size_t n) {
   __syncthreads();
   if (warp != 0) return;
   // BEGIN add
+  // TODO: Let `value` of lane k be the result of warp k. If the block has no warp k, what must it be so
+  // that it changes nothing? (1 line)
   value = lane < blockDim.x / 32 ? of_warps[lane] : Op::template identity<T>();
   // END add
   value = reduce_warp<Op>(value);

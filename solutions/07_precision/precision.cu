@@ -18,6 +18,7 @@
 __global__ void sequential_float_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
   // BEGIN sequential_float
+  // TODO: Add up all n elements in `sum`, from the first to the last. (1 line)
   for (std::size_t i = 0; i < n; ++i) sum += input[i];
   // END sequential_float
   *result = sum;
@@ -39,6 +40,8 @@ __global__ void tree_float_kernel(const float* input, float* results, std::size_
   partial[t] = i < n ? input[i] : 0;
   __syncthreads();
   // BEGIN tree_float
+  // TODO: Halve the stride from half the block to 1: the threads below the stride add the element one stride
+  // further on. Wait after each step. This is `sequential` of lab 02. (4 lines)
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
@@ -69,6 +72,9 @@ struct Kahan {
 
   __device__ void add(float x) {
     // BEGIN kahan
+    // TODO: Subtract `excess` from x: call the result `wanted`, which is what you want to add. Add it to
+    // `sum`, but keep the old sum too: new sum - old sum is what was really added; call it `added`. The new
+    // excess is added - wanted, and `sum` becomes the new sum. (4 lines)
     const float wanted = x - excess;
     const float rounded = sum + wanted;
     excess = (rounded - sum) - wanted; // rounded - sum is what was really added
@@ -91,11 +97,13 @@ struct InDouble {
 
   __device__ void add(float x) {
     // BEGIN double_accumulator
+    // TODO: Add x. The sum is a double, so this addition is done in double. (1 line)
     sum += x;
     // END double_accumulator
   }
   __device__ void add(const InDouble& other) {
     // BEGIN double_accumulator
+    // TODO: Add the other's sum. (1 line)
     sum += other.sum;
     // END double_accumulator
   }
@@ -159,6 +167,8 @@ __global__ void chains_kernel(const float* input, float* sums, std::size_t n) {
   if (chain >= chains) return; // whole warps only: chains is a multiple of 32
   float sum = 0;
   // BEGIN fixed_order
+  // TODO: Add up this chain: elements chain, chain + chains, chain + 2 * chains and so on below n. (1
+  // line)
   for (std::size_t i = chain; i < n; i += chains) sum += input[i];
   // END fixed_order
   for (unsigned distance = 16; distance > 0; distance /= 2) {
@@ -174,6 +184,9 @@ __global__ void fixed_tree_kernel(const float* sums, float* result) {
   for (unsigned i = t; i < chain_sums; i += blockDim.x) partial[i] = sums[i];
   __syncthreads();
   // BEGIN fixed_order
+  // TODO: Write the tree of tree_float over chain_sums values. The block may have fewer threads than the
+  // stride, so let thread t do additions t, t + blockDim.x, t + 2 * blockDim.x and so on of each step. Wait
+  // after each step. (4 lines)
   for (unsigned stride = chain_sums / 2; stride > 0; stride /= 2) {
     for (unsigned i = t; i < stride; i += blockDim.x) partial[i] += partial[i + stride];
     __syncthreads();

@@ -47,6 +47,11 @@ __global__ void missing_barrier_kernel(const float* input, float* result, std::s
   partial[t] = walk(input, n);
   __syncthreads();
   // BEGIN missing_barrier
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+  //-   if (t < stride) partial[t] += partial[t + stride];
+  //- }
+  //- __syncthreads();
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
@@ -61,6 +66,13 @@ __global__ void divergent_barrier_kernel(const float* input, float* result, std:
   partial[t] = walk(input, n);
   __syncthreads();
   // BEGIN divergent_barrier
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
+  //-   if (t < stride) {
+  //-     partial[t] += partial[t + stride];
+  //-     __syncthreads();
+  //-   }
+  //- }
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
     __syncthreads();
@@ -75,6 +87,8 @@ __global__ void unwritten_shared_kernel(const float* input, float* result, std::
   const unsigned t = threadIdx.x;
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + t;
   // BEGIN unwritten_shared
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- if (i < n) partial[t] = input[i];
   partial[t] = i < n ? input[i] : 0;
   // END unwritten_shared
   __syncthreads();
@@ -100,6 +114,16 @@ __global__ void volatile_tail_kernel(const float* input, float* result, std::siz
     __syncthreads();
   }
   // BEGIN volatile_tail
+  //- // TODO: Find the mistake and repair it: each lane may run at its own pace. (about 5 lines)
+  //- if (t < 32) {
+  //-   volatile float* tail = partial;
+  //-   tail[t] += tail[t + 32];
+  //-   tail[t] += tail[t + 16];
+  //-   tail[t] += tail[t + 8];
+  //-   tail[t] += tail[t + 4];
+  //-   tail[t] += tail[t + 2];
+  //-   tail[t] += tail[t + 1];
+  //- }
   if (t < 32) {
     float sum = partial[t];
     for (unsigned stride = 32; stride > 0; stride /= 2) {
@@ -117,6 +141,9 @@ __global__ void volatile_tail_kernel(const float* input, float* result, std::siz
 __global__ void absent_lanes_kernel(const float* input, float* result, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   // BEGIN absent_lanes
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- if (i >= n) return;
+  //- float value = input[i];
   float value = i < n ? input[i] : 0;
   // END absent_lanes
   for (unsigned distance = 16; distance > 0; distance /= 2) {
@@ -137,6 +164,11 @@ __global__ void stale_reads_kernel(const float* input, float* result, std::size_
   __syncthreads();
   if (warp != 0) return;
   // BEGIN stale_reads
+  //- // TODO: Find the mistake and repair it. (about 2 lines)
+  //- for (unsigned distance = 16; distance > 0; distance /= 2) {
+  //-   sum = lane < warps ? warp_sums[lane] : 0;
+  //-   sum += __shfl_down_sync(lab::all_lanes, sum, distance);
+  //- }
   sum = lane < warps ? warp_sums[lane] : 0;
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     sum += __shfl_down_sync(lab::all_lanes, sum, distance);
@@ -152,6 +184,14 @@ __global__ void stale_reads_kernel(const float* input, float* result, std::size_
 __global__ void across_blocks_kernel(const float* input, float* block_sums, float* result, std::size_t n) {
   const float sum = sum_block(walk(input, n));
   // BEGIN across_blocks
+  //- // TODO: Find the mistake and repair it. One of these lines is right; finish_kernel below can do
+  //- // the work of the others. (1 line)
+  //- if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
+  //- __syncthreads();
+  //- if (blockIdx.x == 0) {
+  //-   const float total = sum_block(threadIdx.x < gridDim.x ? block_sums[threadIdx.x] : 0);
+  //-   if (threadIdx.x == 0) *result = total;
+  //- }
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
   // END across_blocks
 }
@@ -166,6 +206,8 @@ void across_blocks(const float* input, float* result, std::size_t n, unsigned bl
   const unsigned blocks = lab::resident_blocks(block);
   float* block_sums = lab::scratch<float>(blocks);
   // BEGIN across_blocks
+  //- // TODO: If the repair needs another launch, put it after this one. (2 lines)
+  //- across_blocks_kernel<<<blocks, block>>>(input, block_sums, result, n);
   across_blocks_kernel<<<blocks, block>>>(input, block_sums, result, n);
   finish_kernel<<<1, block>>>(block_sums, result, blocks);
   // END across_blocks
@@ -179,6 +221,8 @@ __global__ void narrow_fence_kernel(const float* input, float* block_sums, unsig
   if (threadIdx.x == 0) {
     block_sums[blockIdx.x] = sum;
     // BEGIN narrow_fence
+    //- // TODO: Find the mistake and repair it. (1 line)
+    //- __threadfence_block();
     __threadfence();
     // END narrow_fence
     last = atomicAdd(tickets, 1) == gridDim.x - 1;
@@ -206,6 +250,9 @@ __global__ void open_lock_kernel(const float* input, unsigned* lock, float* resu
   while (atomicCAS(lock, 0, 1) != 0) {
   }
   // BEGIN open_lock
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- *result += sum;
+  //- __threadfence();
   __threadfence();
   *result += sum;
   __threadfence();
@@ -233,6 +280,8 @@ __global__ void lost_tail_kernel(const float* input, float* result, std::size_t 
 void lost_tail(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   // BEGIN lost_tail
+  //- // TODO: Find the mistake and repair it. (1 line)
+  //- const std::size_t blocks = n / block;
   const std::size_t blocks = lab::ceil_div(n, block);
   // END lost_tail
   if (blocks == 0) return; // a launch needs at least one block
@@ -241,6 +290,8 @@ void lost_tail(const float* input, float* result, std::size_t n, unsigned block)
 
 // The greatest of n integers.
 // BEGIN wrong_identity
+//- // TODO: Find the mistake and repair it. (1 line)
+//- constexpr int start = 0;
 constexpr int start = std::numeric_limits<int>::min();
 // END wrong_identity
 
@@ -269,6 +320,8 @@ __global__ void index_overflow_kernel(const char* matrix, float* result, int row
   float sum = 0;
   for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) {
     // BEGIN index_overflow
+    //- // TODO: Find the mistake and repair it. (1 line)
+    //- const int offset = row * pitch;
     const std::size_t offset = std::size_t(row) * pitch;
     // END index_overflow
     sum += *reinterpret_cast<const float*>(matrix + offset);

@@ -119,6 +119,8 @@ __global__ void vectorised_kernel(const float* input, float* result, std::size_t
   const Pieces<float> pieces(input, n);
   float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   // BEGIN vectorised
+  // TODO: Let this thread add one vector to value: the one whose index is the thread's number in the whole
+  // grid, if there is such a vector. load() reads a vector, fold() adds up its elements. (2 lines)
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < pieces.count) value += fold(load(pieces.vectors + i), Add());
   // END vectorised
@@ -139,6 +141,10 @@ void vectorised(const float* input, float* result, std::size_t n, unsigned block
 __device__ float strided_sum(const Pieces<float>& pieces) {
   float value = 0.0f;
   // BEGIN one_wave
+  // TODO: Let this thread add every vector whose index is its own number in the grid plus a multiple of the
+  // number of threads in the grid. Load four of them into an array before you add the first, as long as four
+  // are left; then add the remaining ones one by one. `#pragma unroll` before a loop over the four keeps the
+  // array in registers. (9 lines)
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   for (; i + 3 * stride < pieces.count; i += 4 * stride) {
@@ -165,6 +171,9 @@ __global__ void one_wave_kernel(const float* input, float* result, std::size_t n
 unsigned wave_for(std::size_t n, unsigned block) {
   unsigned blocks = 1;
   // BEGIN one_wave
+  // TODO: Set blocks to the smaller of two numbers: what lab::resident_blocks(block) returns, and the number
+  // of blocks that gives every vector (n / 4 of them) a thread, but at least 1: head and tail need a block
+  // even if there is no vector. (2 lines)
   const std::size_t useful = lab::ceil_div(n / 4 + 1, block), resident = lab::resident_blocks(block);
   blocks = useful < resident ? useful : resident;
   // END one_wave
@@ -190,6 +199,12 @@ __global__ void last_block_kernel(const float* input, float* result, std::size_t
   float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   value = block_reduce(value + strided_sum(pieces), partial, Add());
   // BEGIN last_block
+  // TODO: Let thread 0 store the block's sum in sums[], then call a fence (__threadfence), so that a block
+  // that sees another one counted also sees its sum, and then count the block: atomicInc(&blocks_done,
+  // gridDim.x - 1) returns how many were counted before. The block that finds all others counted adds up
+  // sums[] with all its threads, always in the same order, and writes the result. Make sure that all threads
+  // of a block agree whether it is the last, and that block_reduce() gets shared memory that its first call
+  // does not use, since some warps may still be reading that. (12 lines)
   __shared__ bool last;
   __shared__ float partial_of_sums[32];
   if (threadIdx.x == 0) {
@@ -245,6 +260,10 @@ union Halves {
 template <class T>
 __device__ void leave(T value, unsigned long long* words) {
   // BEGIN champion
+  // TODO: Thread 0 calls this. Store value, or each half of it, in its own word with the mark `present`:
+  // there are sizeof(T) / 4 words per block, laid out as you like (your collect() reads them). A reader that
+  // sees the mark must see the value with it, so write each word with one 8-byte store through a pointer to
+  // volatile, which the compiler neither splits nor omits. (4 lines)
   constexpr unsigned width = sizeof(T) / 4;
   volatile unsigned long long* const word = words + width * blockIdx.x;
   const Halves<T> halves{value};
@@ -257,6 +276,9 @@ template <class T, class Operator>
 __device__ T collect(unsigned collectors, Operator combine, unsigned long long* words) {
   T total = Operator::template identity<T>();
   // BEGIN champion
+  // TODO: Combine the values of all blocks of this launch into total. Wait for each word until it is marked,
+  // and set it back to 0. Read words_under_way<T> words (one block's value takes sizeof(T) / 4 of them)
+  // before you wait for the first one. (20 lines)
   constexpr unsigned width = sizeof(T) / 4, under_way = words_under_way<T>;
   for (unsigned first = threadIdx.x; first < gridDim.x; first += collectors * under_way) {
     unsigned long long seen[under_way][width];
@@ -291,6 +313,9 @@ __device__ T tiles_sum(const Pieces<T>& pieces, Operator combine) {
   T even = identity, odd = identity;
   if (blockIdx.x == gridDim.x - 1) even = pieces.of_head(identity), odd = pieces.of_tail(identity);
   // BEGIN champion
+  // TODO: Combine the vectors of this block's tiles (number blockIdx.x, then every gridDim.x-th) into even
+  // and odd. A tile has threads * loads vectors, and a thread's vectors in it are `threads` apart. Start all
+  // loads of a tile before you use the first value, in the last, ragged tile too. (24 lines)
   const Vector<T>* from = pieces.vectors + std::size_t{blockIdx.x} * (threads * loads) + threadIdx.x;
   const Vector<T>* const end = pieces.vectors + pieces.count;
   for (; from + (loads - 1) * threads < end; from += std::size_t{gridDim.x} * (threads * loads)) {

@@ -11,6 +11,8 @@ kernel void modulo_in_place(global float* data, global float* result, ulong n) {
   const ulong at = 2 * get_local_id(0);
   for (ulong stride = 1; stride < n; stride *= 2) {
     // BEGIN modulo_in_place
+    // TODO: If this item's element `at` is a multiple of 2 * stride and has a partner `stride` further on, below
+    // n, add the partner to it. Then wait for the group. (2 lines)
     if (at % (2 * stride) == 0 && at + stride < n) data[at] += data[at + stride];
     barrier(CLK_GLOBAL_MEM_FENCE);
     // END modulo_in_place
@@ -24,6 +26,8 @@ kernel void dense_items(global float* data, global float* result, ulong n) {
   const ulong item = get_local_id(0);
   for (ulong stride = 1; stride < n; stride *= 2) {
     // BEGIN dense_items
+    // TODO: Item i works on element 2 * stride * i. If that has a partner `stride` further on, below n, add the
+    // partner to it. Then wait for the group. (3 lines)
     const ulong at = 2 * stride * item;
     if (at + stride < n) data[at] += data[at + stride];
     barrier(CLK_GLOBAL_MEM_FENCE);
@@ -37,6 +41,8 @@ kernel void halving_items(global float* data, global float* result, ulong n) {
   const ulong item = get_local_id(0);
   for (ulong stride = get_local_size(0); stride > 0; stride /= 2) {
     // BEGIN halving_items
+    // TODO: Let the items below `stride` add the element `stride` further on, if there is one below n, to their
+    // own. Then wait for the group. (2 lines)
     if (item < stride && item + stride < n) data[item] += data[item + stride];
     barrier(CLK_GLOBAL_MEM_FENCE);
     // END halving_items
@@ -53,6 +59,7 @@ kernel void across_groups(global float* data, global float* result, ulong n) {
   while (2 * stride < n) stride *= 2;
   for (; stride > 0; stride /= 2) {
     // BEGIN across_groups
+    // TODO: Write the same two lines as in halving_items. (2 lines)
     if (item < stride && item + stride < n) data[item] += data[item + stride];
     barrier(CLK_GLOBAL_MEM_FENCE);
     // END across_groups
@@ -66,11 +73,15 @@ kernel void group_sums(global const float* input, global float* sums, ulong n, l
   const ulong item = get_local_id(0);
   float sum = 0;
   // BEGIN two_stage
+  // TODO: Let this item walk over the input, from its number in the launch, in steps of the number of items
+  // in the launch, and add up the elements in `sum`. (1 line)
   for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) sum += input[i];
   // END two_stage
   partial[item] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   // BEGIN two_stage
+  // TODO: Halve the stride from half the group's size to 1: the items below it add the element of `partial` one
+  // stride further on. Wait after each step with CLK_LOCAL_MEM_FENCE, since `partial` is local memory. (4 lines)
   for (ulong stride = get_local_size(0) / 2; stride > 0; stride /= 2) {
     if (item < stride) partial[item] += partial[item + stride];
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -19,6 +19,8 @@ __device__ float warp_sum(float value) {
 __global__ void thread_per_row_kernel(const float* matrix, float* sums, std::size_t rows,
                                       std::size_t columns) {
   // BEGIN thread_per_row
+  // TODO: Find this thread's row; threads beyond the last row do nothing. Add up the row's `columns`
+  // elements, of which the first is matrix[row * columns], and store the sum. (5 lines)
   const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   float sum = 0;
@@ -36,6 +38,9 @@ void thread_per_row(const float* matrix, float* sums, std::size_t rows, std::siz
 // five sectors of 32 bytes.
 __global__ void warp_per_row_kernel(const float* matrix, float* sums, std::size_t rows, std::size_t columns) {
   // BEGIN warp_per_row
+  // TODO: Find this thread's lane and its warp's row, counted over the whole grid; warps beyond the last row
+  // do nothing. Let the lanes walk over the row side by side, in steps of 32. Add up the lanes with warp_sum,
+  // and let lane 0 store the row's sum. (7 lines)
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= rows) return; // the whole warp leaves: its lanes have the same row
@@ -54,6 +59,9 @@ void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_
 // One block per row: for rows so long, or so few, that one warp per row would leave the GPU idle.
 __global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
   // BEGIN block_per_row
+  // TODO: The block's row is blockIdx.x. Let the threads walk over it side by side. Then add up the block as
+  // in lab 04: store each warp's sum in shared memory, wait, and let the first warp add those up (lane k
+  // takes the sum of warp k, or 0 if the block has no warp k). Thread 0 stores the row's sum. (11 lines)
   __shared__ float warp_sums[32]; // at most 1024 threads, 32 warps
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const float* row = matrix + blockIdx.x * columns;

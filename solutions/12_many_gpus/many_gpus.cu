@@ -152,6 +152,11 @@ void peer_copies(lab::Shards shards, float* result, unsigned block) {
   const lab::Shard& first = shards[0];
   float* const sums = lab::scratch<float>(shards.size()); // on the first device, which is in use
   // BEGIN peer_copies
+  // TODO: For each shard, on its device (cudaSetDevice): launch_sum() into memory of that device
+  // (lab::scratch<float>(1)), in the device's own stream (queue_of), and behind it in the same stream
+  // cudaMemcpyPeerAsync the sum to its place in sums, on the first device. Then record the device's event.
+  // Last, on the first device: make its stream wait for all these events, and launch add_up_kernel with one
+  // warp in it. (12 lines)
   for (unsigned k = 0; k < shards.size(); ++k) {
     const int device = shards[k].device;
     const Queue queue = queue_of(device);
@@ -173,6 +178,8 @@ void peer_copies(lab::Shards shards, float* result, unsigned block) {
 // Called once, before the first of any number of sums.
 void let_first_reach_others(lab::Shards shards) {
   // BEGIN peer_reads
+  // TODO: With the first device in use, allow its kernels to access the memory of each other device:
+  // cudaDeviceEnablePeerAccess(device, 0). (2 lines)
   cudaSetDevice(shards[0].device);
   for (unsigned k = 1; k < shards.size(); ++k) cudaDeviceEnablePeerAccess(shards[k].device, 0);
   // END peer_reads
@@ -186,6 +193,8 @@ struct Places {
 // One warp, on the first device.
 __global__ void read_peers_kernel(Places places, unsigned devices, float* result) {
   // BEGIN peer_reads
+  // TODO: Add up the devices' sums, each read where it is, always in the same order, and store the total in
+  // *result. There is a lane for each device. (3 lines)
   const float value = threadIdx.x < devices ? *places.of[threadIdx.x] : 0.0f;
   const float total = warp_sum(value);
   if (threadIdx.x == 0) *result = total;
@@ -203,6 +212,8 @@ void peer_reads(lab::Shards shards, float* result, unsigned block) {
   cudaSetDevice(shards[0].device);
   const cudaStream_t last = queue_of(shards[0].device).stream;
   // BEGIN peer_reads
+  // TODO: The stream `last` must not go on before each device's sum is there: record each device's event in
+  // its stream, and make `last` wait for it. (5 lines)
   for (const lab::Shard& shard : shards) {
     const Queue queue = queue_of(shard.device);
     cudaEventRecord(queue.done, queue.stream);
@@ -236,6 +247,9 @@ void nccl_reduce(lab::Shards shards, float* result, unsigned block) {
     launch_sum(shards[k], sums[k], queue_of(shards[k].device).stream, block);
   }
   // BEGIN nccl_reduce
+  // TODO: Let NCCL add up sums[k] of all devices: ncclReduce in each device's stream, with its communicator;
+  // rank 0 gets the result. One thread calls it for several devices, so these calls must be a group. (5
+  // lines)
   ncclGroupStart();
   for (unsigned k = 0; k < shards.size(); ++k) {
     ncclReduce(sums[k], result, 1, ncclFloat, ncclSum, 0, members[k], queue_of(shards[k].device).stream);
@@ -277,6 +291,7 @@ Mailbox* mailbox_on(int device) {
 // Called once, before the first of any number of sums.
 void let_all_reach_all(lab::Shards shards) {
   // BEGIN one_kernel
+  // TODO: Allow the kernels of each device to access the memory of each other device. (5 lines)
   for (const lab::Shard& shard : shards) {
     cudaSetDevice(shard.device);
     for (const lab::Shard& peer : shards)
@@ -301,6 +316,10 @@ __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, 
   if (!sum_of_shard(input, n, sums, total) || threadIdx.x >= 32) return;
   // From here on, one warp of each device; all its lanes have the sum of the device's shard in total.
   // BEGIN one_kernel
+  // TODO: Lane k writes this device's letter to device k: the sum, then the mark, which is `run`. Then it
+  // waits in its own mailbox for the letter from device k, and takes the sum out of it. Whoever sees the mark
+  // must see the sum, on another device too: that takes a fence on either side. Then the warp adds up what
+  // its lanes have, so that all of them have the sum of everything in total. (13 lines)
   float value = 0.0f;
   if (threadIdx.x < devices) {
     volatile Letter* const sent = letter(mailboxes, threadIdx.x, me, run);
@@ -372,6 +391,8 @@ void end_processes() {
 ncclComm_t join(int rank, int ranks) {
   ncclComm_t member = nullptr;
   // BEGIN rank_per_gpu
+  // TODO: Rank 0 gets a ncclUniqueId from NCCL and MPI_Bcasts its bytes to all ranks; then each calls
+  // ncclCommInitRank with it. (4 lines)
   ncclUniqueId id;
   if (rank == 0) ncclGetUniqueId(&id);
   MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -385,6 +406,8 @@ void rank_per_gpu(const lab::Shard& mine, float* result, int rank, int ranks, un
   static const ncclComm_t member = join(rank, ranks);
   const cudaStream_t stream = queue_of(mine.device).stream;
   // BEGIN rank_per_gpu
+  // TODO: Launch the sum of this process's shard into scratch memory, and let NCCL reduce it to rank 0. (3
+  // lines)
   float* const sum = lab::scratch<float>(1);
   launch_sum(mine, sum, stream, block);
   ncclReduce(sum, result, 1, ncclFloat, ncclSum, 0, member, stream);

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
 from kit.building import compile_commands
 from kit.commands import lint
-from kit.lint import cache, check, clang, text
+from kit.lint import cache, check, clang, stubs, text
 from kit.setup.toolkit_paths import Toolkit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ class Tree(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
-        for module in (text, cache, check, clang):
+        for module in (text, cache, check, clang, stubs):
             patch = mock.patch.object(module, "ROOT", self.root)
             patch.start()
             self.addCleanup(patch.stop)
@@ -54,6 +54,36 @@ class Links(Tree):
 
     def test_code_and_other_sites_are_left_alone(self):
         self.assertEqual(self.found("`[a](gone.md)`\n```\n[a](gone.md)\n```\n[x](https://example.org/gone)"), [])
+
+
+class Stubs(Tree):
+    SOLUTION = "a\n  // BEGIN r\n  // TODO: Add.\n  // (1 line)\n  add(); // so\n  // END r\nb\n  // BEGIN s\n  //- // TODO: Repair.\n  //-   wrong();\n  right();\n  // END s\n"
+    STUB = "a\n  // BEGIN r\n  // TODO: Add.\n  // (1 line)\n  // END r\nb\n  // BEGIN s\n  // TODO: Repair.\n    wrong();\n  // END s\n"
+
+    def found(self, fix: bool = False) -> list[str]:
+        return stubs.check([self.solution], fix)
+
+    def setUp(self):
+        super().setUp()
+        self.solution, self.lab = self.file("solutions/01_a/a.cu", self.SOLUTION), self.root / "labs/01_a/a.cu"
+
+    def test_a_stub_is_written_and_then_right(self):
+        self.assertEqual(self.found(), ["labs/01_a/a.cu: not what follows from solutions/01_a/a.cu"])
+        self.assertEqual(self.found(fix=True), [])
+        self.assertEqual(self.lab.read_text(), self.STUB)
+        self.assertEqual(self.found(), [])
+
+    def test_what_somebody_has_filled_in_is_kept(self):
+        self.found(fix=True)
+        for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "Begin"]):
+            subprocess.run(["git", "-C", self.root, *words], check=True)
+        mine = self.STUB.replace("  // END r", "  mine();\n  // END r")
+        self.lab.write_text(mine)
+        self.assertEqual(self.found(), [])
+        self.solution.write_text(self.SOLUTION.replace("b\n", "c\n"))
+        self.assertEqual(len(self.found()), 1)
+        self.assertEqual(self.found(fix=True), [])
+        self.assertEqual(self.lab.read_text(), mine.replace("b\n", "c\n"))
 
 
 class Commits(Tree):
