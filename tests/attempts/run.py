@@ -36,7 +36,7 @@ KINDS = ["good", "poor", "false", "none"]
 SAME = {
     "past the end": ["right after the last byte", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
-    "uninitialised": ["never given a value", "nothing has written"],
+    "uninitialised": ["never given a value", "never written"],
     "never set": ["never given a value"],
 }
 

@@ -186,7 +186,7 @@ class Mistakes(unittest.TestCase):
         messages = [hazard["message"] for hazard in hazards if hazard["kind"] == "unwritten-copy"]
         self.assertTrue(messages, hazards)
         for message in messages:
-            self.assertRegex(message, r"^ncclAllReduce copies 16 bytes from .*, and nothing has written any of them$")
+            self.assertRegex(message, r"^ncclAllReduce copies 16 bytes from .*, all of which were never written$")
 
     def test_different_types(self):
         self.of_ranks("types", "argument", r"different types[^$]*rank 1 calls ncclBroadcast\(4 of ncclInt32, root 0\)")

@@ -22,15 +22,15 @@ const char* between(const Race& race) {
   case Missing::order:
     break;
   case Missing::fence:
-    return "with no fence between that and what announces it";
+    return "with no fence before the flag is set";
   case Missing::wide_fence:
-    return "and announced after a fence that reaches only its own block";
+    return "and the fence before the flag reaches only its own block";
   case Missing::system_fence:
-    return "and announced after a fence that reaches only its own device";
+    return "and the fence before the flag reaches only its own device";
   case Missing::acquire:
-    return "under the lock that this thread has since taken, but with no fence after taking it";
+    return "while holding the lock that this thread acquired later, with no fence after the acquire";
   case Missing::address:
-    return "and released at an address from which this thread has not acquired since";
+    return "and released through a different address than the one acquired";
   case Missing::scope:
     if (race.scope == RaceScope::devices) return "while one of the two atomics reaches only its own device";
     return "in another block, while one of the two atomics reaches only its own block";
@@ -135,21 +135,21 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
                             : space == ptx::Space::local ? HazardCause::unwritten_local
                                                          : HazardCause::unwritten_global;
   return {HazardKind::uninitialised, cause,
-          fmt::format("{} reads {}, which nothing has written", thread, place)};
+          fmt::format("{} reads {}, which was never written", thread, place)};
 }
 
 Hazard describe_unwritten_copy(const std::string& who, std::uint64_t unwritten, std::uint64_t size,
                                const std::string& allocation) {
   return {HazardKind::unwritten_copy, HazardCause::copied_unwritten,
-          fmt::format("{} copies {} bytes from {}, and nothing has written {} of them", who, size, allocation,
-                      unwritten == size ? "any" : std::to_string(unwritten))};
+          fmt::format("{} copies {} bytes from {}, {} of which were never written", who, size, allocation,
+                      unwritten == size ? "all" : std::to_string(unwritten))};
 }
 
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
                                const std::string& copying_thread) {
   return {HazardKind::race_shared, HazardCause::copy_in_flight,
-          fmt::format("{} {} {}, to which {} copies, with no wait for that copy", thread, verb(kind), place,
-                      copying_thread == thread ? "the same thread" : copying_thread)};
+          fmt::format("{} {} {} while {} asynchronous copy to it is still in flight", thread, verb(kind),
+                      place, copying_thread == thread ? "its own" : copying_thread + "'s")};
 }
 
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind) {

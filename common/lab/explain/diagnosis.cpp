@@ -169,8 +169,8 @@ Diagnosis from_stalling(const Symptom& symptom) {
   if (!fits) return {};
   return {"stalled",
           fmt::format(
-              "The result lacks exactly {:.10g}: the {} elements that the thread holding 2^24 meets on its "
-              "walk over the input. A float that large rounds them away, and what it loses is not kept.",
+              "The result lacks exactly {:.10g}: the {} elements that the thread whose sum is 2^24 visits. A "
+              "float that large rounds them away, and what it loses is not kept.",
               lost, met),
           true};
 }

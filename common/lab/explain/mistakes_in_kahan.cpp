@@ -72,7 +72,8 @@ constexpr MistakenStep mistaken_steps[] = {
        k.excess = (rounded - k.sum) - x;
        k.sum = rounded;
      },
-     "the excess is computed, but never subtracted from the next x, so only the last rounding is made good."},
+     "the excess is computed, but never subtracted from the next x, so only the last rounding is "
+     "compensated."},
     {[](Kahan& k, float x) { k.sum += x; },
      "it is a plain addition of floats: nothing keeps what each rounding loses."}};
 

@@ -68,7 +68,7 @@ Diagnosis from_constant(const Symptom& symptom) {
   if (*value == poison(input.type, Kind::exact)) {
     return {"never-written",
             fmt::format("The result is {:.0f}, which the check put there before the launch: nothing was "
-                        "written to it, or its old value took part as if it were an element.",
+                        "written to it, or its old value was included in the reduction.",
                         *value),
             true};
   }

@@ -31,9 +31,9 @@ void add_whole(Hypotheses& all) {
         return std::string("The result is exactly twice the right one, as when each element is added twice.");
       });
   const std::pair<unsigned, const char*> crowds[] = {
-      {32, "every lane of a warp added what one lane should"},
-      {all.block / 32, "every warp of a block added what one warp should"},
-      {all.block, "every thread of a block added what one thread should"}};
+      {32, "all 32 lanes of a warp added a value that only one should add"},
+      {all.block / 32, "all warps of a block added a value that only one should add"},
+      {all.block, "all threads of a block added a value that only one should add"}};
   for (const auto& [crowd, what] : crowds) {
     if (crowd < 2) continue;
     all.add(

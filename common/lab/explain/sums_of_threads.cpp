@@ -65,7 +65,7 @@ void add_threads(Hypotheses& all) {
           return (warp & (warp - 1)) == 0;
         },
         fmt::format("The result is exactly what warps {} of each block contributed: where the warps' sums "
-                    "are added up, every step takes a warp's own sum once more, not the sum so far.",
+                    "are added up, every step reads the warp's own sum again, not the sum so far.",
                     block == 128   ? "0, 1 and 2"
                     : block == 256 ? "0, 1, 2 and 4"
                     : block == 512 ? "0, 1, 2, 4 and 8"

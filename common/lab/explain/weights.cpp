@@ -266,7 +266,8 @@ std::string hint(const Weights& weights, const std::map<double, Indices>& by_wei
     return std::is_sorted(weights.of.begin(), weights.of.end())
                ? " The further on an element lies, the more often it counts: too short a stride, or threads "
                  "or lanes that add what others have added."
-               : " Some are met by several threads or in several steps: look at where each thread starts, "
+               : " Some elements are read by several threads or in several steps: look at where each thread "
+                 "starts, "
                  "how far it goes from one element or partner to the next, and which threads add at the end.";
   }
   const double most = by_weight.rbegin()->first;
@@ -322,7 +323,7 @@ Diagnosis from_index(const Weights& weights, const Symptom& symptom) {
         const std::string of_blocks = product("blockIdx.x", each_block),
                           of_threads = product("threadIdx.x", each_thread);
         return {"wrong-index",
-                fmt::format("Each element counts as often as if every thread took the one at {}{}{}. For one "
+                fmt::format("The counts match an index of {}{}{}. For one "
                             "block after another, the index is blockIdx.x * blockDim.x + threadIdx.x: a "
                             "block's first element is its number times the block size.",
                             of_blocks, of_blocks.empty() || of_threads.empty() ? "" : " + ", of_threads),

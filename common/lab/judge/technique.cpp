@@ -189,8 +189,8 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
       if (!check.ok) {
         check.message = fmt::format(
             "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
-            "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is written out in "
-            "the kernel: the value to start from, or how two values are combined. It must take both from Op",
+            "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is hard-coded in "
+            "the kernel: the initial value, or how two values are combined. It must take both from Op",
             name_of(rung.op), name_of(variant.own_operator), given.n,
             outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
       }

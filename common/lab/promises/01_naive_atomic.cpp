@@ -6,7 +6,7 @@ std::vector<Rung> naive_atomic() {
   return {Rung("naive_atomic")
               .promise(equal(
                   Counter::atomic_operations, [](const Size& s) { return double(s.n); },
-                  "every element must be added to the result by one atomic of its own thread"))
+                  "each thread must add its element to the result with one atomic"))
               .promise(one_element_per_thread())
               .promise(none(Counter::shuffles, "this rung works without shuffles"))
               .promise(none(Counter::shared_accesses, "this rung works without shared memory"))};

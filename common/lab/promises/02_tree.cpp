@@ -46,105 +46,106 @@ Promise tree_in_place() {
 } // namespace
 
 std::vector<Rung> tree() {
-  return {Rung("in_place_interleaved")
-              .up_to(two_per_thread)
-              .depth(depth_in_one_block)
-              .promise(one_block())
-              .promise(no_shared_memory())
-              .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-              .promise(tree_in_place_by_all_threads())
-              .promise(tree_in_place_by_all_warps())
-              .promise(tree_in_place())
-              .promise(plain_loads())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(at_least(
-                  Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
-                  "the working threads must be the multiples of the stride, spread over all warps")),
-          Rung("in_place_sequential")
-              .up_to(two_per_thread)
-              .depth(depth_in_one_block)
-              .promise(one_block())
-              .promise(no_shared_memory())
-              .promise(at_most(
-                  Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
-                  "working threads must read neighbouring elements, which share sectors"))
-              .promise(at_most(
-                  Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
-                  "the working threads must be the first ones, so that a whole warp works or none of it"))
-              .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-              .promise(tree_in_place_by_all_threads())
-              .promise(tree_in_place_by_all_warps())
-              .promise(tree_in_place())
-              .promise(plain_loads())
-              .promise(no_shuffle())
-              .promise(no_vote()),
-          Rung("one_block_shared")
-              .up_to(two_per_thread)
-              .depth(depth_in_one_block)
-              .promise(one_block())
-              .promise(equal(
-                  Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "each element must be read from global memory once; the tree must work in shared memory"))
-              .promise(each_thread_reads_at_most(two_elements))
-              .promise(neighbours_read_neighbours())
-              .promise(tree_of_halving_strides())
-              .promise(a_barrier_for_each_step())
-              .promise(none(Counter::atomic_operations, "one block needs no atomic")),
-          Rung("interleaved")
-              .depth(depth_of_tree)
-              .promise(one_element_per_thread())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(tree_by_all_threads())
-              .promise(a_barrier_for_each_step())
-              .promise(at_least(
-                  Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
-                  "the working threads must be the multiples of 2 * stride, spread over all warps"))
-              .promise(one_atomic_per_block()),
-          Rung("strided_index")
-              .depth(depth_of_tree)
-              .promise(one_element_per_thread())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(tree_by_all_threads())
-              .promise(a_barrier_for_each_step())
-              .promise(at_most(
-                  Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-                  "the working threads must be the first ones of the block, so that whole warps become idle"))
-              .promise(at_least(
-                  Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
-                  "thread t must work on index 2 * stride * t, so that lanes use the same banks"))
-              .promise(one_atomic_per_block()),
-          Rung("sequential")
-              .depth(depth_of_tree)
-              .promise(one_element_per_thread())
-              .promise(tree_of_halving_strides())
-              .promise(a_barrier_for_each_step())
-              .promise(one_atomic_per_block()),
-          Rung("first_add")
-              .depth(depth_of_first_add)
-              .promise(two_elements_per_thread())
-              .promise(tree_of_halving_strides())
-              .promise(a_barrier_for_each_step())
-              .promise(one_atomic_per_block()),
-          Rung("many_pass")
-              .same_bits()
-              .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
-              .promise(no_atomic_for_block_sums())
-              .promise(each_thread_reads_at_most(two_elements))
-              .promise(at_least(
-                  Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "the first pass must read every element"))
-              .promise(at_most(
-                  Counter::blocks,
-                  [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
-                  "in each pass a block covers two elements per thread"))
-              .promise(neighbours_read_neighbours())
-              .promise(tree_by_all_threads())
-              .promise(at_most(
-                  Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
-                  "each pass must leave one element per block"))};
+  return {
+      Rung("in_place_interleaved")
+          .up_to(two_per_thread)
+          .depth(depth_in_one_block)
+          .promise(one_block())
+          .promise(no_shared_memory())
+          .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
+          .promise(tree_in_place_by_all_threads())
+          .promise(tree_in_place_by_all_warps())
+          .promise(tree_in_place())
+          .promise(plain_loads())
+          .promise(no_shuffle())
+          .promise(no_vote())
+          .promise(at_least(
+              Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
+              "the working threads must be the multiples of the stride, spread over all warps")),
+      Rung("in_place_sequential")
+          .up_to(two_per_thread)
+          .depth(depth_in_one_block)
+          .promise(one_block())
+          .promise(no_shared_memory())
+          .promise(at_most(
+              Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
+              "working threads must read neighbouring elements, which share sectors"))
+          .promise(at_most(
+              Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
+              "the working threads must be the first ones, so that each warp is fully active or fully idle"))
+          .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
+          .promise(tree_in_place_by_all_threads())
+          .promise(tree_in_place_by_all_warps())
+          .promise(tree_in_place())
+          .promise(plain_loads())
+          .promise(no_shuffle())
+          .promise(no_vote()),
+      Rung("one_block_shared")
+          .up_to(two_per_thread)
+          .depth(depth_in_one_block)
+          .promise(one_block())
+          .promise(equal(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "each element must be read from global memory once; the tree must work in shared memory"))
+          .promise(each_thread_reads_at_most(two_elements))
+          .promise(neighbours_read_neighbours())
+          .promise(tree_of_halving_strides())
+          .promise(a_barrier_for_each_step())
+          .promise(none(Counter::atomic_operations, "one block needs no atomic")),
+      Rung("interleaved")
+          .depth(depth_of_tree)
+          .promise(one_element_per_thread())
+          .promise(no_shuffle())
+          .promise(no_vote())
+          .promise(tree_by_all_threads())
+          .promise(a_barrier_for_each_step())
+          .promise(at_least(
+              Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
+              "the working threads must be the multiples of 2 * stride, spread over all warps"))
+          .promise(one_atomic_per_block()),
+      Rung("strided_index")
+          .depth(depth_of_tree)
+          .promise(one_element_per_thread())
+          .promise(no_shuffle())
+          .promise(no_vote())
+          .promise(tree_by_all_threads())
+          .promise(a_barrier_for_each_step())
+          .promise(at_most(
+              Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
+              "the working threads must be the first ones of the block, so that whole warps become idle"))
+          .promise(at_least(
+              Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
+              "thread t must work on index 2 * stride * t, so that lanes use the same banks"))
+          .promise(one_atomic_per_block()),
+      Rung("sequential")
+          .depth(depth_of_tree)
+          .promise(one_element_per_thread())
+          .promise(tree_of_halving_strides())
+          .promise(a_barrier_for_each_step())
+          .promise(one_atomic_per_block()),
+      Rung("first_add")
+          .depth(depth_of_first_add)
+          .promise(two_elements_per_thread())
+          .promise(tree_of_halving_strides())
+          .promise(a_barrier_for_each_step())
+          .promise(one_atomic_per_block()),
+      Rung("many_pass")
+          .same_bits()
+          .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
+          .promise(no_atomic_for_block_sums())
+          .promise(each_thread_reads_at_most(two_elements))
+          .promise(at_least(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "the first pass must read every element"))
+          .promise(at_most(
+              Counter::blocks,
+              [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
+              "in each pass a block covers two elements per thread"))
+          .promise(neighbours_read_neighbours())
+          .promise(tree_by_all_threads())
+          .promise(at_most(
+              Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
+              "each pass must leave one element per block"))};
 }
 
 } // namespace lab::promises

@@ -57,8 +57,8 @@ std::vector<Rung> row_sums() {
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
           .promise(at_most(
               Counter::barriers_per_block, [](const Size&) { return 2.0; },
-              "the block must wait once, between the warps' sums and the first warp's last step, and once "
-              "before that where it sets places to 0"))};
+              "the block must wait once, between the warps' sums and the first warp's last step (plus once "
+              "before that if shared memory is zeroed first)"))};
 }
 
 } // namespace lab::promises

@@ -55,7 +55,7 @@ class DevicesOrder(unittest.TestCase):
         self.assert_told("fence_for_device", "fence", "receive-volatile", "device-fence", words="reaches only its own device")
 
     def test_a_flag_without_a_fence_orders_nothing(self):
-        self.assert_told("no_fence", "fence", "receive-volatile", "no-fence", words="no fence between that and what announces it")
+        self.assert_told("no_fence", "fence", "receive-volatile", "no-fence", words="no fence before the flag is set")
 
     def test_without_an_event_kernels_are_not_ordered(self):
         self.assert_told(

@@ -33,7 +33,7 @@ class Ends(unittest.TestCase):
                     self.assert_told(result, "warp instructions without coming to an end", f"ends.cu:{line} (running)")
 
     def test_a_wait_is_told_apart_from_another_endless_loop(self):
-        for which, words in ("lock", "given back"), ("polling", "who would write"), ("atomics", "how the loop's variable changes"):
+        for which, words in ("lock", "must release it"), ("polling", "the thread that should write it"), ("atomics", "how the loop's variable changes"):
             with self.subTest(which), tempfile.TemporaryDirectory() as folder:
                 report = Path(folder) / "report.json"
                 run(which, step_limit="1000000", report=str(report))

@@ -173,7 +173,7 @@ CASE(pageable_memory, "pageable-copy: cudaMemcpyAsync in stream 3 copies memory 
   std::free(pageable);
 }
 CASE(unwritten_memory,
-     "unwritten-copy: the host copies 400 bytes from allocation 4 .*, and nothing has written 200") {
+     "unwritten-copy: the host copies 400 bytes from allocation 4 .*, 200 of which were never written") {
   Things t;
   int* fresh;
   OK(cudaMalloc(&fresh, bytes));
