@@ -110,7 +110,7 @@ TEST(Weights, AFewLargeOnesAmongNoneAreFound) {
   const auto first = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 100.0 : 0.0; }});
   EXPECT_TRUE(has(first, "every 256th element (0, 256, ...) count 100 times")) << first;
   const auto of_blocks = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 256.0 : 0.0; }});
-  EXPECT_TRUE(has(of_blocks, "took the one at blockIdx.x * blockDim.x.")) << of_blocks;
+  EXPECT_TRUE(has(of_blocks, "match an index of blockIdx.x * blockDim.x.")) << of_blocks;
 }
 
 TEST(Weights, LanesWithoutAWarpThatKeepTheirOwn) {
