@@ -1,6 +1,7 @@
 """The first page's cards, one per handout: its question (from the handout itself), what is learned, how long it takes, a picture.
 
-Run as a program it draws the pictures anew, from traces: python3 docs/cards.py (it builds the labs, and needs no GPU)."""
+Run as a program it draws the pictures anew, from traces, and the front page's animation with them: python3 docs/cards.py (it builds the
+labs, and needs no GPU)."""
 
 import re
 from html import escape
@@ -8,6 +9,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PICTURES = HERE / "figures" / "cards"
+
+FRONT = ("02_tree", "sequential")  # whose animation README.md and the front page show
 
 # By handout: what is learned; how long a first reader takes, in minutes; and whose trace the picture is (lab, rung, step). A
 # handout that has no row gets a card with its question alone.
@@ -94,6 +97,8 @@ def draw() -> None:
         steps = record.steps_of(traced, 0)
         step = next((each for each in steps if each.races), steps[min(number, len(steps)) - 1])
         (PICTURES / f"{stem}.svg").write_text(animation.still(step, columns=16))
+        if whose[:2] == FRONT:
+            (PICTURES.parent / "tree.svg").write_text(animation.animate(steps, "Lab 02, sequential: one block of a tree, step by step"))
 
 
 if __name__ == "__main__":
