@@ -161,8 +161,8 @@ __global__ void stale_reads_kernel(const float* input, float* result, std::size_
 __global__ void across_blocks_kernel(const float* input, float* block_sums, float* result, std::size_t n) {
   const float sum = sum_block(walk(input, n));
   // BEGIN across_blocks
-  // TODO: Find the mistake and repair it. One of these lines is right; finish_kernel below can do the work
-  // of the others. (1 line)
+  // TODO: Find the mistake and repair it. One of these lines is right; finish_kernel below can do
+  // the work of the others. (1 line)
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
   __syncthreads();
   if (blockIdx.x == 0) {

@@ -148,8 +148,8 @@ __global__ void sequential_kernel(const float* input, float* result, std::size_t
 
 // In the rung above, half of the threads do nothing but load. Here every thread adds two elements as it loads
 // them, a block size apart so that each warp still reads neighbours: half as many blocks do the same work.
-__global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
-  extern __shared__ float partial[];
+// Leaves the sum of the block's elements in partial[0].
+__device__ void add_two_per_thread(const float* input, float* partial, std::size_t n) {
   // BEGIN first_add
   // TODO: A block now covers 2 * blockDim.x elements. Store the sum of this thread's two in
   // partial[threadIdx.x]: the element with its number in the block's part, and the one a block size further
@@ -168,6 +168,10 @@ __global__ void first_add_kernel(const float* input, float* result, std::size_t 
     __syncthreads();
   }
   // END first_add
+}
+__global__ void first_add_kernel(const float* input, float* result, std::size_t n) {
+  extern __shared__ float partial[];
+  add_two_per_thread(input, partial, n);
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
@@ -195,23 +199,15 @@ void first_add(const float* input, float* result, std::size_t n, unsigned block)
 // -----------------------------------------------------------------------------------------------------------
 // No atomics: blocks cannot wait for each other within a launch, but a launch waits for the one before it.
 // Each block leaves its sum in memory, and the same kernel runs again on those sums until one is left.
+// Builds on first_add: add_two_per_thread() is your own from there.
 
 __global__ void many_pass_kernel(const float* input, float* block_sums, std::size_t n) {
   extern __shared__ float partial[];
-  const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
-  float sum = i < n ? input[i] : 0;
-  if (i + blockDim.x < n) sum += input[i + blockDim.x];
-  partial[threadIdx.x] = sum;
-  __syncthreads();
-  const unsigned t = threadIdx.x;
-  for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
-    if (t < stride) partial[t] += partial[t + stride];
-    __syncthreads();
-  }
+  add_two_per_thread(input, partial, n);
   // BEGIN many_pass
   // TODO: Let the block's first thread store the block's sum where the next pass finds it: one element per
   // block. (1 line)
-  if (t == 0) block_sums[blockIdx.x] = partial[0];
+  if (threadIdx.x == 0) block_sums[blockIdx.x] = partial[0];
   // END many_pass
 }
 

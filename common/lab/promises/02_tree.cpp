@@ -130,6 +130,7 @@ std::vector<Rung> tree() {
           .promise(a_barrier_for_each_step())
           .promise(one_atomic_per_block()),
       Rung("many_pass")
+          .builds_on("first_add")
           .same_bits()
           .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
           .promise(no_atomic_for_block_sums())

@@ -2,7 +2,7 @@
 // lab: 02_tree
 // expect: wrong
 // BEGIN many_pass
-if (t == 0) block_sums[blockIdx.x] = partial[0];
+if (threadIdx.x == 0) block_sums[blockIdx.x] = partial[0];
 // END many_pass
 // BEGIN many_pass
 lab::scratch<float>(std::size_t{1} << 60);
