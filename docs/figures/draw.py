@@ -36,101 +36,118 @@ class Drawing:
         return self.head + "\n".join(self.parts) + "\n</svg>\n"
 
 
+# The handouts' drawings are as wide as a telephone shows: laid out once, they need neither scrolling nor a second layout.
+WIDE = 350
+LANE = 22  # pixels from one lane, or bank, to the next, of which 16 make a line
+
+
 def threads() -> Drawing:
-    d = Drawing(700, 250, "Grid, blocks, warps, threads",
+    d = Drawing(WIDE, 318, "Grid, blocks, warps, threads",
                 "A launch starts a grid. The grid is many blocks of equal size. A block of 256 threads is cut into 8 warps. "
                 "A warp is 32 lanes, one thread in each, and all lanes go through the program together.")  # fmt: skip
     d.text(0, 14, "A grid: all blocks of one launch", bold=True)
     for i in range(8):
-        d.box(i * 84, 22, 76, 30, BLUE, 0.5 if i == 2 else 0.15)
-        d.text(i * 84 + 38, 42, f"block {i}" if i < 7 else "...", anchor="middle")
-    d.line(168, 52, 0, 76), d.line(244, 52, 664, 76)
-    d.text(0, 90, "A block of 256 threads: 8 warps, which can wait for each other", bold=True)
+        d.box(1 + i * 44, 22, 40, 30, BLUE, 0.5 if i == 2 else 0.15)
+        d.text(21 + i * 44, 41, f"block {i}" if i < 7 else "...", size=10, anchor="middle")
+    d.line(89, 52, 1, 76), d.line(129, 52, 349, 76)
+    d.text(0, 90, "A block of 256 threads: 8 warps,", bold=True)
+    d.text(0, 106, "which can wait for each other", bold=True)
     for i in range(8):
-        d.box(i * 84, 98, 76, 30, ORANGE, 0.5 if i == 3 else 0.15)
-        d.text(i * 84 + 38, 118, f"warp {i}", anchor="middle")
-    d.line(252, 128, 0, 152), d.line(328, 128, 664, 152)
-    d.text(0, 166, "A warp: 32 lanes, which take each step together", bold=True)
+        d.box(1 + i * 44, 114, 40, 30, ORANGE, 0.5 if i == 3 else 0.15)
+        d.text(21 + i * 44, 133, f"warp {i}", size=10, anchor="middle")
+    d.line(133, 144, 1, 168), d.line(173, 144, 349, 168)
+    d.text(0, 182, "A warp: 32 lanes, which take each step together", bold=True)
     for i in range(32):
-        d.box(i * 20.75, 174, 18, 26, BLUE, 0.3)
-        d.text(i * 20.75 + 9, 191, str(i), size=9, anchor="middle")
-    d.text(0, 222, "Lane 0 of warp 3 in block 2 is threadIdx.x = 96. In the whole grid it is number")
-    d.text(0, 240, "blockIdx.x * blockDim.x + threadIdx.x = 2 * 256 + 96 = 608.")
+        x, y = 1 + i % 16 * LANE, 190 + i // 16 * 28
+        d.box(x, y, 18, 24, BLUE, 0.3)
+        d.text(x + 9, y + 16, str(i), size=10, anchor="middle")
+    d.text(0, 264, "Lane 0 of warp 3 in block 2 is threadIdx.x = 96.")
+    d.text(0, 280, "In the whole grid it is number")
+    d.text(0, 296, "blockIdx.x * blockDim.x + threadIdx.x")
+    d.text(0, 312, "= 2 * 256 + 96 = 608.")
     return d
 
 
 def devices() -> Drawing:
-    d = Drawing(700, 232, "Four devices, each with a shard",
+    d = Drawing(WIDE, 262, "Four devices, each with a shard",
                 "An array is shared out among four devices. Each adds up its shard in its own memory, which leaves one sum per device. "
                 "The sums of devices 1, 2 and 3 go over the links to device 0, where they are added up.")  # fmt: skip
-    d.text(0, 14, "The array, shared out: each device adds up what is in its own memory", bold=True)
+    d.text(0, 14, "The array, shared out: each device adds up", bold=True)
+    d.text(0, 30, "what is in its own memory", bold=True)
     for k in range(4):
-        x = k * 176
-        d.box(x, 24, 160, 116, GREY, 0.12)
-        d.text(x + 10, 42, f"device {k}", bold=True)
-        for i in range(7):
-            d.box(x + 10 + i * 20, 52, 18, 22, BLUE, 0.3)
-        d.text(x + 10, 92, f"shard {k}: billions of elements", size=10)
-        d.box(x + 10, 102, 60, 26, ORANGE, 0.45)
-        d.text(x + 40, 119, f"sum {k}", anchor="middle")
+        x = 1 + k * 88
+        d.box(x, 40, 80, 130, GREY, 0.12)
+        d.text(x + 8, 58, f"device {k}", bold=True)
+        for i in range(4):
+            d.box(x + 8 + i * 16, 66, 14, 22, BLUE, 0.3)
+        for line, words in enumerate((f"shard {k}:", "billions of", "elements")):
+            d.text(x + 8, 102 + 12 * line, words, size=10)
+        d.box(x + 8, 134, 50, 26, ORANGE, 0.45)
+        d.text(x + 33, 151, f"sum {k}", anchor="middle")
     for k in range(1, 4):
-        y = 140 + 14 * k
-        d.line(k * 176 + 40, 128, k * 176 + 40, y, ORANGE), d.line(k * 176 + 40, y, 20 + 10 * k, y, ORANGE)
-        d.line(20 + 10 * k, y, 20 + 10 * k, 128, ORANGE)
-    d.text(0, 206, "Over the links goes one number per device. When it may be read, and who sees it,")
-    d.text(0, 224, "is what this lab is about.")
+        y = 170 + 14 * k
+        d.line(k * 88 + 34, 160, k * 88 + 34, y, ORANGE), d.line(k * 88 + 34, y, 14 + 10 * k, y, ORANGE)
+        d.line(14 + 10 * k, y, 14 + 10 * k, 160, ORANGE)
+    d.text(0, 238, "Over the links goes one number per device. When it")
+    d.text(0, 254, "may be read, and who sees it, is what this lab is about.")
     return d
 
 
 def memory() -> Drawing:
-    d = Drawing(700, 210, "Three kinds of memory",
+    d = Drawing(WIDE, 180, "Three kinds of memory",
                 "Registers belong to one thread and take no time to reach. Shared memory belongs to one block, lies on the chip, and "
                 "takes tens of cycles. Global memory belongs to all, lies beside the chip, and takes hundreds of cycles.")  # fmt: skip
-    rows = [("registers", "one thread's own", "at once", 150, BLUE), ("shared memory", "one block's, on the chip", "tens of cycles", 280, ORANGE),
-            ("global memory", "everyone's, beside the chip", "hundreds of cycles", 470, GREY)]  # fmt: skip
-    for i, (name, whose, how_long, width, colour) in enumerate(rows):
-        y = 10 + i * 66
-        d.box(0, y, width, 48, colour, 0.35)
-        d.text(10, y + 21, name, bold=True)
-        d.text(10, y + 38, how_long)
-        d.text(width + 14, y + 29, whose)
+    rows = [("Registers: one thread's own", "at once", 75, BLUE), ("Shared memory: one block's, on the chip", "tens of cycles", 175, ORANGE),
+            ("Global memory: everyone's, beside the chip", "hundreds of cycles", WIDE - 2, GREY)]  # fmt: skip
+    for i, (name, how_long, width, colour) in enumerate(rows):
+        y = i * 60
+        d.text(0, y + 14, name, bold=True)
+        d.box(1, y + 22, width, 26, colour, 0.35)
+        d.text(10, y + 39, how_long)
     return d
 
 
 def sectors() -> Drawing:
-    d = Drawing(700, 176, "What a warp's request touches",
+    d = Drawing(WIDE, 288, "What a warp's request touches",
                 "Above: 32 lanes read 32 neighbouring floats, which fill 4 sectors of 32 bytes. Below: lanes read every eighth float, "
                 "so each lane touches a sector of its own, 32 in all, and an eighth of each is used.")  # fmt: skip
-    d.text(0, 14, "Neighbours: 32 floats in 4 sectors. All that is fetched is used.", bold=True)
-    for i in range(32):
-        d.box(4 + i * 21.5, 24, 16, 20, BLUE, 0.55)
-    for s in range(4):
-        d.box(1 + s * 172, 20, 169.5, 28)
-        d.text(85 + s * 172, 64, f"sector {s}", size=11, anchor="middle")
-    d.text(0, 100, "Eight apart: one float in each of 32 sectors (4 of them drawn). An eighth is used.", bold=True)
-    for i in range(32):
-        d.box(4 + i * 21.5, 110, 16, 20, BLUE if i % 8 == 0 else GREY, 0.55 if i % 8 == 0 else 0.12)
-    for s in range(4):
-        d.box(1 + s * 172, 106, 169.5, 28)
-        d.text(85 + s * 172, 150, f"sector {s}, for lane {s}", size=11, anchor="middle")
+
+    def request(y: float, words: str, used: int) -> None:
+        """Four sectors of eight floats, of which one in `used` is read."""
+        for i in range(32):
+            read = i % used == 0
+            d.box(5 + i // 8 % 2 * 172 + i % 8 * 20.7, y + 4 + i // 16 * 50, 16, 20, BLUE if read else GREY, 0.55 if read else 0.12)
+        for s in range(4):
+            x, top = 1 + s % 2 * 172, y + s // 2 * 50
+            d.box(x, top, 169.5, 28)
+            d.text(x + 84, top + 42, words.format(s), size=11, anchor="middle")
+
+    d.text(0, 14, "Neighbours: 32 floats in 4 sectors.", bold=True)
+    d.text(0, 30, "All that is fetched is used.", bold=True)
+    request(38, "sector {0}", 1)
+    d.text(0, 162, "Eight apart: one float in each of 32 sectors", bold=True)
+    d.text(0, 178, "(4 of them drawn). An eighth is used.", bold=True)
+    request(186, "sector {0}, for lane {0}", 8)
     return d
 
 
 def banks() -> Drawing:
-    d = Drawing(700, 196, "Banks of shared memory",
+    d = Drawing(WIDE, 276, "Banks of shared memory",
                 "Shared memory has 32 banks; word i lies in bank i modulo 32. When lanes read words 0, 2, 4 and so on to 62, lane 0 and "
                 "lane 16 meet in bank 0, lane 1 and lane 17 in bank 2, and so on: two passes. Half the banks stand idle.")  # fmt: skip
-    d.text(0, 14, "32 banks. Word i lies in bank i % 32.", bold=True)
-    for i in range(32):
-        d.box(i * 21.5, 24, 18.5, 20, GREY, 0.15)
-        d.text(i * 21.5 + 9, 38, str(i), size=9, anchor="middle")
-    d.text(0, 74, "A stride of 2: lanes 0 to 15 ...", bold=True)
-    d.text(0, 128, "... and lanes 16 to 31 meet in the same 16 banks. The request takes two passes.", bold=True)
-    for lane in range(32):
-        bank, y = 2 * lane % 32, 82 if lane < 16 else 136
-        d.box(bank * 21.5, y, 18.5, 20, ORANGE, 0.5)
-        d.text(bank * 21.5 + 9, y + 14, str(lane), size=9, anchor="middle")
-    d.text(0, 180, "The second pass is a bank conflict.")
+    d.text(0, 14, "32 banks (grey). Word i lies in bank i % 32.", bold=True)
+    d.text(0, 34, "A stride of 2: lane i reads word 2 * i. Lanes 0 to 15")
+    d.text(0, 50, "and lanes 16 to 31 (orange) meet in the same 16 banks.")
+    for bank in range(32):
+        x, y = 1 + bank % 16 * LANE, 62 + bank // 16 * 92
+        d.box(x, y, 18, 20, GREY, 0.15)
+        d.text(x + 9, y + 14, str(bank), size=10, anchor="middle")
+        for lane in (bank // 2, bank // 2 + 16) if bank % 2 == 0 else ():
+            below = y + (26 if lane < 16 else 50)
+            d.box(x, below, 18, 20, ORANGE, 0.5)
+            d.text(x + 9, below + 14, str(lane), size=10, anchor="middle")
+    d.text(0, 254, "The request takes two passes.")
+    d.text(0, 270, "The second pass is a bank conflict.")
     return d
 
 

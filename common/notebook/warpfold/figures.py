@@ -5,8 +5,8 @@ from html import escape
 from . import clone
 from .verdict import LabError
 
-# On a telephone a drawing keeps a size at which it can be read, and is moved sideways.
-SCROLLS = "<style>.warpfold-drawing { overflow-x: auto } .warpfold-drawing svg { min-width: 40rem }</style>"
+# On a telephone a drawing that is wider keeps a size at which it can be read, and is moved sideways.
+SCROLLS = "<style>.warpfold-drawing { overflow-x: auto } .warpfold-drawing svg { min-width: min(40rem, var(--width)) }</style>"
 
 
 class Drawing:
@@ -35,5 +35,6 @@ def drawing(svg: str) -> Drawing:
     root = ET.fromstring(svg)
     space = {"svg": "http://www.w3.org/2000/svg"}
     told = [root.findtext(f"svg:{tag}", "", space).strip() for tag in ("title", "desc")]
-    scrolls = f'{SCROLLS}<div class="warpfold-drawing" tabindex="0" role="group" aria-label="{escape(told[0])}">'
+    width = f"--width: {root.get('viewBox').split()[2]}px"
+    scrolls = f'{SCROLLS}<div class="warpfold-drawing" style="{width}" tabindex="0" role="group" aria-label="{escape(told[0])}">'
     return Drawing(f"{scrolls}{svg[svg.index('<svg') :]}</div>", ". ".join(text.rstrip(".") for text in told if text) + ".")
