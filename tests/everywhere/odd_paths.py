@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets Warpfold up in folders with unusual names, solves lab 01 there, moves the clone and does it again.
 
-    python3 tests/everywhere/odd_paths.py [--work FOLDER]
+    python3 tests/everywhere/odd_paths.py [--work FOLDER] [--only NAME]
 
 Takes some minutes per folder, and a network connection as an ordinary user; run it as one on a bare machine, where compiler,
 Meson and libraries come from PyPI as well. tests/kit/test_paths.py is the part of it that every run of the suite has."""
@@ -44,10 +44,12 @@ def works(clone: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, help="an empty folder (default: a temporary one)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only a folder of this name; may be repeated")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = parser.parse_args().work or Path(temporary)
+        work = options.work or Path(temporary)
         good = True
-        for folder in FOLDERS:
+        for folder in options.only or FOLDERS:
             clone = work / folder / "warpfold"
             fresh(clone)
             good = works(clone) and good
