@@ -164,12 +164,16 @@ class Wheel(unittest.TestCase):
     def test_a_loop_without_an_end_is_named_with_its_kernel_and_line(self):
         loop = "__global__ void endless(int* a) {\n  for (unsigned i = 0; i < 10; i -= 0) ++a[threadIdx.x];\n}\n"
         main = "int main() { int* a; cudaMalloc(&a, 128); cudaMemset(a, 0, 128); endless<<<2, 32>>>(a); cudaDeviceSynchronize(); }"
+        for limit in (5, 15):  # on a busy machine, the program may not have come to its kernel
+            said = self.in_notebook("%load_ext warpfold", f"%%cuda --device=emulator --time-limit {limit}\n{loop}{main}").stdout
+            if "in endless" in said:
+                break
+        self.assertIn(f"ENDED CheckFailed stopped after {limit} s in endless, at line 3 of the cell", said)
+
+    def test_a_loop_without_an_end_on_the_host_is_not_a_kernels(self):
         said = self.in_notebook(
-            "%load_ext warpfold",
-            f"%%cuda --device=emulator --time-limit 5\n{loop}{main}",
-            "%%cuda --device=emulator --time-limit 2\nint main() { while (true) { } }",
+            "%load_ext warpfold", "%%cuda --device=emulator --time-limit 2\nint main() { while (true) { } }"
         ).stdout
-        self.assertIn("ENDED CheckFailed stopped after 5 s in endless, at line 3 of the cell", said)
         self.assertIn("ENDED CheckFailed stopped after 2 s while no kernel ran", said)
 
     def test_an_access_out_of_bounds_is_said_once(self):

@@ -25,7 +25,7 @@ int main() {
   your_kernel<<<1, 32>>>();
   return cudaDeviceSynchronize();
 }"""
-SECONDS_TO_REPORT = 5  # that a program which is stopped has for its report
+SECONDS_TO_REPORT = 20  # that a program which is stopped has for its report
 
 
 class Usage(argparse.ArgumentParser):
@@ -139,15 +139,17 @@ class Run:
             finally:
                 program.kill()
 
-    def where_it_was(self) -> str:
+    def where_it_was(self, on_gpu: bool) -> str:
         """Of a program that was stopped: the kernel and its line, as far as the emulator knows them."""
         from kit import report
 
-        endless = next((hazard for hazard in self.report.get("hazards", []) if hazard["kind"] == "endless"), None)
-        if endless:
+        stopped = next((hazard for hazard in self.report.get("hazards", []) if hazard["kind"] == "interrupted"), None)
+        if stopped:
             kernel = self.report["launches"][-1]["kernel"]
-            return f"in {report.readable([kernel]).get(kernel, kernel)}, at line {endless['line']} of the cell"
-        return "while no kernel ran" if self.report else "on the GPU; --device=emulator says in which kernel and at which line"
+            return f" in {report.readable([kernel]).get(kernel, kernel)}, at line {stopped['line']} of the cell"
+        if self.report:
+            return " while no kernel ran"
+        return " on the GPU; --device=emulator says in which kernel and at which line" if on_gpu else ""
 
 
 def show(run: Run, on_gpu: bool) -> None:
@@ -160,7 +162,7 @@ def show(run: Run, on_gpu: bool) -> None:
     if run.options.profile and run.report.get("launches"):
         display(Profile(run))
     if run.stopped:
-        raise CheckFailed(f"stopped after {run.options.time_limit:g} s {run.where_it_was()}. --time-limit SECONDS allows more")
+        raise CheckFailed(f"stopped after {run.options.time_limit:g} s{run.where_it_was(on_gpu)}. --time-limit SECONDS allows more")
     if run.status != 0:
         raise CheckFailed(f"the program ended with {ended_with(run.status)}")
     if findings.hazards:

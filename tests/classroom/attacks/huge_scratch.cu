@@ -1,6 +1,12 @@
 // Scratch memory beyond all there is.
 // lab: 02_tree
 // expect: wrong
+// BEGIN first_add
+partial[threadIdx.x] = 0;
+// END first_add
+// BEGIN first_add
+partial[0] = 0;
+// END first_add
 // BEGIN many_pass
 if (threadIdx.x == 0) block_sums[blockIdx.x] = partial[0];
 // END many_pass

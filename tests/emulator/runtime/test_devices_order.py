@@ -82,7 +82,10 @@ class DevicesOrder(unittest.TestCase):
         self.assertIn("cudaErrorIllegalAddress", self.said)
 
     def test_kernels_that_wait_for_ever_are_told_where_both_are(self):
-        self.told("forever", WARPFOLD_TIME_LIMIT="3000", WARPFOLD_CHECKS="none")
+        for limit in ("3000", "12000", "24000"):  # on a busy machine, one may end before the other begins
+            self.told("forever", WARPFOLD_TIME_LIMIT=limit, WARPFOLD_CHECKS="none")
+            if "another kernel" in self.errors:
+                break
         self.assertIn("cudaErrorLaunchTimeout", self.said)
         for mark in ("waits", "waits-too"):
             self.assertIn(f"devices_order.cu:{self.line_of(mark)} (running)", self.errors)
