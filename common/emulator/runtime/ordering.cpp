@@ -62,6 +62,10 @@ void after_work(State& state, Current& mine) {
     const bool are_compared = several_devices() && earlier.is_kernel && later.is_kernel;
     if (!are_compared) report_streams(state, earlier, other, later, range);
   });
+  if (state.order.has_missed_some() && is_new(state, "", "", "not checked"))
+    add(HazardCause::too_much_pending,
+        "races between this call and earlier work are not checked from here on", &done, nullptr,
+        HazardKind::not_checked);
 }
 
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {

@@ -64,6 +64,9 @@ void Checker::launch_begin(const machine::Grid& grid) {
     reported_.clear();
   });
   order_of_next.reset();
+  if (!mine->launch || mine->launch->forgets)
+    recorder_.add({HazardKind::not_checked, HazardCause::too_many_launches,
+                   "races between this launch and those before it are not checked"});
   grid.notes = mine;
 }
 
@@ -126,14 +129,21 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
     // A loop that synchronises in each iteration would create records without end. After the first ones, new
     // records become rarer and rarer. A record that is used for longer looks older than it is, so a race may
     // be missed.
-    constexpr std::uint32_t plenty = 1024, longest_pause = 1 << 16;
+    constexpr std::uint32_t plenty = 1 << 16, longest_pause = 1 << 16;
     const std::uint32_t pause =
         std::min(longest_pause, std::uint32_t{1} << std::min(31u, recent.made / plenty));
-    if (recent.moment >= mine.order.phase_of(warp.index) || ++recent.passed_over < pause)
+    if (recent.moment >= mine.order.phase_of(warp.index)) return recent.number;
+    if (++recent.passed_over < pause) {
+      if (!actor.polls) // how often a thread polls depends on this machine, and says nothing about the kernel
+        report_not_checked(HazardCause::too_many_steps, mine, mine.grid->code.operations[actor.operation]);
       return recent.number;
+    }
   }
   const std::uint32_t number = actor.in_global ? take_number(mine) : mine.records.next();
-  if (!number) return 0;
+  if (!number) {
+    report_not_checked(HazardCause::too_many_accesses, mine, mine.grid->code.operations[actor.operation]);
+    return 0;
+  }
   const AccessRecord record{.block = mine.block,
                             .operation = actor.operation,
                             .moment = mine.order.clock,

@@ -91,6 +91,8 @@ private:
   std::string device_in_words(int device) const;          // "" if there is only one
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
   void report_race(const machine::Access& access, const Conflict& conflict);
+  // Once per launch and line: from here on, races are missed.
+  void report_not_checked(HazardCause cause, const Notes& notes, const machine::Operation& operation);
   void report_uninitialised(const machine::Access& access, unsigned lane);
   static constexpr int copy_reach = 100; // of a race with a copy, to tell it from another one at these lines
   // False if this kind has not yet been reported for these two operations.

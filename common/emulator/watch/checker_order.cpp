@@ -40,9 +40,12 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   const bool releases = writes && order.has_fence(warp, access.mask);
   if (reads && (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed || facts.polls))
     order.has_read_strongly = true;
-  if (writes && launches_.follows(block))
-    launches_.history_of(block).published.store(order.clock, std::memory_order_relaxed);
-  if (!releases && !reads && !logs_.any()) return;
+  const std::uint32_t written_at = order.clock;
+  const auto publish = [&] { // after release(): who sees that this was published also sees how far
+    if (writes && launches_.follows(block))
+      launches_.history_of(block).published.store(written_at, std::memory_order_release);
+  };
+  if (!releases && !reads && !logs_.any()) return publish();
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
     const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
     if (reads) mine.reads.push_back({key, lanes});
@@ -59,6 +62,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     else if (access.kind == AccessKind::store)
       log->cut();
   });
+  publish();
   // The access itself comes next: a thread that sees it must also see the log, or a false race would be
   // reported.
   std::atomic_thread_fence(std::memory_order_release);

@@ -22,6 +22,12 @@ bool Checker::is_reported(HazardKind kind, const machine::Operation& operation, 
   return reported_.contains({kind, &operation, other, reach});
 }
 
+void Checker::report_not_checked(HazardCause cause, const Notes& mine, const machine::Operation& operation) {
+  if (!is_new(HazardKind::not_checked, operation, ~0u)) return;
+  recorder_.add({HazardKind::not_checked, cause, "races in this launch are not checked from here on",
+                 mine.grid->code.line_of(operation)});
+}
+
 namespace {
 
 // Many blocks may store the same value in one place, such as a flag. A store is judged before it is

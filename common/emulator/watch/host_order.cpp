@@ -154,6 +154,8 @@ void HostOrder::finish(Operation operation, const Report& report) {
   if (operation.touched.empty()) return;
   std::sort(operation.touched.begin(), operation.touched.end(),
             [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
+  for (const auto& [actor, number] : dropped_)
+    missed_some_ |= actor >= operation.view.size() || operation.view[actor] < number;
   for (const Operation& earlier : pending_)
     if (!over(earlier, operation.view))
       find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
@@ -170,8 +172,20 @@ void HostOrder::finish(Operation operation, const Report& report) {
   pending_.push_back(std::move(operation));
   std::size_t ranges = 0;
   for (const Operation& each : pending_) ranges += each.touched.size();
-  for (; pending_.size() > longest_pending || ranges > most_pending_ranges; pending_.pop_front())
+  while (pending_.size() > longest_pending || ranges > most_pending_ranges) {
     ranges -= pending_.front().touched.size();
+    drop_oldest();
+  }
+}
+
+void HostOrder::drop_oldest() {
+  const Operation& oldest = pending_.front();
+  std::uint32_t& newest = dropped_[oldest.actor];
+  newest = std::max(newest, oldest.number);
+  // The host's own loads and stores are watched only where an operation is kept.
+  missed_some_ |=
+      std::ranges::any_of(oldest.touched, [](const TouchedRange& range) { return range.of_host; });
+  pending_.pop_front();
 }
 
 Clock HostOrder::record(Stream stream) {
@@ -228,6 +242,9 @@ void HostOrder::forget_what_is_over() {
            std::ranges::all_of(unfinished_, [&](const auto& each) { return over(operation, each.second); });
   };
   std::erase_if(pending_, is_over_for_all);
+  std::erase_if(dropped_, [this](const auto& each) {
+    return each.first < clocks_[host].size() && clocks_[host][each.first] >= each.second;
+  });
 }
 
 } // namespace warpfold::watch

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace warpfold::watch {
@@ -96,6 +97,9 @@ public:
           if (range.of_host) visit(operation, range);
   }
   std::size_t pending() const { return pending_.size(); }
+  // Whether, since the last call, an operation was not compared with one that nothing orders before it,
+  // because more were pending than are kept.
+  bool has_missed_some() { return std::exchange(missed_some_, false); }
 
 private:
   static constexpr std::uint32_t host = 0;
@@ -118,7 +122,10 @@ private:
   std::vector<State> states_;
   std::deque<std::uint32_t> removed_;    // actors that may be reused
   Clock removed_blocking_, removed_all_; // work issued to streams that no longer exist
-  std::deque<Operation> pending_;        // not known by the host to be complete, oldest first
+  void drop_oldest();
+  std::map<std::uint32_t, std::uint32_t> dropped_; // by actor: the newest operation no longer kept
+  bool missed_some_ = false;
+  std::deque<Operation> pending_; // not known by the host to be complete, oldest first
   // Issued and not finished, with what is complete before each: it may still meet what the host knows to be
   // over.
   std::map<std::pair<std::uint32_t, std::uint32_t>, Clock> unfinished_; // by actor and number

@@ -28,6 +28,7 @@ Launches::Launch* Launches::begin(const machine::Grid& grid, const Operation* or
   if (is_full && !is_first) return nullptr;
   auto launch = std::make_unique<Launch>();
   launch->code = &grid.code;
+  launch->forgets = is_first && !all_over;
   launch->shape = grid.shape;
   launch->device = grid.device;
   launch->histories.reset(grid.block_count());

@@ -7,6 +7,7 @@
 #include "host_order.hpp"
 #include "machine/block.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bitset>
@@ -18,7 +19,7 @@ namespace warpfold::watch {
 
 class Launches {
 public:
-  static constexpr std::size_t most = 512;
+  static constexpr std::size_t most = 2048;
 
   struct Launch {
     const machine::Code* code = nullptr;
@@ -32,6 +33,7 @@ public:
     // What orders it: its operation in watch::HostOrder.
     std::uint32_t actor = 0, number = 0;
     bool runs = true;
+    bool forgets = false; // launches that nothing orders before it: there was no room for more
 
     std::mutex mutex;
     CausalClock acquired; // by any of its blocks, and by launches before it
@@ -69,10 +71,11 @@ public:
 
 private:
   std::size_t place_of(std::uint32_t block) const {
-    const std::size_t count = count_.load(std::memory_order_acquire);
-    std::size_t place = count - 1;
-    while (place > 0 && launches_[place]->first_block > block) --place;
-    return place;
+    const auto end = launches_.begin() + static_cast<std::ptrdiff_t>(count_.load(std::memory_order_acquire));
+    const auto after =
+        std::upper_bound(launches_.begin() + 1, end, block,
+                         [](std::uint32_t b, const auto& each) { return b < each->first_block; });
+    return static_cast<std::size_t>(after - launches_.begin()) - 1;
   }
 
   std::mutex mutex_;

@@ -76,11 +76,12 @@ inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessReco
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);
+  const bool was_published = record.moment <= history.published.load(std::memory_order_acquire);
   if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;
   if (needed == Level::system && record.moment < history.released[static_cast<std::size_t>(Level::device)])
     return Missing::system_fence;
   if (record.moment < history.released[0]) return Missing::wide_fence;
-  return record.moment <= history.published ? Missing::fence : Missing::order;
+  return was_published ? Missing::fence : Missing::order;
 }
 
 // Another lane that accesses the same place; `lane` itself if there is none.

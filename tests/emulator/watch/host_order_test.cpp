@@ -94,6 +94,18 @@ TEST_F(HostOrderTest, ALoopInOneStreamStaysOneEntry) {
   EXPECT_EQ(order.pending(), 1u);
 }
 
+TEST_F(HostOrderTest, WhatIsNoLongerKeptIsMissedByWhatNothingOrders) {
+  const auto one = order.add_stream(false), two = order.add_stream(false);
+  for (std::uint64_t i = 0; i < 5000; ++i) work(one, {write(8 * i, 8 * i + 8)});
+  work(one, {read(0, 8)});
+  EXPECT_FALSE(order.has_missed_some()) << "all in one stream";
+  work(two, {write(80000, 80008)});
+  EXPECT_TRUE(order.has_missed_some());
+  order.host_waits_for_all();
+  work(two, {write(80000, 80008)});
+  EXPECT_FALSE(order.has_missed_some()) << "the host has waited";
+}
+
 TEST_F(HostOrderTest, InterleavedPlacesDoNotMeet) {
   const auto one = order.add_stream(false), two = order.add_stream(false);
   std::vector<TouchedRange> even, odd;

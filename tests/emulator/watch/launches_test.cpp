@@ -41,6 +41,25 @@ TEST_F(LaunchesOfDevices, WhatRunsIsComparedAndBlocksHaveNumbersOfTheirOwn) {
   EXPECT_EQ(&launches.of(3), other);
 }
 
+TEST_F(LaunchesOfDevices, WithoutRoomForMoreSomeAreForgotten) {
+  for (std::uint32_t i = 0; i < Launches::most; ++i) {
+    Launches::Launch* one = begin(static_cast<int>(i), 1 + i, 1);
+    ASSERT_TRUE(one);
+    EXPECT_FALSE(one->forgets);
+    EXPECT_EQ(&launches.of(one->first_block + 1), one);
+    if (i > 0) launches.end(*one);
+  }
+  EXPECT_FALSE(begin(0, 1 + Launches::most, 1)) << "the first one still runs";
+}
+
+TEST_F(LaunchesOfDevices, WhatNothingOrdersIsForgottenWhereNothingRuns) {
+  for (std::uint32_t i = 0; i < Launches::most; ++i) launches.end(*begin(static_cast<int>(i), 1 + i, 1));
+  const Launches::Launch* one = begin(0, 1 + Launches::most, 1);
+  ASSERT_TRUE(one);
+  EXPECT_TRUE(begins_group);
+  EXPECT_TRUE(one->forgets);
+}
+
 TEST_F(LaunchesOfDevices, WhatHasEndedInTimeButIsNotOrderedIsCompared) {
   launches.end(*begin(0, 1, 1));
   begin(1, 2, 1);

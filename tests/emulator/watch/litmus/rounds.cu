@@ -131,6 +131,28 @@ __global__ void block_scope_through_a_third_thread_that_orders_none(int* m) {
 }
 RUN(block_scope_through_a_third_thread_that_orders_none, 2, 64)
 
+// The checks keep a record for each access and synchronisation, up to a number: beyond it they say so.
+__device__ void synchronise_often(int* m, int times) {
+#pragma unroll 1
+  for (int i = 0; i < times; ++i) {
+    m[threadIdx.x] += 1;
+    __syncthreads();
+  }
+}
+
+// LITMUS sixty_thousand_synchronisations: right
+__global__ void sixty_thousand_synchronisations(int* m) {
+  synchronise_often(m, 60000);
+}
+RUN(sixty_thousand_synchronisations, 1, 64)
+
+// LITMUS seventy_thousand_synchronisations: not-checked
+// SAYS not checked from here on
+__global__ void seventy_thousand_synchronisations(int* m) {
+  synchronise_often(m, 70000);
+}
+RUN(seventy_thousand_synchronisations, 1, 64)
+
 int main() {
   return run_all();
 }
