@@ -115,9 +115,12 @@ Block::Progress Block::run() {
   bool progress = false;
   const Schedule& schedule = worker.grid.schedule;
   const std::uint64_t round = linear_id << 32 ^ rounds++;
+  only_waits = true;
   for (std::size_t turn = 0; turn < warps.size(); ++turn) {
     Warp& warp = warps[schedule.at(turn, warps.size(), round)];
-    if (!warp.done()) progress |= warp.run();
+    if (warp.done() || !warp.run()) continue;
+    progress = true;
+    only_waits &= warp.waits_for_memory();
   }
   if (alive == 0) {
     include_readers(worker.busiest);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -45,8 +47,12 @@ struct Grid {
   const PeerAccess* peers = nullptr; // null: there is one device
   bool may_reach(int owner) const { return !peers || peers->allows(device, owner); }
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
-  // Successive turns, of any block, that did nothing but poll memory that others may write.
-  std::atomic<std::uint64_t> turns_spun = 0;
+  // Successive turns, of any block, in which no warp did anything but wait for a value in memory, and when
+  // the first of them began, in ticks of the steady clock.
+  std::atomic<std::uint64_t> turns_waited = 0;
+  std::atomic<std::chrono::steady_clock::rep> waits_since = 0;
+  std::chrono::milliseconds patience{};           // see LaunchOptions
+  std::function<bool()> may_be_changed = {};      // by others than kernels
   mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -83,6 +89,7 @@ struct Block {
   std::uint64_t steps = 0;  // warp instructions so far, updated once per slice; a first slice is not counted
   std::uint64_t rounds = 0; // in which each of its warps had a turn
   bool stepped_aside = false; // it has had a turn before this one
+  bool only_waits = false;    // in its last round, no warp did anything but wait for a value in memory
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
@@ -163,13 +170,13 @@ private:
   alignas(16) std::uint64_t nowhere_[widest_access / sizeof(std::uint64_t)] = {};
   std::unique_ptr<Block> take_block();
   enum class Turn : std::uint8_t {
-    done, // the block came to its end
-    over, // it has run for long
-    spun, // it keeps looking at memory that others may write
+    done,   // the block came to its end
+    over,   // it has run for long
+    waited, // no warp did anything but wait for a value in memory
   };
   Turn run_turn(Block& block);
   void stop_if_out_of_time(const Block& block) const;
-  void stop_if_polls_in_vain(const Block& block) const;
+  void stop_if_waits_in_vain(const Block& block) const;
 };
 
 // "sum.cu:12"

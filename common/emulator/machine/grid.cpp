@@ -171,16 +171,16 @@ void Worker::run() {
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
     }
     const Turn turned = run_turn(*block);
-    if (turned == Turn::spun)
-      stop_if_polls_in_vain(*block);
+    if (turned == Turn::waited)
+      stop_if_waits_in_vain(*block);
     else
-      grid.turns_spun = 0;
+      grid.turns_waited = 0;
     if (turned != Turn::done) {
       block->stepped_aside = true;
       if (grid.memory.devices() > 1) grid.stood_at = block->stands_at();
       if (grid.stop) return;
       // With nothing else to do, it would only count its own polling while another worker makes progress.
-      if (turned == Turn::spun && resident.empty() && grid.next_block >= grid.block_count())
+      if (turned == Turn::waited && resident.empty() && grid.next_block >= grid.block_count())
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
       ++turn;
@@ -196,8 +196,10 @@ Worker::Turn Worker::run_turn(Block& block) {
   // Counted only after a block has shown that it may run for long.
   std::uint64_t before = block.stepped_aside ? instructions() : 0;
   unsigned slices = 0;
+  bool only_waits = true;
   for (unsigned round = 1;; ++round) {
     Block::Progress progress = block.run();
+    only_waits &= block.only_waits;
     if (progress == Block::Progress::stuck) block.stop_stuck();
     if (progress == Block::Progress::done) return Turn::done;
     if (grid.stop) return Turn::over;
@@ -213,7 +215,7 @@ Worker::Turn Worker::run_turn(Block& block) {
     before = now;
     if (block.steps > grid.step_limit) block.stop_endless();
     stop_if_out_of_time(block);
-    if (spun) return Turn::spun;
+    if (spun) return only_waits ? Turn::waited : Turn::over;
     if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return Turn::over;
   }
 }
@@ -228,11 +230,40 @@ void Worker::stop_if_out_of_time(const Block& block) const {
                                duration<double>(steady_clock::now() - grid.begin).count()));
 }
 
-// No block has done anything but poll for long: for a barrier of the whole grid that some blocks never reach,
-// or for what a kernel that was stopped would have written.
-void Worker::stop_if_polls_in_vain(const Block& block) const {
+namespace {
+
+[[noreturn]] void stop_waiting(const Block& block) {
+  const double seconds = std::chrono::duration<double>(block.worker.grid.patience).count();
+  const auto at = std::ranges::find_if(block.warps, [](const Warp& warp) {
+    return warp.waits_for_memory() && (warp.missing_arrivals || warp.missing_bytes);
+  });
+  if (at == block.warps.end())
+    block.stop_early(
+        Fault::Kind::waiting,
+        fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any",
+                    seconds));
+  block.stop_early(
+      Fault::Kind::barrier,
+      fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}, and for {:.3g} s no "
+                  "thread that runs has changed any memory; {} of the block's {} threads have ended",
+                  at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s",
+                  at->missing_bytes ? fmt::format(" and {} bytes", at->missing_bytes) : "", seconds,
+                  block.threads - block.alive, block.threads));
+}
+
+} // namespace
+
+// For long, no block has done anything but wait for a value in memory: for a barrier of the whole grid that
+// some blocks never reach, for what a kernel that was stopped would have written, or for what nobody writes.
+void Worker::stop_if_waits_in_vain(const Block& block) const {
+  using namespace std::chrono;
   constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to reach a barrier
-  if (++grid.turns_spun < turns_per_worker * grid.workers) return;
+  if (grid.turns_waited++ == 0) grid.waits_since = steady_clock::now().time_since_epoch().count();
+  constexpr std::uint64_t turns_until_sure = 64; // of each worker: this process may have been suspended
+  if (grid.turns_waited >= turns_until_sure * grid.workers &&
+      all_wait_since(steady_clock::now() - grid.patience) && !(grid.may_be_changed && grid.may_be_changed()))
+    stop_waiting(block);
+  if (grid.turns_waited < turns_per_worker * grid.workers) return;
   if (grid.shape.cooperative && grid.blocks_done != 0)
     block.stop_early(
         Fault::Kind::barrier,
@@ -275,6 +306,8 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .id = ++grids,
             .device = kernel.program().device(),
             .peers = options.peers,
+            .patience = options.patience,
+            .may_be_changed = options.may_be_changed,
             .mutex = {},
             .fault = {}};
   LaunchRecord record{.kernel = kernel.name(),

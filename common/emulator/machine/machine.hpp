@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -174,6 +175,10 @@ struct LaunchOptions {
   Schedule schedule;
   // Set from outside (by a signal, or the program's own time limit): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;
+  // How long all threads may wait for values in memory while none changes any, before the launch is stopped.
+  std::chrono::milliseconds patience{10'000};
+  // Whether the host or another process may yet write what a kernel waits for. None: they cannot.
+  std::function<bool()> may_be_changed = {};
 };
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the

@@ -1,5 +1,6 @@
 #include "running.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace warpfold::machine {
@@ -50,6 +51,13 @@ std::string standing_elsewhere(const Grid& grid) {
                         file_and_line(other->code.line_of(*at)), other->device);
   }
   return text;
+}
+
+bool all_wait_since(std::chrono::steady_clock::time_point then) {
+  std::lock_guard lock(running().mutex);
+  return std::ranges::all_of(running().grids, [&](const Grid* grid) {
+    return grid->turns_waited != 0 && grid->waits_since < then.time_since_epoch().count();
+  });
 }
 
 std::string stopped_kernel() {

@@ -85,7 +85,8 @@ bool Warp::run() {
   const Operation* op = next_path();
   if (!op) return false;
   slice = slice_length;
-  spins = polls = false;
+  spins = polls = changes = false;
+  missing_arrivals = missing_bytes = 0;
   while (op) op = op->run(*this, op);
   return true;
 }

@@ -80,6 +80,9 @@ struct Warp {
   std::uint32_t slice = 0; // backward branches until others get their turn
   bool spins = false;      // in this slice, it has looked at memory that others may write
   bool polls = false;      // in this slice, and it waits for a value there: ptx/synchronising.hpp
+  bool changes = false;    // in this slice, it has changed memory that others may read
+  // What the mbarrier that it found incomplete in this slice still waits for; both 0: there was none.
+  std::uint32_t missing_arrivals = 0, missing_bytes = 0;
   const Operation* reconvergence_at = nullptr;
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;
@@ -102,6 +105,8 @@ struct Warp {
   std::byte* local_memory = nullptr; // 32 x Worker::local_stride bytes
   BytesRead from_global, from_shared;
   bool done() const { return alive == 0; }
+  // In its last slice, it has waited for a value in memory, and changed none.
+  bool waits_for_memory() const { return !done() && slice == 0 && polls && !changes; }
 
   template <typename T>
   T* row(std::uint32_t offset) {

@@ -92,13 +92,23 @@ int visible_number(int device_of_machine) {
 
 } // namespace
 
+namespace {
+std::atomic<bool> shared_any = false;
+}
+
+bool has_shared_any() {
+  return shared_any;
+}
+
 SharedFile::SharedFile(std::size_t bytes) : descriptor_(memfd_create("warpfold", MFD_CLOEXEC)) {
+  shared_any = true;
   if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0)
     refuse("memory for several processes");
 }
 
 SharedFile::SharedFile(int process, int descriptor)
     : descriptor_(open(fmt::format("/proc/{}/fd/{}", process, descriptor).c_str(), O_RDWR | O_CLOEXEC)) {
+  shared_any = true;
   if (descriptor_ < 0) refuse(fmt::format("what process {} shares", process));
 }
 

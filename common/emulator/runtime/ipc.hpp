@@ -10,6 +10,9 @@
 
 namespace warpfold::runtime {
 
+// Whether another process may write this one's memory, now or later: a file or an event was shared.
+bool has_shared_any();
+
 // A file without a name that another process can open by this process's number and the file's.
 class SharedFile {
 public:

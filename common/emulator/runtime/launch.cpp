@@ -2,6 +2,7 @@
 
 #include "devices.hpp"
 #include "errors.hpp"
+#include "ipc.hpp"
 #include "machine/reach.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
@@ -216,6 +217,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   const int device = launch.kernel->program().device();
   options.workers = workers_per_device(runtime);
   if (several_devices()) options.peers = &runtime.peers;
+  options.may_be_changed = [] { return has_shared_any() || (several_devices() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
   options.schedule = {runtime.options.schedule, runtime.options.schedule_seed};

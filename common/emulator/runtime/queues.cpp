@@ -1,13 +1,25 @@
 #include "queues.hpp"
 
+#include <atomic>
 #include <deque>
 #include <thread>
 
 namespace warpfold::runtime {
 
+namespace {
+std::atomic<int> waiting_hosts = 0;
+thread_local bool is_of_queue = false;
+} // namespace
+
 void Moment::wait() {
   std::unique_lock lock(mutex_);
+  waiting_hosts += !is_of_queue;
   changed_.wait(lock, [&] { return is_over_; });
+  waiting_hosts -= !is_of_queue;
+}
+
+bool host_waits() {
+  return waiting_hosts != 0;
 }
 
 bool Moment::is_over() {
@@ -35,6 +47,7 @@ struct Queue::Shared {
   bool has_thread = false, is_closed = false;
 
   void serve() {
+    is_of_queue = true;
     for (;;) {
       std::unique_lock lock(mutex);
       changed.wait(lock, [&] { return !pieces.empty() || is_closed; });

@@ -36,6 +36,8 @@ using Point = std::shared_ptr<Moment>;
 inline bool is_over(const Point& point) {
   return !point || point->is_over();
 }
+// Whether a thread of the program, not of a queue, waits for work of this process.
+bool host_waits();
 inline void wait_for(const Point& point) {
   if (point) point->wait();
 }

@@ -15,6 +15,7 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   read_addresses(warp, op, from);
   const u32* limit = warp.row<u32>(op->c);
   unsigned size = op->e;
+  warp.changes = true;
   each_active(warp, [&](unsigned lane) {
     std::byte* into =
         shared_at(warp, op, to.address[lane] & ~window_mask, size, AccessKind::store, 1u << lane);
@@ -45,6 +46,7 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
   constexpr u32 unit = 16;
   OperationCounters& counters = warp.counters[op->index];
   ++counters.requests;
+  warp.changes = true;
   each_active(warp, [&](unsigned lane) {
     u32 bytes = size[lane];
     ++counters.lanes;

@@ -44,6 +44,11 @@ T exchange(std::byte* place, bool shared_with_others, Update update) {
   return std::bit_cast<T>(seen);
 }
 
+template <typename T>
+bool differ(T before, T after) {
+  return std::bit_cast<Bits<sizeof(T)>>(before) != std::bit_cast<Bits<sizeof(T)>>(after);
+}
+
 // Where the active lanes' words are, and whether they are all the same word.
 struct Targets {
   std::byte* at[warp_lanes];
@@ -110,6 +115,7 @@ const Operation* update(Warp& warp, const Operation* op) {
       each_active(warp, [&](unsigned lane) {
         before[lane] = running;
         running = static_cast<T>(F(running, value[lane]));
+        warp.changes |= differ(before[lane], running);
       });
       return running;
     });
@@ -121,6 +127,7 @@ const Operation* update(Warp& warp, const Operation* op) {
     T mine = value[lane];
     T old = exchange<T>(targets.at[lane], targets.shared_with_others,
                         [=](T x) { return static_cast<T>(F(x, mine)); });
+    warp.changes |= differ(old, static_cast<T>(F(old, mine)));
     if constexpr (Returns) d[lane] = old;
   });
   tell_read(warp);
@@ -137,6 +144,7 @@ const Operation* compare_and_swap(Warp& warp, const Operation* op) {
     T wanted = expected[lane], mine = value[lane];
     d[lane] = exchange<T>(targets.at[lane], targets.shared_with_others,
                           [=](T old) { return old == wanted ? mine : old; });
+    warp.changes |= d[lane] == wanted && mine != wanted;
   });
   tell_read(warp);
   return op + 1;

@@ -97,6 +97,7 @@ const Operation* update(Warp& warp, const Operation* op) {
   read_addresses(warp, op, request);
   const u32* count = warp.row<u32>(op->b);
   u64* token = warp.row<u64>(op->d);
+  warp.changes = true;
   each_active(warp, [&](unsigned lane) {
     change(warp, op, lane, request.address[lane], [&](Mbarrier& barrier) {
       Mbarrier before = barrier;
@@ -115,15 +116,25 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
   u32 over = 0;
+  Mbarrier missing{};
   each_active(warp, [&](unsigned lane) {
     u64 phase =
         Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
-    change(warp, op, lane, request.address[lane],
-           [&](Mbarrier& barrier) { over |= static_cast<u32>(barrier.phase != phase) << lane; });
+    change(warp, op, lane, request.address[lane], [&](const Mbarrier& barrier) {
+      if (barrier.phase != phase)
+        over |= 1u << lane;
+      else
+        missing = barrier;
+    });
   });
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | over;
-  if (over != warp.mask) note_possible_spin(warp);
+  if (over != warp.mask) {
+    note_possible_spin(warp);
+    warp.polls = true;
+    warp.missing_arrivals = static_cast<u32>(missing.pending);
+    warp.missing_bytes = static_cast<u32>(std::max<s64>(missing.bytes, 0));
+  }
   tell_shared(warp, op, request, AccessKind::load);
   tell_read(warp);
   return op + 1;

@@ -230,6 +230,7 @@ const Operation* load(Warp& warp, const Operation* op) {
 template <typename T, typename R, ptx::Space S>
 const Operation* store(Warp& warp, const Operation* op) {
   const R* from = warp.row<R>(op->d);
+  warp.changes |= S != ptx::Space::local;
   if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
     write_lanes(warp, reinterpret_cast<T*>(row), [=](unsigned lane) { return static_cast<T>(from[lane]); });
     return op + 1;
@@ -296,6 +297,7 @@ const Operation* store_vector(Warp& warp, const Operation* op) {
   });
   Places places;
   find_places<S, AccessKind::store>(warp, op, op->e, places, {elements[0], widest_access});
+  warp.changes |= S != ptx::Space::local;
   order_before_store(static_cast<MemoryOrder>(op->order));
   each_active(warp, [&](unsigned lane) { store_whole(places.of(lane, op->e), elements[lane], op->e); });
   return op + 1;

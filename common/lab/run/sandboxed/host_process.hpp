@@ -1,7 +1,7 @@
 // The trusted half of a graded lab program. The student's host functions run in another process, in a sandbox
-// (common/classroom/recorder). What they ask of the device is done here, with the student's PTX, on the emulator or a
-// GPU. Neither the inputs nor the expected results ever leave this process, except for what a rung is allowed
-// to read back.
+// (common/classroom/recorder). What they ask of the device is done here, with the student's PTX, on the
+// emulator or a GPU. Neither the inputs nor the expected results ever leave this process, except for what a
+// rung is allowed to read back.
 #pragma once
 
 #include "promises/rung.hpp"
