@@ -178,15 +178,23 @@ class Mistakes(unittest.TestCase):
     def test_different_counts(self):
         self.of_ranks("counts", "argument", r"rank 0 and rank 1 meet with different counts")
 
-    def test_unwritten_memory_names_the_call(self):
+    def hazards(self, name: str) -> list[dict]:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            run([MISTAKES, "unwritten", "threads", "2"], environment(2, WARPFOLD_CHECKS="all", WARPFOLD_REPORT=str(report)))
-            hazards = json.loads(report.read_text())["hazards"]
+            run([MISTAKES, name, "threads", "2"], environment(2, WARPFOLD_CHECKS="all", WARPFOLD_REPORT=str(report)))
+            return json.loads(report.read_text())["hazards"]
+
+    def test_unwritten_memory_names_the_call(self):
+        hazards = self.hazards("unwritten")
         messages = [hazard["message"] for hazard in hazards if hazard["kind"] == "unwritten-copy"]
         self.assertTrue(messages, hazards)
         for message in messages:
             self.assertRegex(message, r"^ncclAllReduce copies 16 bytes from .*, all of which were never written$")
+
+    def test_a_mistake_is_a_hazard(self):
+        messages = [hazard["message"] for hazard in self.hazards("collectives") if hazard["kind"] == "nccl"]
+        self.assertEqual(len(messages), 1)
+        self.assertRegex(messages[0], r"(?s)^rank 0 and rank 1 meet with different collectives.*rank 1 calls ncclAllReduce[^\n]*$")
 
     def test_different_types(self):
         self.of_ranks("types", "argument", r"different types[^$]*rank 1 calls ncclBroadcast\(4 of ncclInt32, root 0\)")

@@ -71,7 +71,7 @@ namespace {
 
 struct RefusedLaunches {
   std::mutex mutex;
-  std::vector<std::string> messages;
+  std::vector<RefusedLaunch> all;
 };
 RefusedLaunches& refused_launches() {
   static RefusedLaunches& launches = *new RefusedLaunches;
@@ -80,15 +80,27 @@ RefusedLaunches& refused_launches() {
 
 } // namespace
 
-void note_refused_launch(std::string message) {
+void note_refused_launch(std::string message, std::string kernel) {
+  constexpr std::size_t most = 100; // of those that are reported
   std::lock_guard lock(refused_launches().mutex);
-  refused_launches().messages.push_back(std::move(message));
+  if (refused_launches().all.size() < most)
+    refused_launches().all.push_back(
+        {.message = std::move(message), .kernel = std::move(kernel), .frames = callers()});
 }
 
-std::vector<std::string> take_unasked_launches() {
+std::vector<RefusedLaunch> take_refused_launches() {
   std::lock_guard lock(refused_launches().mutex);
-  return std::exchange(refused_launches().messages, {});
+  return std::exchange(refused_launches().all, {});
 }
+
+namespace {
+
+void program_asks_for_errors() {
+  std::lock_guard lock(refused_launches().mutex);
+  for (RefusedLaunch& launch : refused_launches().all) launch.program_asked = true;
+}
+
+} // namespace
 
 cudaError_t remember(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -143,14 +155,14 @@ using namespace warpfold::runtime;
 extern "C" {
 
 cudaError_t cudaGetLastError() {
-  take_unasked_launches();
+  program_asks_for_errors();
   if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
   first_refused.reset();
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
-  take_unasked_launches();
+  program_asks_for_errors();
   cudaError_t sticky = sticky_error();
   return sticky != cudaSuccess ? sticky : last_error;
 }

@@ -31,10 +31,14 @@ void clear_sticky_error();
 
 // A launch with <<<...>>> was refused, for the reason in `message`. The call itself returns nothing to the
 // program, which learns of it only if it asks for the last error.
-void note_refused_launch(std::string message);
-// The refused launches, since the last call of this, that no cudaGetLastError or cudaPeekAtLastError
-// followed.
-std::vector<std::string> take_unasked_launches();
+void note_refused_launch(std::string message, std::string kernel);
+struct RefusedLaunch {
+  std::string message, kernel;
+  std::vector<std::uint64_t> frames; // of the calls that led to it
+  bool program_asked = false;        // cudaGetLastError or cudaPeekAtLastError followed
+};
+// Those since the last call of this.
+std::vector<RefusedLaunch> take_refused_launches();
 
 // Makes `error` this thread's last error unless it is a success; returns it.
 cudaError_t remember(cudaError_t error);

@@ -307,8 +307,10 @@ cudaError_t launch_from_stub(const void* function, machine::LaunchShape shape, s
     const KernelEntry* kernel = function ? Runtime::get().registry.find_kernel(function) : nullptr;
     if (RefusedCall* const refused = refused_call(); refused && kernel && refused->function == "launch")
       refused->kernel = readable_name(*kernel);
-    note_refused_launch(fmt::format("a launch of {} was refused: {}",
-                                    kernel ? readable_name(*kernel) : "a kernel", cudaGetErrorString(error)));
+    const std::string name = kernel ? readable_name(*kernel) : "";
+    note_refused_launch(
+        fmt::format("a launch of {} was refused: {}", kernel ? name : "a kernel", cudaGetErrorString(error)),
+        name);
   }
   return error;
 }

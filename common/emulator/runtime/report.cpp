@@ -64,9 +64,11 @@ std::string Runtime::report(bool at_exit) {
   if (at_exit) wait_for_all_devices();
   ordering::note_host_accesses();
   note_events_never_recorded();
-  for (const std::string& launch : take_unasked_launches())
-    recorder.add({HazardKind::launch, HazardCause::refused_launch,
-                  launch + "; the program never checked for the error"});
+  for (const RefusedLaunch& launch : take_refused_launches())
+    recorder.add({HazardKind::launch,
+                  launch.program_asked ? HazardCause::refused_and_asked : HazardCause::refused_launch,
+                  launch.message + (launch.program_asked ? "" : "; the program never checked for the error"),
+                  line_of(launch.frames, launch.kernel)});
   // After a fault, cudaFree is refused, so what is left says nothing.
   if (at_exit && options.check_leaks && sticky_error() == cudaSuccess) add_leaks(*this);
   return recorder.json();
@@ -92,7 +94,7 @@ void warpfold_emulator_reset(void) {
   ordering::forget_reports();
   runtime.recorder.reset();
   if (runtime.tracer) runtime.tracer->reset();
-  take_unasked_launches();
+  take_refused_launches();
   runtime.recording = true;
 }
 
@@ -125,6 +127,10 @@ const char* warpfold_emulator_refusal(const char** call, const char** file, unsi
   *call = refused->function.c_str();
   if (at.line != 0) *file = path.c_str(), *line = at.line;
   return refused->why.c_str();
+}
+
+void warpfold_emulator_fault(const char* message) {
+  Runtime::get().recorder.add({HazardKind::nccl, HazardCause::failed_collective, message});
 }
 
 void warpfold_emulator_interrupt(void) {

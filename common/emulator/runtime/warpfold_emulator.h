@@ -56,6 +56,9 @@ void warpfold_emulator_name(const void* begin, const char* name);
  * unknown. All valid until this thread's next call of this or of cudaGetLastError. */
 const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line);
 
+/* NCCL's stand-in has found the program at fault: a hazard ("nccl"). */
+void warpfold_emulator_fault(const char* message);
+
 /* Device code that is not part of the program: PTX text, which is parsed when one of its kernels is first
  * requested. Never null. */
 void* warpfold_emulator_module(const char* ptx);
