@@ -239,6 +239,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
   if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);
+  runtime.report_file.keep_up(false, [&] { return runtime.recorder.json(); });
   if (!record.fault) return cudaSuccess;
   const bool was_checked =
       record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);

@@ -9,6 +9,7 @@
 #include "stream_table.hpp"
 #include "streams.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +28,20 @@ void ReportFile::write(const std::string& text) const {
     say(fmt::format("cannot write the report to '{}': {}", path_, std::strerror(errno)));
     std::remove(temporary.c_str());
   }
+}
+
+void ReportFile::keep_up(bool has_new_hazard, const std::function<std::string()>& text) {
+  constexpr int share = 20; // of the time that writing may take: one in so many
+  constexpr std::chrono::seconds pause{5};
+  if (!wanted()) return;
+  std::lock_guard lock(mutex_);
+  is_due_ |= has_new_hazard;
+  const Clock::time_point now = Clock::now();
+  if (now - written_ < (is_due_ ? share * took_ : std::max<Clock::duration>(share * took_, pause))) return;
+  write(text());
+  is_due_ = false;
+  written_ = Clock::now();
+  took_ = written_ - now;
 }
 
 namespace {

@@ -182,6 +182,7 @@ Runtime::Runtime() : memory(memory_of_this_host()), visible_{0} {
   if (const char* path = std::getenv("WARPFOLD_REPORT"); path && *path) {
     report_file.set_path(path);
     recording = true;
+    recorder.on_new_hazard = [this] { report_file.keep_up(true, [this] { return recorder.json(); }); };
     // The runtime is first used while the program's static objects are constructed, so this runs after their
     // destructors.
     std::atexit([] { get().report_file.write(get().report(true)); });

@@ -141,7 +141,7 @@ void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
 }
 
 void Recorder::add(Hazard hazard) {
-  std::lock_guard lock(state().mutex);
+  std::unique_lock lock(state().mutex);
   auto& hazards = state().hazards;
   auto known =
       std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
@@ -152,6 +152,8 @@ void Recorder::add(Hazard hazard) {
   }
   hazards.push_back(std::move(hazard));
   state().times.push_back(1);
+  lock.unlock();
+  if (on_new_hazard) on_new_hazard();
 }
 
 void Recorder::reset() {

@@ -4,6 +4,7 @@
 
 #include "hazards.hpp"
 
+#include <functional>
 #include <string>
 
 namespace warpfold::watch {
@@ -21,6 +22,7 @@ public:
   std::string json() const;
   std::size_t hazard_count() const;
   std::size_t launch_count() const;
+  std::function<void()> on_new_hazard; // set before the first launch; any thread calls it
 
 private:
   struct State;

@@ -86,6 +86,8 @@ def conclude(status: int, result: dict, options) -> int:
         sys.stdout.flush()
         with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays unchanged
             report.print_hazards(result)
+            if status == 128 + signal.SIGKILL:
+                say("the program was killed (SIGKILL): this is what had been found by then")
         if status == 0 and any(counts(hazard, options.leaks) for hazard in result.get("hazards", [])):
             return HAZARDS_FOUND
     return status

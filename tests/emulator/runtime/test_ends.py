@@ -33,7 +33,11 @@ class Ends(unittest.TestCase):
                     self.assert_told(result, "warp instructions without coming to an end", f"ends.cu:{line} (running)")
 
     def test_a_wait_is_told_apart_from_another_endless_loop(self):
-        for which, words in ("lock", "must release it"), ("polling", "the thread that should write it"), ("atomics", "how the loop's variable changes"):
+        for which, words in (
+            ("lock", "must release it"),
+            ("polling", "the thread that should write it"),
+            ("atomics", "how the loop's variable changes"),
+        ):
             with self.subTest(which), tempfile.TemporaryDirectory() as folder:
                 report = Path(folder) / "report.json"
                 run(which, step_limit="1000000", report=str(report))
@@ -61,6 +65,17 @@ class Ends(unittest.TestCase):
                     process.communicate(timeout=SECONDS)
                     self.assertEqual(process.returncode, -number)
                     self.assertTrue(json.loads(report.read_text())["launches"])
+
+    def test_what_is_found_outlives_a_process_that_is_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            environment = os.environ | {"WARPFOLD_REPORT": str(report), "WARPFOLD_CHECKS": "all"}
+            with subprocess.Popen([PROGRAM, "race"], env=environment, stdout=subprocess.PIPE) as process:
+                until = time.monotonic() + SECONDS
+                while not report.exists() and time.monotonic() < until:
+                    time.sleep(0.05)
+                process.kill()
+            self.assertIn("race-global", [each["kind"] for each in json.loads(report.read_text())["hazards"]])
 
 
 if __name__ == "__main__":

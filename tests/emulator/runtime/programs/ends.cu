@@ -24,6 +24,12 @@ __global__ void half_of_the_blocks_leave(int* sum) {
   atomicAdd(sum, 1);
 }
 
+__global__ void races_and_never_ends(volatile int* flag) {
+  flag[1] = threadIdx.x;
+  while (*flag == 0) {
+  }
+}
+
 __global__ void ends(int* sum) {
   atomicAdd(sum, 1);
 }
@@ -31,11 +37,12 @@ __global__ void ends(int* sum) {
 int main(int argc, char** argv) {
   const char* which = argc > 1 ? argv[1] : "";
   int* word = nullptr;
-  cudaMalloc(&word, sizeof(int));
-  cudaMemset(word, 0, sizeof(int));
+  cudaMalloc(&word, 2 * sizeof(int));
+  cudaMemset(word, 0, 2 * sizeof(int));
   if (!std::strcmp(which, "lock")) takes_a_lock_that_is_never_free<<<2, 1>>>(word);
   if (!std::strcmp(which, "atomics")) adds_for_ever<<<1, 64>>>(word);
   if (!std::strcmp(which, "polling")) polls_what_nobody_writes<<<4, 32>>>(word);
+  if (!std::strcmp(which, "race")) races_and_never_ends<<<1, 64>>>(word);
   if (!std::strcmp(which, "grid barrier")) {
     void* arguments[] = {&word};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(half_of_the_blocks_leave), dim3(8), dim3(32),
