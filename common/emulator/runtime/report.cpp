@@ -80,7 +80,7 @@ std::string Runtime::report(bool at_exit) {
   ordering::note_host_accesses();
   note_events_never_recorded();
   for (const RefusedLaunch& launch : take_refused_launches())
-    recorder.add({HazardKind::launch,
+    recorder.add({launch.program_asked ? HazardKind::refused_launch : HazardKind::launch,
                   launch.program_asked ? HazardCause::refused_and_asked : HazardCause::refused_launch,
                   launch.message + (launch.program_asked ? "" : "; the program never checked for the error"),
                   line_of(launch.frames, launch.kernel)});

@@ -247,8 +247,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
              : promised == Strength::weak ? MemoryScope::block
                                           : access.scope});
   if (number == 0) return;
+  std::optional<BlockOrder::Fences> fences_before;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
-    order.fence(warp, access.mask, level_of(access.scope));
+    fences_before = order.begin_release(warp, access.mask, level_of(access.scope));
   const AccessRecord record = global ? records_[number] : mine.records[number];
   if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
     atomic_widths_ |= access.width;
@@ -265,6 +266,7 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   else
     check_shared(mine.shared, mine.records, accessor, report, unwritten);
   if (promised != Strength::weak) synchronise(mine, access, facts);
+  if (fences_before) order.end_release(warp, *fences_before);
 }
 
 } // namespace warpfold::watch

@@ -60,7 +60,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     if (releases)
       release(mine, access, lanes, *log);
     else if (access.kind == AccessKind::store)
-      log->cut();
+      log->cut({block, warp, lanes});
   });
   publish();
   // The access itself comes next: a thread that sees it must also see the log, or a false race would be
@@ -69,6 +69,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   // An access that is only a `release` does not acquire.
   const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
   mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
+  mine.reads_take_lock = facts.takes_lock;
   mine.reading_warp = warp;
 }
 
@@ -84,7 +85,7 @@ void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t 
                    std::memory_order_relaxed);
     }
   }
-  log.release(released, access.kind == AccessKind::store);
+  log.release(released, {mine.block, access.warp.index, lanes}, access.kind == AccessKind::store);
 }
 
 void Checker::has_read(const machine::Warp& warp) {
@@ -95,7 +96,8 @@ void Checker::has_read(const machine::Warp& warp) {
   for (const Notes::Reads& each : mine.reads) {
     const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
     if (!log) continue;
-    const Acquired acquired = log->acquire(each.lanes, mine.order.place);
+    Acquired acquired = log->acquire(each.lanes, mine.order.place);
+    acquired.took_lock = mine.reads_take_lock;
     if (acquired.near.empty() && acquired.far.empty()) continue;
     mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence) {

@@ -41,7 +41,7 @@ void WarpOrder::acquire(const CausalClock& now, std::uint32_t lanes) {
 
 void WarpOrder::take(const Acquired& now) {
   for (Acquired& before : taken)
-    if (before.lanes == now.lanes) {
+    if (before.lanes == now.lanes && before.took_lock == now.took_lock) {
       before.near.join(now.near), before.far.join(now.far);
       return;
     }
@@ -93,9 +93,9 @@ void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
     (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))] = together;
 }
 
-void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
-  const bool wide = level >= Level::device;
+BlockOrder::Fences BlockOrder::begin_release(unsigned warp, std::uint32_t lanes, Level level) {
   WarpOrder& self = warps[warp];
+  const Fences before = self.fences;
   self.phase = last_fence = ++clock;
   for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -106,6 +106,13 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
     for (std::size_t each = 0; each <= static_cast<std::size_t>(level); ++each)
       self.fences[each][lane] = fence;
   }
+  return before;
+}
+
+void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
+  const bool wide = level >= Level::device;
+  WarpOrder& self = warps[warp];
+  begin_release(warp, lanes, level);
   for (const Acquired& each : self.taken) {
     if (!(each.lanes & lanes)) continue;
     self.acquire(each.near, each.lanes);
@@ -185,10 +192,13 @@ bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,
   return covered_by(self.acquired);
 }
 
-bool BlockOrder::lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp) const {
-  return std::ranges::any_of(warps[warp].taken, [&](const Acquired& each) {
+const Acquired* BlockOrder::not_acquired(const AccessRecord& earlier, unsigned earlier_lane,
+                                         unsigned warp) const {
+  const std::vector<Acquired>& taken = warps[warp].taken;
+  const auto found = std::ranges::find_if(taken, [&](const Acquired& each) {
     return each.near.covers(earlier, earlier_lane) || each.far.covers(earlier, earlier_lane);
   });
+  return found == taken.end() ? nullptr : &*found;
 }
 
 } // namespace warpfold::watch

@@ -58,10 +58,10 @@ struct WarpOrder {
   std::uint32_t floor_of(unsigned lane, unsigned other) const {
     return lane_floors ? std::max(floor, (*lane_floors)[lane][other]) : floor;
   }
-  LaneFence fences[level_count][32]; // by how far they reach
-  std::uint32_t phase = 0;           // when it last synchronised on its own
-  std::uint32_t published = 0;       // when it last released
-  CausalClock acquired;              // by any lane since the block's last barrier
+  std::array<std::array<LaneFence, 32>, level_count> fences{}; // by how far they reach
+  std::uint32_t phase = 0;                                     // when it last synchronised on its own
+  std::uint32_t published = 0;                                 // when it last released
+  CausalClock acquired;                                        // by any lane since the block's last barrier
   // By lane, where lanes of one warp may have acquired from each other. Null until some lane acquires.
   std::unique_ptr<std::array<CausalClock, 32>> of_lanes;
   std::vector<Acquired> taken; // by taking locks, with no fence since that reaches other blocks
@@ -86,6 +86,11 @@ struct BlockOrder {
   void barrier();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, Level level);
+  // An operation of release order is a fence only for what it writes itself (PTX ISA, "Release and Acquire
+  // Patterns"): begun before it, and taken back after it.
+  using Fences = std::array<std::array<LaneFence, 32>, level_count>;
+  Fences begin_release(unsigned warp, std::uint32_t lanes, Level level);
+  void end_release(unsigned warp, const Fences& before) { warps[warp].fences = before; }
   // What a strong write by these lanes would release now.
   Release release(unsigned warp, std::uint32_t lanes, std::uint32_t operation);
   bool has_fence(unsigned warp, std::uint32_t lanes) const;
@@ -100,8 +105,8 @@ struct BlockOrder {
   // be CausalClock::every_lane.
   bool is_released(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
                    const Launches& launches) const;
-  // Would they, if taking a lock acquired at once?
-  bool lacks_acquire(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp) const;
+  // What would have ordered them, had it acquired at once; null if nothing.
+  const Acquired* not_acquired(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp) const;
 };
 
 } // namespace warpfold::watch

@@ -2,8 +2,9 @@
 
 namespace warpfold::watch {
 
-void ReleaseLog::release(const Release& release, bool is_store) {
+void ReleaseLog::release(const Release& release, const Releaser& by, bool is_store) {
   std::lock_guard lock(mutex_);
+  last_ = by;
   if (is_store) for_block_.clear(), for_device_.clear(), for_all_ = {};
   const auto& [near, of_device, everywhere] = release.known;
   for_block_[release.by.block].join(near);
@@ -11,8 +12,11 @@ void ReleaseLog::release(const Release& release, bool is_store) {
   if (release.level >= Level::system) for_all_.join(everywhere);
 }
 
-void ReleaseLog::cut() {
+void ReleaseLog::cut(const Releaser& by) {
   std::lock_guard lock(mutex_);
+  // A thread's later strong write to the same place belongs to its release (PTX ISA, "Release and Acquire
+  // Patterns").
+  if (last_.block == by.block && last_.warp == by.warp && (by.lanes & ~last_.lanes) == 0) return;
   for_block_.clear(), for_device_.clear(), for_all_ = {};
 }
 

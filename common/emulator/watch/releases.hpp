@@ -45,16 +45,23 @@ struct Release {
   std::array<std::uint32_t, level_count> moment = {};
 };
 
+struct Releaser {
+  std::uint32_t block = 0, warp = 0, lanes = 0;
+};
+
 // What some lanes of a warp acquire.
 struct Acquired {
   CausalClock near, far; // what threads of their own block have released, and what others have
   std::uint32_t lanes = 0;
+  bool took_lock = false; // by what takes a lock; otherwise by an update that only releases
 };
 
 class ReleaseLog {
 public:
-  void release(const Release& release, bool is_store); // `is_store`: not a read-modify-write
-  void cut();                                          // a strong store by a thread that has released nothing
+  // `is_store`: not a read-modify-write.
+  void release(const Release& release, const Releaser& by, bool is_store);
+  void
+  cut(const Releaser& by); // a strong store without a release, unless what it follows is the thread's own
   Acquired acquire(std::uint32_t lanes, const Place& by) const;
   void mark_polled() { is_polled_ = true; }
   bool is_polled() const { return is_polled_; }
@@ -65,6 +72,7 @@ private:
   std::unordered_map<std::uint32_t, CausalClock> for_block_;
   std::map<int, CausalClock> for_device_;
   CausalClock for_all_;
+  Releaser last_;
   std::atomic<bool> is_polled_{false};
 };
 

@@ -29,6 +29,8 @@ const char* between(const Race& race) {
     return "and the fence before the flag reaches only its own device";
   case Missing::acquire:
     return "while holding the lock that this thread acquired later, with no fence after the acquire";
+  case Missing::wait:
+    return "and then released; this thread has arrived at the same place, but has not waited there";
   case Missing::address:
     return "and released through a different address than the one acquired";
   case Missing::scope:
@@ -64,6 +66,8 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::device_fence;
   case Missing::acquire:
     return HazardCause::no_acquire_fence;
+  case Missing::wait:
+    return HazardCause::no_wait;
   case Missing::address:
     return HazardCause::other_address;
   case Missing::scope:

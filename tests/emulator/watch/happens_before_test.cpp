@@ -27,7 +27,7 @@ protected:
     return other.is_released(earlier, 3, warp, lane, launches);
   }
   void release(BlockOrder& by, std::uint64_t flag, bool store = false, std::uint32_t lanes = lane_3) {
-    logs.at(flag)->release(by.release(0, lanes, 9), store);
+    logs.at(flag)->release(by.release(0, lanes, 9), {by.place.block, 0, lanes}, store);
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
     const Acquired acquired = logs.at(flag)->acquire(lanes, by.place);
@@ -146,7 +146,7 @@ TEST_F(Order, UpdateCarriesTheReleaseOn) {
 TEST_F(Order, StoreBetweenCutsIt) {
   order.fence(0, lane_3, Level::device);
   release(order, 8);
-  logs.at(8)->cut();
+  logs.at(8)->cut({other.place.block, 0, 1});
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
 }
@@ -178,9 +178,12 @@ TEST_F(Order, HandedOnAtAnotherAddress) {
 TEST_F(Order, LockAcquiresAtTheNextFence) {
   order.fence(0, lane_3, Level::device);
   release(order, 8);
-  other.warps[0].take(logs.at(8)->acquire(1, other.place));
+  Acquired acquired = logs.at(8)->acquire(1, other.place);
+  acquired.took_lock = true;
+  other.warps[0].take(acquired);
   EXPECT_FALSE(ordered_in_other());
-  EXPECT_TRUE(other.lacks_acquire(earlier, 3, 0));
+  ASSERT_TRUE(other.not_acquired(earlier, 3, 0));
+  EXPECT_TRUE(other.not_acquired(earlier, 3, 0)->took_lock);
   other.fence(0, 1, Level::block);
   EXPECT_FALSE(ordered_in_other()) << "a fence for its own block only";
   other.fence(0, 1, Level::device);
@@ -192,7 +195,7 @@ TEST_F(Order, WhatABlocksOwnThreadReleasedIsHandedOnFurther) {
   release(order, 8);
   acquire(order, 8, 1);
   order.fence(1, 1, Level::device);
-  logs.at(16)->release(order.release(1, 1, 9), false);
+  logs.at(16)->release(order.release(1, 1, 9), {order.place.block, 1, 1}, false);
   acquire(other, 16);
   EXPECT_TRUE(ordered_in_other());
 }

@@ -241,6 +241,39 @@ __global__ void copy_by_a_barrier_no_wait(int* m) {
 }
 RUN(copy_by_a_barrier_no_wait, 1, 64)
 
+// The arrivals are in an order of their own, so that the write always comes first.
+template <bool Waits>
+__device__ void arrive_in_turn(int* m) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ int value;
+  if (threadIdx.x == 0) init(&barrier, 2);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    value = m[2]; // HERE
+    (void)barrier.arrive();
+    atomicExch(m, 1);
+  } else if (threadIdx.x == 32) {
+    while (atomicAdd(m, 0) == 0) {
+    }
+    auto token = barrier.arrive();
+    if (Waits) barrier.wait(std::move(token));
+    m[1] = value; // HERE
+  }
+}
+
+// LITMUS barrier_arrived_and_waited: right
+__global__ void barrier_arrived_and_waited(int* m) {
+  arrive_in_turn<true>(m);
+}
+RUN(barrier_arrived_and_waited, 1, 64)
+
+// LITMUS barrier_arrived_not_waited: race-shared
+// SAYS has arrived at the same place, but has not waited there
+__global__ void barrier_arrived_not_waited(int* m) {
+  arrive_in_turn<false>(m);
+}
+RUN(barrier_arrived_not_waited, 1, 64)
+
 __device__ void begin(unsigned long long* barrier, int count) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(in_shared(barrier)), "r"(count) : "memory");
 }

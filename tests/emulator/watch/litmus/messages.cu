@@ -236,6 +236,34 @@ __global__ void mp_other_address(int* m) {
 }
 RUN(mp_other_address, 3, 1)
 
+// LITMUS mp_release_at_another_address: fence|race-global
+__global__ void mp_release_at_another_address(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] = 42; // HERE
+    ref(m + 32).store(1, cuda::memory_order_release);
+    ref(m).store(1, cuda::memory_order_relaxed);
+  } else {
+    while (ref(m).load(cuda::memory_order_acquire) == 0) {
+    }
+    m[128] = m[64]; // HERE
+  }
+}
+RUN(mp_release_at_another_address, 2, 1)
+
+// LITMUS mp_relaxed_store_after_a_release: right
+__global__ void mp_relaxed_store_after_a_release(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] = 42;
+    ref(m).store(1, cuda::memory_order_release);
+    ref(m).store(2, cuda::memory_order_relaxed);
+  } else {
+    while (ref(m).load(cuda::memory_order_acquire) != 2) {
+    }
+    m[128] = m[64];
+  }
+}
+RUN(mp_relaxed_store_after_a_release, 2, 1)
+
 // LITMUS mp_whole_block: right
 __global__ void mp_whole_block(int* m) {
   if (blockIdx.x == 0) {
