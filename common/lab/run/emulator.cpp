@@ -75,7 +75,8 @@ Recorded recorded_from(std::string text) {
   for (const auto& [key, value] : report.at("copies").items())
     recorded.profile.totals.emplace_back(key, value.get<double>());
   for (const auto& hazard : report.at("hazards"))
-    if (hazard.at("explains") != "error" && (hazard.at("fails_check") || hazard.at("explains") != ""))
+    if (const std::string explains = hazard.at("explains");
+        explains != "error" && (hazard.at("fails_check") || !explains.empty()))
       recorded.hazards.push_back(hazard_from(hazard));
   // Those that explain most first.
   std::ranges::stable_sort(recorded.hazards, {}, &Hazard::rank);
