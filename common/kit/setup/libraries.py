@@ -28,7 +28,8 @@ def fetch() -> None:
     if fetched():
         return
     environment.make_venv()
-    steps.begin("libraries", f"fetching fmt, nlohmann_json, lz4 and zstd into {OWN.name}/{FOLDER.name}: this machine lacks them")
+    why = "this machine lacks one of them" if shutil.which("pkg-config") else "this machine has no pkg-config, which would find them"
+    steps.begin("libraries", f"fetching fmt, nlohmann_json, lz4 and zstd into {OWN.name}/{FOLDER.name}: {why}")
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     for package in HEADERS:
