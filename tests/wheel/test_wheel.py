@@ -171,9 +171,7 @@ class Wheel(unittest.TestCase):
         self.assertIn(f"ENDED CheckFailed stopped after {limit} s in endless, at line 3 of the cell", said)
 
     def test_a_loop_without_an_end_on_the_host_is_not_a_kernels(self):
-        said = self.in_notebook(
-            "%load_ext warpfold", "%%cuda --device=emulator --time-limit 2\nint main() { while (true) { } }"
-        ).stdout
+        said = self.in_notebook("%load_ext warpfold", "%%cuda --device=emulator --time-limit 2\nint main() { while (true) { } }").stdout
         self.assertIn("ENDED CheckFailed stopped after 2 s while no kernel ran", said)
 
     def test_an_access_out_of_bounds_is_said_once(self):

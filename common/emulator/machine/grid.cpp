@@ -261,7 +261,8 @@ void Worker::stop_if_waits_in_vain(const Block& block) const {
   if (grid.turns_waited++ == 0) grid.waits_since = steady_clock::now().time_since_epoch().count();
   constexpr std::uint64_t turns_until_sure = 64; // of each worker: this process may have been suspended
   if (grid.turns_waited >= turns_until_sure * grid.workers &&
-      all_wait_since(steady_clock::now() - grid.patience) && !(grid.may_be_changed && grid.may_be_changed()))
+      waits_in_vain(grid, steady_clock::now() - grid.patience) &&
+      !(grid.may_be_changed && grid.may_be_changed()))
     stop_waiting(block);
   if (grid.turns_waited < turns_per_worker * grid.workers) return;
   if (grid.shape.cooperative && grid.blocks_done != 0)

@@ -6,9 +6,12 @@
 namespace warpfold::machine {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 struct Running {
   std::mutex mutex;
   std::vector<const Grid*> grids;
+  Clock::time_point last_end; // of a grid
   std::atomic<bool> one_was_stopped = false;
   int device_of_stopped = 0; // the last one
   SourceLine line_of_stopped;
@@ -35,6 +38,7 @@ RunningGrid::RunningGrid(const Grid& grid) : grid_(grid) {
 RunningGrid::~RunningGrid() {
   std::lock_guard lock(running().mutex);
   std::erase(running().grids, &grid_);
+  running().last_end = Clock::now();
   if (!grid_.fault || grid_.fault->was_told || is_for_want_of_an_end(grid_.fault->kind)) return;
   running().device_of_stopped = grid_.device;
   running().line_of_stopped = grid_.fault->where;
@@ -53,11 +57,14 @@ std::string standing_elsewhere(const Grid& grid) {
   return text;
 }
 
-bool all_wait_since(std::chrono::steady_clock::time_point then) {
+bool waits_in_vain(const Grid& grid, Clock::time_point then) {
+  constexpr std::chrono::milliseconds until_reported{500};
   std::lock_guard lock(running().mutex);
-  return std::ranges::all_of(running().grids, [&](const Grid* grid) {
-    return grid->turns_waited != 0 && grid->waits_since < then.time_since_epoch().count();
-  });
+  const auto& grids = running().grids;
+  return grids.front() == &grid && Clock::now() - running().last_end > until_reported &&
+         std::ranges::all_of(grids, [&](const Grid* each) {
+           return each->turns_waited != 0 && each->waits_since < then.time_since_epoch().count();
+         });
 }
 
 std::string stopped_kernel() {

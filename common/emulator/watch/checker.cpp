@@ -105,7 +105,11 @@ void Checker::block_end(const machine::Block& block) {
   if (!mine.launch || !launches_.several() || !mine.order.has_read_any) return;
   std::lock_guard lock(mine.launch->mutex);
   mine.launch->acquired.join(mine.order.acquired);
-  for (const WarpOrder& warp : mine.order.warps) mine.launch->acquired.join(warp.acquired);
+  for (const WarpOrder& warp : mine.order.warps) {
+    mine.launch->acquired.join(warp.acquired);
+    for (const Acquired& seen : warp.taken) // the end of a kernel is a fence
+      for (const CausalClock& each : seen.from) mine.launch->acquired.join(each);
+  }
 }
 
 struct Checker::Actor {

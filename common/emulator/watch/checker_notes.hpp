@@ -54,7 +54,8 @@ struct Checker::Notes final : machine::BlockNotes {
     std::uint32_t lanes = 0;
   };
   std::vector<Reads> reads;
-  bool reads_wait_for_fence = false, reads_take_lock = false;
+  bool reads_wait_for_fence = false;
+  Acquired::By read_by = {};
   unsigned reading_warp = 0;
   std::vector<std::uint64_t> shared_logs; // addresses of those that lie in this block's shared memory
 

@@ -68,8 +68,11 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   std::atomic_thread_fence(std::memory_order_release);
   // An access that is only a `release` does not acquire.
   const bool acquires = access.order == MemoryOrder::acquire || access.order >= MemoryOrder::acquire_release;
-  mine.reads_wait_for_fence = !acquires && (facts.takes_lock || access.order == MemoryOrder::release);
-  mine.reads_take_lock = facts.takes_lock;
+  mine.reads_wait_for_fence =
+      !acquires && (facts.takes_lock || facts.polls || access.order == MemoryOrder::release);
+  mine.read_by = facts.takes_lock ? Acquired::By::lock
+                 : facts.polls    ? Acquired::By::poll
+                                  : Acquired::By::release;
   mine.reading_warp = warp;
 }
 
@@ -97,14 +100,13 @@ void Checker::has_read(const machine::Warp& warp) {
     const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
     if (!log) continue;
     Acquired acquired = log->acquire(each.lanes, mine.order.place);
-    acquired.took_lock = mine.reads_take_lock;
-    if (acquired.near.empty() && acquired.far.empty()) continue;
+    acquired.by = mine.read_by;
+    if (acquired.empty()) continue;
     mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence) {
       order.take(acquired);
     } else {
-      order.acquire(acquired.near, acquired.lanes);
-      order.acquire(acquired.far, acquired.lanes);
+      for (const CausalClock& each : acquired.from) order.acquire(each, acquired.lanes);
     }
   }
   mine.reads.clear();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace warpfold::watch {
 
@@ -41,8 +42,8 @@ void WarpOrder::acquire(const CausalClock& now, std::uint32_t lanes) {
 
 void WarpOrder::take(const Acquired& now) {
   for (Acquired& before : taken)
-    if (before.lanes == now.lanes && before.took_lock == now.took_lock) {
-      before.near.join(now.near), before.far.join(now.far);
+    if (before.lanes == now.lanes && before.by == now.by && before.fenced == now.fenced) {
+      for (std::size_t level = 0; level < level_count; ++level) before.from[level].join(now.from[level]);
       return;
     }
   taken.push_back(now);
@@ -71,6 +72,19 @@ void BlockOrder::barrier() {
     warp.acquired = {};
     warp.of_lanes.reset();
   }
+  hand_on_taken();
+}
+
+// What a thread has seen before the barrier, a fence by any thread after it acquires for that thread.
+void BlockOrder::hand_on_taken() {
+  WarpOrder all;
+  for (const WarpOrder& warp : warps)
+    for (Acquired each : warp.taken) {
+      each.lanes = ~0u;
+      all.take(each);
+    }
+  if (all.taken.empty()) return;
+  for (WarpOrder& warp : warps) warp.taken = all.taken;
 }
 
 void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
@@ -110,15 +124,15 @@ BlockOrder::Fences BlockOrder::begin_release(unsigned warp, std::uint32_t lanes,
 }
 
 void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
-  const bool wide = level >= Level::device;
   WarpOrder& self = warps[warp];
   begin_release(warp, lanes, level);
-  for (const Acquired& each : self.taken) {
+  for (Acquired& each : self.taken) {
     if (!(each.lanes & lanes)) continue;
-    self.acquire(each.near, each.lanes);
-    if (wide) self.acquire(each.far, each.lanes);
+    each.fenced = true;
+    for (std::size_t reached = 0; reached <= static_cast<std::size_t>(level); ++reached)
+      self.acquire(std::exchange(each.from[reached], {}), each.lanes);
   }
-  if (wide) std::erase_if(self.taken, [=](const Acquired& each) { return each.lanes & lanes; });
+  std::erase_if(self.taken, [](const Acquired& each) { return each.empty(); });
 }
 
 bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
@@ -196,7 +210,8 @@ const Acquired* BlockOrder::not_acquired(const AccessRecord& earlier, unsigned e
                                          unsigned warp) const {
   const std::vector<Acquired>& taken = warps[warp].taken;
   const auto found = std::ranges::find_if(taken, [&](const Acquired& each) {
-    return each.near.covers(earlier, earlier_lane) || each.far.covers(earlier, earlier_lane);
+    return std::ranges::any_of(each.from,
+                               [&](const CausalClock& clock) { return clock.covers(earlier, earlier_lane); });
   });
   return found == taken.end() ? nullptr : &*found;
 }

@@ -64,7 +64,7 @@ struct WarpOrder {
   CausalClock acquired;                                        // by any lane since the block's last barrier
   // By lane, where lanes of one warp may have acquired from each other. Null until some lane acquires.
   std::unique_ptr<std::array<CausalClock, 32>> of_lanes;
-  std::vector<Acquired> taken; // by taking locks, with no fence since that reaches other blocks
+  std::vector<Acquired> taken; // without acquiring it: no fence since then reaches as far
   void acquire(const CausalClock& clock, std::uint32_t lanes);
   void take(const Acquired& acquired);
 };
@@ -84,6 +84,7 @@ struct BlockOrder {
 
   void begin(std::size_t warp_count, const Place& at);
   void barrier();
+  void hand_on_taken();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, Level level);
   // An operation of release order is a fence only for what it writes itself (PTX ISA, "Release and Acquire

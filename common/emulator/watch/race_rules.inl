@@ -71,7 +71,10 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
 
 inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessRecord& record) {
   if (const Acquired* met = a.order.not_acquired(record, lane_of(earlier), a.access.warp.index))
-    return met->took_lock ? Missing::acquire : Missing::wait;
+    return met->by == Acquired::By::release ? Missing::wait
+           : met->fenced                    ? Missing::wide_acquire
+           : met->by == Acquired::By::lock  ? Missing::acquire
+                                            : Missing::poll;
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
   if (both_strong) return differ_in_width(a.record, record) ? Missing::width : Missing::scope;
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;

@@ -22,9 +22,11 @@ void ReleaseLog::cut(const Releaser& by) {
 
 Acquired ReleaseLog::acquire(std::uint32_t lanes, const Place& by) const {
   std::lock_guard lock(mutex_);
-  Acquired acquired{{}, for_all_, lanes};
-  if (const auto own = for_block_.find(by.block); own != for_block_.end()) acquired.near = own->second;
-  if (const auto own = for_device_.find(by.device); own != for_device_.end()) acquired.far.join(own->second);
+  Acquired acquired{.lanes = lanes};
+  auto& [of_block, of_device, of_all] = acquired.from;
+  if (const auto own = for_block_.find(by.block); own != for_block_.end()) of_block = own->second;
+  if (const auto own = for_device_.find(by.device); own != for_device_.end()) of_device = own->second;
+  of_all = for_all_;
   return acquired;
 }
 

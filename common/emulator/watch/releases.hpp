@@ -10,6 +10,7 @@
 
 #include "causal_clock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -51,9 +52,19 @@ struct Releaser {
 
 // What some lanes of a warp acquire.
 struct Acquired {
-  CausalClock near, far; // what threads of their own block have released, and what others have
+  // What threads of their own block, of their own device, and all threads have released: a fence of that
+  // level acquires it.
+  std::array<CausalClock, level_count> from = {};
   std::uint32_t lanes = 0;
-  bool took_lock = false; // by what takes a lock; otherwise by an update that only releases
+  enum class By : std::uint8_t {
+    release,
+    lock,
+    poll
+  } by = By::release;  // release: an update that only releases
+  bool fenced = false; // by a fence that was too narrow for what is left
+  bool empty() const {
+    return std::ranges::all_of(from, [](const CausalClock& each) { return each.empty(); });
+  }
 };
 
 class ReleaseLog {

@@ -29,6 +29,10 @@ const char* between(const Race& race) {
     return "and the fence before the flag reaches only its own device";
   case Missing::acquire:
     return "while holding the lock that this thread acquired later, with no fence after the acquire";
+  case Missing::poll:
+    return "before the store that this thread has waited for, with no fence after the wait";
+  case Missing::wide_acquire:
+    return "before what this thread has waited for, and the fence after the wait is too narrow";
   case Missing::wait:
     return "and then released; this thread has arrived at the same place, but has not waited there";
   case Missing::address:
@@ -66,6 +70,10 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::device_fence;
   case Missing::acquire:
     return HazardCause::no_acquire_fence;
+  case Missing::poll:
+    return HazardCause::no_fence_after_wait;
+  case Missing::wide_acquire:
+    return HazardCause::narrow_fence_after_wait;
   case Missing::wait:
     return HazardCause::no_wait;
   case Missing::address:

@@ -40,7 +40,7 @@ class DevicesOrder(unittest.TestCase):
             self.assertTrue(any(words in each["message"] + each["why"] for each in told), told)
 
     def test_what_is_ordered_is_not_told(self):
-        for case in ("release", "fence", "later_kernel", "event", "atomics_for_all"):
+        for case in ("release", "fence", "later_kernel", "end_of_kernel", "event", "atomics_for_all"):
             for _ in range(TIMES):
                 with self.subTest(case=case):
                     self.assertEqual(self.told(case), [])
@@ -53,6 +53,11 @@ class DevicesOrder(unittest.TestCase):
 
     def test_a_fence_for_the_own_device_orders_nothing_for_another(self):
         self.assert_told("fence_for_device", "fence", "receive-volatile", "device-fence", words="reaches only its own device")
+
+    def test_a_readers_fence_for_the_own_device_acquires_nothing_of_another(self):
+        self.assert_told(
+            "reader_fence_for_device", "fence", "receive-device-fence", "system-fence", words="the fence after the wait is too narrow"
+        )
 
     def test_a_flag_without_a_fence_orders_nothing(self):
         self.assert_told("no_fence", "fence", "receive-volatile", "no-fence", words="no fence before the flag is set")

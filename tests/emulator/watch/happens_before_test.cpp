@@ -31,8 +31,7 @@ protected:
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
     const Acquired acquired = logs.at(flag)->acquire(lanes, by.place);
-    by.warps[warp].acquire(acquired.near, lanes);
-    by.warps[warp].acquire(acquired.far, lanes);
+    for (const CausalClock& each : acquired.from) by.warps[warp].acquire(each, lanes);
   }
 };
 
@@ -179,11 +178,11 @@ TEST_F(Order, LockAcquiresAtTheNextFence) {
   order.fence(0, lane_3, Level::device);
   release(order, 8);
   Acquired acquired = logs.at(8)->acquire(1, other.place);
-  acquired.took_lock = true;
+  acquired.by = Acquired::By::lock;
   other.warps[0].take(acquired);
   EXPECT_FALSE(ordered_in_other());
   ASSERT_TRUE(other.not_acquired(earlier, 3, 0));
-  EXPECT_TRUE(other.not_acquired(earlier, 3, 0)->took_lock);
+  EXPECT_EQ(other.not_acquired(earlier, 3, 0)->by, Acquired::By::lock);
   other.fence(0, 1, Level::block);
   EXPECT_FALSE(ordered_in_other()) << "a fence for its own block only";
   other.fence(0, 1, Level::device);

@@ -21,7 +21,7 @@ __global__ void send_with_release_for_device(int* data, int* flag) {
   if (threadIdx.x == 0) OfDevice{*flag}.store(1, cuda::memory_order_release);
 }
 __global__ void send_with_fence(int* data, int* flag) {
-  data[threadIdx.x] += 1;
+  data[threadIdx.x] += 1; // MARK system-fence
   __threadfence_system();
   __syncthreads();
   if (threadIdx.x == 0) *static_cast<volatile int*>(flag) = 1;
@@ -52,6 +52,20 @@ __global__ void receive_after_fence(const int* data, int* flag, int* out) {
   }
   __syncthreads();
   out[threadIdx.x] = data[threadIdx.x]; // MARK receive-volatile
+}
+__global__ void receive_after_device_fence(const int* data, int* flag, int* out) {
+  if (threadIdx.x == 0) {
+    while (*static_cast<volatile int*>(flag) == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  out[threadIdx.x] = data[threadIdx.x]; // MARK receive-device-fence
+}
+__global__ void receives_only_the_flag(const int*, int* flag, int*) {
+  if (threadIdx.x == 0)
+    while (*static_cast<volatile int*>(flag) == 0) {
+    }
 }
 __device__ int variable[64];
 __global__ void read_variable(const int* variable_of_peer, int* out) {
@@ -116,6 +130,11 @@ void carry_out(std::string_view what, Scene& scene) {
   if (what == "fence") pass_on(scene, send_with_fence, receive_after_fence);
   if (what == "release_for_device") pass_on(scene, send_with_release_for_device, receive);
   if (what == "fence_for_device") pass_on(scene, send_with_fence_for_device, receive_after_fence);
+  if (what == "reader_fence_for_device") pass_on(scene, send_with_fence, receive_after_device_fence);
+  if (what == "end_of_kernel") { // is a fence
+    pass_on(scene, send_with_fence, receives_only_the_flag);
+    read_on_device_1();
+  }
   if (what == "no_fence") pass_on(scene, send_without_fence, receive_after_fence);
   if (what == "later_kernel") { // is ordered by what the kernel before it has acquired
     pass_on(scene, send_with_release, receive);

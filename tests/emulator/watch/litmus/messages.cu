@@ -17,19 +17,65 @@ __global__ void mp_fence(int* m) {
 }
 RUN(mp_fence, 2, 1)
 
-// LITMUS mp_no_reader_fence: right
-__global__ void mp_no_reader_fence(int* m) { // the reader needs no fence of its own, except with locks
+enum class ReaderFence { none, before, of_block, within_loop };
+
+// A block announces what it has written, and another one waits for that.
+template <ReaderFence Where>
+__device__ void wait_for_message(int* m) {
   if (blockIdx.x == 0) {
     m[64] = 42;
     __threadfence();
     atomicExch(m, 1);
   } else {
-    while (atomicAdd(m, 0) == 0) {
-    }
+    if (Where == ReaderFence::before) __threadfence();
+    while (*static_cast<volatile int*>(m) == 0)
+      if (Where == ReaderFence::within_loop) __threadfence();
+    if (Where == ReaderFence::within_loop) __threadfence();
+    if (Where == ReaderFence::of_block) __threadfence_block();
     m[128] = m[64];
   }
 }
+
+// LITMUS mp_no_reader_fence: fence
+// SAYS with no fence after the wait
+__global__ void mp_no_reader_fence(int* m) {
+  wait_for_message<ReaderFence::none>(m);
+}
 RUN(mp_no_reader_fence, 2, 1)
+
+// LITMUS mp_reader_fence_before_the_loop: fence
+// SAYS with no fence after the wait
+__global__ void mp_reader_fence_before_the_loop(int* m) {
+  wait_for_message<ReaderFence::before>(m);
+}
+RUN(mp_reader_fence_before_the_loop, 2, 1)
+
+// LITMUS mp_reader_fence_of_block: fence
+// SAYS the fence after the wait is too narrow
+__global__ void mp_reader_fence_of_block(int* m) {
+  wait_for_message<ReaderFence::of_block>(m);
+}
+RUN(mp_reader_fence_of_block, 2, 1)
+
+// LITMUS mp_reader_fence_within_the_loop: right
+__global__ void mp_reader_fence_within_the_loop(int* m) {
+  wait_for_message<ReaderFence::within_loop>(m);
+}
+RUN(mp_reader_fence_within_the_loop, 2, 1)
+
+// LITMUS mp_atomic_poll_no_reader_fence: fence
+__global__ void mp_atomic_poll_no_reader_fence(int* m) {
+  if (blockIdx.x == 0) {
+    m[64] = 42; // HERE
+    __threadfence();
+    atomicExch(m, 1);
+  } else {
+    while (atomicAdd(m, 0) == 0) {
+    }
+    m[128] = m[64]; // HERE
+  }
+}
+RUN(mp_atomic_poll_no_reader_fence, 2, 1)
 
 // LITMUS mp_no_fence: fence
 __global__ void mp_no_fence(int* m) {
@@ -172,6 +218,7 @@ __global__ void mp_volatile_data_fenced(int* m) {
   } else {
     while (v[0] == 0) {
     }
+    __threadfence();
     v[128] = v[64];
   }
 }
