@@ -88,7 +88,7 @@ void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t 
                    std::memory_order_relaxed);
     }
   }
-  log.release(released, {mine.block, access.warp.index, lanes}, access.kind == AccessKind::store);
+  log.release(released, access.kind == AccessKind::store);
 }
 
 void Checker::has_read(const machine::Warp& warp) {

@@ -147,7 +147,7 @@ Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t op
   WarpOrder& self = warps[warp];
   // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
-  Release released{.by = place};
+  Release released{.by = place, .warp = warp, .lanes = lanes};
   // What was acquired after the fence is passed on too, although the model does not require it.
   CausalClock passed_on = acquired;
   passed_on.join(self.acquired);

@@ -154,8 +154,7 @@ void HostOrder::finish(Operation operation, const Report& report) {
   if (operation.touched.empty()) return;
   std::sort(operation.touched.begin(), operation.touched.end(),
             [](const TouchedRange& a, const TouchedRange& b) { return a.begin < b.begin; });
-  for (const auto& [actor, number] : dropped_)
-    missed_some_ |= actor >= operation.view.size() || operation.view[actor] < number;
+  for (const auto& [actor, number] : dropped_) missed_some_ |= !over(actor, number, operation.view);
   for (const Operation& earlier : pending_)
     if (!over(earlier, operation.view))
       find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
@@ -242,9 +241,7 @@ void HostOrder::forget_what_is_over() {
            std::ranges::all_of(unfinished_, [&](const auto& each) { return over(operation, each.second); });
   };
   std::erase_if(pending_, is_over_for_all);
-  std::erase_if(dropped_, [this](const auto& each) {
-    return each.first < clocks_[host].size() && clocks_[host][each.first] >= each.second;
-  });
+  std::erase_if(dropped_, [this](const auto& each) { return over(each.first, each.second, clocks_[host]); });
 }
 
 } // namespace warpfold::watch

@@ -103,13 +103,17 @@ public:
 
 private:
   static constexpr std::uint32_t host = 0;
+  static bool over(std::uint32_t actor, std::uint32_t number, const Clock& view) {
+    return actor < view.size() && view[actor] >= number;
+  }
   static bool over(const Operation& operation, const Clock& view) {
-    return operation.actor < view.size() && view[operation.actor] >= operation.number;
+    return over(operation.actor, operation.number, view);
   }
   std::uint32_t add_actor();
   // Adds what precedes everything that follows, because of the host and the rules of the default streams.
   void prepare(Stream stream);
   void forget_what_is_over();
+  void drop_oldest();
 
   struct State {
     bool is_stream = false, blocking = false, live = false;
@@ -120,9 +124,8 @@ private:
   std::vector<Clock> clocks_;         // by actor
   std::vector<std::uint32_t> counts_; // by actor: operations so far
   std::vector<State> states_;
-  std::deque<std::uint32_t> removed_;    // actors that may be reused
-  Clock removed_blocking_, removed_all_; // work issued to streams that no longer exist
-  void drop_oldest();
+  std::deque<std::uint32_t> removed_;              // actors that may be reused
+  Clock removed_blocking_, removed_all_;           // work issued to streams that no longer exist
   std::map<std::uint32_t, std::uint32_t> dropped_; // by actor: the newest operation no longer kept
   bool missed_some_ = false;
   std::deque<Operation> pending_; // not known by the host to be complete, oldest first

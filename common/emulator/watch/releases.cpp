@@ -2,9 +2,9 @@
 
 namespace warpfold::watch {
 
-void ReleaseLog::release(const Release& release, const Releaser& by, bool is_store) {
+void ReleaseLog::release(const Release& release, bool is_store) {
   std::lock_guard lock(mutex_);
-  last_ = by;
+  last_ = {release.by.block, release.warp, release.lanes};
   if (is_store) for_block_.clear(), for_device_.clear(), for_all_ = {};
   const auto& [near, of_device, everywhere] = release.known;
   for_block_[release.by.block].join(near);

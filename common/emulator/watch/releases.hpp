@@ -40,7 +40,8 @@ struct Place {
 // What a thread releases.
 struct Release {
   Place by;
-  Level level = Level::block; // how far it reaches
+  std::uint32_t warp = 0, lanes = 0; // of the block
+  Level level = Level::block;        // how far it reaches
   // By Level, for those who are as far away: what comes before, and when the last fence was.
   std::array<CausalClock, level_count> known = {};
   std::array<std::uint32_t, level_count> moment = {};
@@ -69,10 +70,9 @@ struct Acquired {
 
 class ReleaseLog {
 public:
-  // `is_store`: not a read-modify-write.
-  void release(const Release& release, const Releaser& by, bool is_store);
-  void
-  cut(const Releaser& by); // a strong store without a release, unless what it follows is the thread's own
+  void release(const Release& release, bool is_store); // `is_store`: not a read-modify-write
+  // A strong store without a release, unless what it follows is the thread's own.
+  void cut(const Releaser& by);
   Acquired acquire(std::uint32_t lanes, const Place& by) const;
   void mark_polled() { is_polled_ = true; }
   bool is_polled() const { return is_polled_; }

@@ -42,6 +42,15 @@ Promise tree_in_place() {
       Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
       "each addition of the tree reads two elements, and there are n - 1 additions");
 }
+std::vector<Promise> pairs_in_place() {
+  return {none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
+          tree_in_place_by_all_threads(),
+          tree_in_place_by_all_warps(),
+          tree_in_place(),
+          plain_loads(),
+          no_shuffle(),
+          no_vote()};
+}
 
 } // namespace
 
@@ -52,13 +61,7 @@ std::vector<Rung> tree() {
           .depth(depth_in_one_block)
           .promise(one_block())
           .promise(no_shared_memory())
-          .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-          .promise(tree_in_place_by_all_threads())
-          .promise(tree_in_place_by_all_warps())
-          .promise(tree_in_place())
-          .promise(plain_loads())
-          .promise(no_shuffle())
-          .promise(no_vote())
+          .promise(pairs_in_place())
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
               "the working threads must be the multiples of the stride, spread over all warps")),
@@ -73,13 +76,7 @@ std::vector<Rung> tree() {
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
               "the working threads must be the first ones, so that each warp is fully active or fully idle"))
-          .promise(none(Counter::atomic_operations, "threads that add in pairs need no atomic"))
-          .promise(tree_in_place_by_all_threads())
-          .promise(tree_in_place_by_all_warps())
-          .promise(tree_in_place())
-          .promise(plain_loads())
-          .promise(no_shuffle())
-          .promise(no_vote()),
+          .promise(pairs_in_place()),
       Rung("one_block_shared")
           .up_to(two_per_thread)
           .depth(depth_in_one_block)

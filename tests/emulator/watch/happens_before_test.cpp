@@ -27,7 +27,7 @@ protected:
     return other.is_released(earlier, 3, warp, lane, launches);
   }
   void release(BlockOrder& by, std::uint64_t flag, bool store = false, std::uint32_t lanes = lane_3) {
-    logs.at(flag)->release(by.release(0, lanes, 9), {by.place.block, 0, lanes}, store);
+    logs.at(flag)->release(by.release(0, lanes, 9), store);
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
     const Acquired acquired = logs.at(flag)->acquire(lanes, by.place);
@@ -194,7 +194,7 @@ TEST_F(Order, WhatABlocksOwnThreadReleasedIsHandedOnFurther) {
   release(order, 8);
   acquire(order, 8, 1);
   order.fence(1, 1, Level::device);
-  logs.at(16)->release(order.release(1, 1, 9), {order.place.block, 1, 1}, false);
+  logs.at(16)->release(order.release(1, 1, 9), false);
   acquire(other, 16);
   EXPECT_TRUE(ordered_in_other());
 }
