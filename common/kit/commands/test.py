@@ -43,6 +43,8 @@ def run(options) -> int:
     if options.list:
         show(chosen)
         return 0
+    if not any("gtest" in each["name"] for each in build.introspect("dependencies")):
+        say("GoogleTest is not installed and could not be downloaded: the unit tests in C++ are left out")
     has_course_tests = (ROOT / "tests" / "notebook").is_dir()  # a students' edition has none
     with_course = has_course_tests and not options.names and (not options.suite or "notebook" in options.suite)
     if any("lint" in test.suites for test in chosen):
