@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path("home/student/warpfold")  # the clone, in the machine
 BASE = ["ca-certificates", "git", "python3"]
 OF_USER = {"root": [], "student": ["g++", "python3-venv"]}
-MOUNTS = ["/proc", "/dev", "/sys"]
+MOUNTS = ["/dev", "/sys"]
 
 
 class Machine:
@@ -51,7 +51,8 @@ class Machine:
         """As a login of that user: nothing of this machine's environment is there."""
         with log.open("a") as out:
             print(f"$ {command}", file=out, flush=True)
-            words = ["unshare", "--pid", "--fork", "--kill-child", "chroot", self.root, "su", "-", user, "-c", command]
+            unshared = ["unshare", "--pid", "--fork", "--kill-child", f"--mount-proc={self.root}/proc"]
+            words = [*unshared, "chroot", self.root, "su", "-", user, "-c", command]
             environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb"}
             return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment).returncode
 
