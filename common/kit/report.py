@@ -62,6 +62,9 @@ def print_hazards(report: dict) -> None:
                 print(paint(f"  {heading}: ", "grey") + hazard[key])
     print()
     print(f"{len(hazards)} hazard{'' if len(hazards) == 1 else 's'}" if hazards else paint("no hazards", "green"))
+    launches = len(report.get("launches", [])) + report.get("launches_left_out", 0)
+    if both := report.get("launches_in_both_orders", 0):
+        print(f"{both} of {launches} launch{'' if launches == 1 else 'es'} checked in both orders of blocks, warps and branches")
 
 
 def lines_of(hazard: dict) -> list[tuple[str, int]]:

@@ -114,7 +114,6 @@ inline void each_space(Warp& warp, const Request& request, Visit visit) {
 
 // Spinning on memory uses up a time slice faster than computing does, and fastest on memory that other blocks
 // write: they may not have run yet.
-constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
 inline void note_possible_spin(Warp& warp, std::uint32_t cost = spin_cost) {
   warp.slice = warp.slice > cost ? warp.slice - cost : 1;
   warp.spins = true;

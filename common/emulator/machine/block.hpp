@@ -39,6 +39,7 @@ struct Grid {
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
   const std::atomic<bool>* interrupt = nullptr;
+  bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
   unsigned workers = 1;
   Schedule schedule = {};

@@ -191,6 +191,7 @@ private:
 
 // Counts the lines of the text (at least one), and returns whether the launch's limit still allows them.
 bool may_print(const Grid& grid, const std::string& text) {
+  if (!grid.prints) return false;
   if (grid.print_limit == 0) return true;
   const auto lines =
       static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(1, std::count(text.begin(), text.end(), '\n')));
@@ -268,6 +269,7 @@ void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_vi
                     std::uint32_t slots) {
   for (const Builtin& builtin : builtins)
     if (builtin.name == name && decoder.code().lists[slots] == builtin.arguments) {
+      decoder.code().allocates |= builtin.run == allocate || builtin.run == release;
       decoder.emit(builtin.run).list = slots;
       return;
     }

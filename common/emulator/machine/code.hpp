@@ -125,6 +125,7 @@ struct Code {
   std::uint32_t static_shared = 0;         // bytes
   std::uint32_t dynamic_shared_offset = 0; // where the launch's own shared memory begins
   bool has_calls = false;
+  bool allocates = false; // calls malloc or free
 
   SourceLine line_of(const Operation& operation) const;
   SourceLine line_at(std::uint32_t location) const;

@@ -159,22 +159,29 @@ std::unique_ptr<Block> Worker::take_block() {
 }
 
 void Worker::run() {
-  std::size_t limit = resident_limit(grid), turn = 0;
+  const bool backwards = grid.schedule.order == Schedule::Order::backwards;
+  std::size_t limit = resident_limit(grid), turn = 0, waited = 0; // turns in a row
   while (!grid.stop) {
     std::unique_ptr<Block> block;
+    std::size_t place = backwards ? resident.size() : turn;
     // A new block while there is room, otherwise the resident ones in turn.
     if (resident.size() < limit) block = take_block();
     if (!block) {
       if (resident.empty()) return;
       turn %= resident.size();
-      block = std::move(resident[turn]);
-      resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(turn));
+      place = backwards ? resident.size() - 1 - turn : turn;
+      block = std::move(resident[place]);
+      resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(place));
     }
     const Turn turned = run_turn(*block);
-    if (turned == Turn::waited)
+    if (turned == Turn::waited) {
       stop_if_waits_in_vain(*block);
-    else
-      grid.turns_waited = 0;
+      // A GPU starts blocks in the order of their numbers, so one that waits for an earlier one waits for one
+      // that has started. In another order, that one may be among those for which there is no room.
+      if (++waited > limit && grid.schedule.order != Schedule::Order::forwards) limit *= 2, waited = 0;
+    } else {
+      grid.turns_waited = waited = 0;
+    }
     if (turned != Turn::done) {
       block->stepped_aside = true;
       if (grid.memory.devices() > 1) grid.stood_at = block->stands_at();
@@ -182,7 +189,7 @@ void Worker::run() {
       // With nothing else to do, it would only count its own polling while another worker makes progress.
       if (turned == Turn::waited && resident.empty() && grid.next_block >= grid.block_count())
         std::this_thread::sleep_for(std::chrono::microseconds(20));
-      resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(turn), std::move(block));
+      resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(place), std::move(block));
       ++turn;
       continue;
     }
@@ -257,7 +264,9 @@ namespace {
 // some blocks never reach, for what a kernel that was stopped would have written, or for what nobody writes.
 void Worker::stop_if_waits_in_vain(const Block& block) const {
   using namespace std::chrono;
-  constexpr std::uint64_t turns_per_worker = 1 << 13; // far more than any block takes to reach a barrier
+  // Far more than any block takes to reach a barrier.
+  constexpr std::uint64_t turns_per_worker = 1 << 13;
+  constexpr milliseconds long_enough{250};
   if (grid.turns_waited++ == 0) grid.waits_since = steady_clock::now().time_since_epoch().count();
   constexpr std::uint64_t turns_until_sure = 64; // of each worker: this process may have been suspended
   if (grid.turns_waited >= turns_until_sure * grid.workers &&
@@ -265,6 +274,7 @@ void Worker::stop_if_waits_in_vain(const Block& block) const {
       !(grid.may_be_changed && grid.may_be_changed()))
     stop_waiting(block);
   if (grid.turns_waited < turns_per_worker * grid.workers) return;
+  if (steady_clock::now().time_since_epoch() - steady_clock::duration(grid.waits_since) < long_enough) return;
   if (grid.shape.cooperative && grid.blocks_done != 0)
     block.stop_early(
         Fault::Kind::barrier,
@@ -276,7 +286,7 @@ void Worker::stop_if_waits_in_vain(const Block& block) const {
 }
 
 static void tell_of_lines_left_out(const Grid& grid) {
-  if (grid.print_limit == 0 || grid.printed <= grid.print_limit) return;
+  if (!grid.prints || grid.print_limit == 0 || grid.printed <= grid.print_limit) return;
   const std::uint64_t left_out = grid.printed - grid.print_limit;
   std::fputs(
       fmt::format("(printf: {} more line{} of this launch left out)\n", left_out, left_out == 1 ? "" : "s")
@@ -301,6 +311,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .deadline = options.time_limit.count() ? now + options.time_limit
                                                    : std::chrono::steady_clock::time_point::max(),
             .interrupt = options.interrupt,
+            .prints = options.prints,
             .print_limit = options.print_limit,
             .workers = workers,
             .schedule = options.schedule,
@@ -356,6 +367,10 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);
   return record;
+}
+
+bool allocates(Kernel& kernel) {
+  return kernel.code().allocates;
 }
 
 } // namespace warpfold::machine

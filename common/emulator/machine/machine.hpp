@@ -169,6 +169,7 @@ struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
   std::chrono::milliseconds time_limit{0}; // of the launch, as wall time; 0: none
+  bool prints = true;                      // whether printf prints
   std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;              // null: count only
   const PeerAccess* peers = nullptr;       // null: the kernel reaches all memory
@@ -222,6 +223,9 @@ struct LaunchRecord {
 // limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
+
+// Whether the kernel calls malloc or free.
+bool allocates(Kernel& kernel);
 
 // A kernel that an error stops is remembered, for the sake of those that wait for it, until this is called:
 // when all begins anew.

@@ -9,6 +9,8 @@ namespace warpfold::machine {
 namespace {
 
 constexpr std::uint32_t slice_length = 1u << 18; // backward branches
+// Of a warp that has only waited in its last slice: a look or two, and then others get their turn.
+constexpr std::uint32_t slice_while_waiting = 2 * global_spin_cost;
 
 // Copies one lane's value of a parameter or result slot from one frame to another.
 void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from, const Frame::Slot& from_slot,
@@ -84,7 +86,7 @@ const Operation* Warp::next_path() {
 bool Warp::run() {
   const Operation* op = next_path();
   if (!op) return false;
-  slice = slice_length;
+  slice = waits_for_memory() ? slice_while_waiting : slice_length;
   spins = polls = changes = false;
   missing_arrivals = missing_bytes = 0;
   while (op) op = op->run(*this, op);

@@ -73,6 +73,9 @@ struct BytesRead {
   }
 };
 
+// What a look at memory that others may write takes of a time slice, in backward branches.
+constexpr std::uint32_t spin_cost = 64, global_spin_cost = 1024;
+
 struct Warp {
   // Of the path that runs.
   std::byte* frame = nullptr;

@@ -235,8 +235,15 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   ordering::launches_next();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
+  std::vector<watch::Hazard> in_other_order;
+  if (runtime.options.both_orders && runtime.options.check_races) {
+    std::lock_guard alone(runtime.contents);
+    in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);
+    if (runtime.second_order.has_run()) runtime.recorder.add_launch_in_both_orders();
+  }
   watch::Tracer::begins_next(launch.call);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
+  runtime.recorder.add_new(in_other_order);
   if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);
   runtime.report_file.keep_up(false, [&] { return runtime.recorder.json(); });

@@ -70,6 +70,8 @@ void after_work(State& state, Current& mine) {
 
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
   const DeviceMemoryInUse use(type != cudaGraphNodeTypeHost && type != cudaGraphNodeTypeGraph);
+  std::shared_lock writes(Runtime::get().contents, std::defer_lock);
+  if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) writes.lock();
   return work ? work() : cudaSuccess;
 }
 

@@ -64,6 +64,7 @@ void options_from_environment(Options& options) {
       {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one per core"},
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
+      {"WARPFOLD_BOTH_ORDERS", "both-orders", "on or off"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
       {"WARPFOLD_SCHEDULE", "schedule", "forwards, backwards or shuffled:SEED"},
       {"WARPFOLD_PRINT_LIMIT", "print-limit", "lines of printf per launch, 0 for all of them"},
@@ -80,8 +81,13 @@ void options_from_environment(Options& options) {
 bool set_option(Options& options, const std::string& name, const std::string& value) {
   std::uint64_t number = 0;
   if (name == "checks") return set_checks(options, value);
-  if (name == "guard-device-memory" && (value == "on" || value == "off")) {
+  const bool is_switch = value == "on" || value == "off";
+  if (name == "guard-device-memory" && is_switch) {
     options.guard_device_memory = value == "on";
+    return true;
+  }
+  if (name == "both-orders" && is_switch) {
+    options.both_orders = value == "on";
     return true;
   }
   if (name == "workers" && parse_number(value, number) && number <= 1024) {

@@ -2,6 +2,7 @@
 // and never destroyed, because programs call the runtime from static destructors and from atexit handlers.
 #pragma once
 
+#include "both_orders.hpp"
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
 #include "registration.hpp"
@@ -16,13 +17,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 
 namespace warpfold::runtime {
 
-// The settings from the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_STEP_LIMIT,
-// WARPFOLD_TIME_LIMIT, WARPFOLD_SCHEDULE, WARPFOLD_PRINT_LIMIT, WARPFOLD_GUARD_DEVICE_MEMORY) and
-// warpfold_emulator_option.
+// The settings from the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_BOTH_ORDERS,
+// WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT, WARPFOLD_SCHEDULE, WARPFOLD_PRINT_LIMIT,
+// WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option.
 struct Options {
   std::atomic<unsigned> workers{0};          // 0: one per core
   std::atomic<std::uint64_t> step_limit{0};  // 0: the machine's default
@@ -32,6 +34,7 @@ struct Options {
   std::atomic<std::uint64_t> schedule_seed{0};
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
+  std::atomic<bool> both_orders{false};         // both_orders.hpp; only while races are checked
   std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
 };
 
@@ -49,6 +52,8 @@ public:
   std::atomic<bool> recording{false};    // launches are recorded for a report
   // One kernel at a time on each device, whichever host thread it comes from.
   std::mutex launch_mutex[machine::most_devices];
+  SecondOrder second_order;
+  std::shared_mutex contents; // of device memory: shared by copies and fills, alone for a second order
 
   // The devices that the program sees, as numbers of the machine's devices.
   int device_count() const { return static_cast<int>(visible_.size()); }

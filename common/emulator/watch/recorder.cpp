@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 namespace warpfold::watch {
 
@@ -64,10 +66,15 @@ Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted)
           {"lines", std::move(lines)}};
 }
 
+bool same(const machine::SourceLine& x, const machine::SourceLine& y) {
+  return x.line == y.line && x.file == y.file;
+}
+
+bool has_place(const Hazard& hazard, const machine::SourceLine& place) {
+  return same(hazard.where, place) || same(hazard.other, place);
+}
+
 bool same_place(const Hazard& a, const Hazard& b) {
-  auto same = [](const machine::SourceLine& x, const machine::SourceLine& y) {
-    return x.line == y.line && x.file == y.file;
-  };
   if (a.kind != b.kind || !same(a.where, b.where) || !same(a.other, b.other)) return false;
   // The host part of a program is usually built without line numbers; the message then names the work.
   return a.kind != HazardKind::race_host || a.where.line != 0 || a.message == b.message;
@@ -88,101 +95,125 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each occurred
 };
 
-Recorder::State& Recorder::state() const {
-  // There is one per process, like the runtime that it belongs to. It is never destroyed, because reports are
-  // written at exit.
-  static State* const only = new State;
-  return *only;
-}
+Recorder::Recorder() : state_(std::make_unique<State>()) {}
+Recorder::~Recorder() = default;
 
 void Recorder::add(const machine::LaunchRecord& record) {
   const LaunchCounters counted = count(record);
   Json json = to_json(record, counted);
-  state().launch_count.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(state().mutex);
-  if (state().launches.size() < state().most_launches)
-    state().launches.push_back(std::move(json));
+  state_->launch_count.fetch_add(1, std::memory_order_relaxed);
+  std::lock_guard lock(state_->mutex);
+  if (state_->launches.size() < state_->most_launches)
+    state_->launches.push_back(std::move(json));
   else
-    ++state().launches_left_out;
-  state().total += counted.total;
-  state().totals += totals_of(record);
+    ++state_->launches_left_out;
+  state_->total += counted.total;
+  state_->totals += totals_of(record);
   for (unsigned owner = 0; owner < machine::most_devices; ++owner) {
     if (record.links.load_sectors[owner] == 0 && record.links.store_sectors[owner] == 0) continue;
-    State::Link& link = state().between[{record.device, static_cast<int>(owner)}];
+    State::Link& link = state_->between[{record.device, static_cast<int>(owner)}];
     link.load_sectors += record.links.load_sectors[owner];
     link.store_sectors += record.links.store_sectors[owner];
   }
 }
 
 void Recorder::keep_launches(std::size_t most) {
-  std::lock_guard lock(state().mutex);
-  state().most_launches = most;
+  std::lock_guard lock(state_->mutex);
+  state_->most_launches = most;
 }
 
 void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
-  std::lock_guard lock(state().mutex);
-  (to_host ? state().bytes_to_host : state().bytes_to_device) += bytes;
+  std::lock_guard lock(state_->mutex);
+  (to_host ? state_->bytes_to_host : state_->bytes_to_device) += bytes;
 }
 
 void Recorder::add_host_wait() {
-  std::lock_guard lock(state().mutex);
-  ++state().host_waits;
+  std::lock_guard lock(state_->mutex);
+  ++state_->host_waits;
 }
 
 void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
-  std::lock_guard lock(state().mutex);
-  state().between[{from, to}].copy_bytes += bytes;
+  std::lock_guard lock(state_->mutex);
+  state_->between[{from, to}].copy_bytes += bytes;
 }
 
 void Recorder::add(Hazard hazard) {
-  std::unique_lock lock(state().mutex);
-  auto& hazards = state().hazards;
+  std::unique_lock lock(state_->mutex);
+  auto& hazards = state_->hazards;
   auto known =
       std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
   if (known != hazards.end()) {
-    ++state().times[static_cast<std::size_t>(known - hazards.begin())];
+    ++state_->times[static_cast<std::size_t>(known - hazards.begin())];
     if (hazard.reach > known->reach) *known = std::move(hazard);
     return;
   }
   hazards.push_back(std::move(hazard));
-  state().times.push_back(1);
+  state_->times.push_back(1);
   lock.unlock();
   if (on_new_hazard) on_new_hazard();
 }
 
+void Recorder::add_new(const std::vector<Hazard>& of_another_run) {
+  const auto is_race = [](const Hazard& hazard) {
+    return std::string_view(facts(hazard.kind).group) == "race";
+  };
+  for (const Hazard& hazard : of_another_run) {
+    if (hazard.kind == HazardKind::not_checked) continue;
+    std::unique_lock lock(state_->mutex);
+    // In the other order, the two change their parts.
+    const bool known = std::ranges::any_of(state_->hazards, [&](const Hazard& h) {
+      return same_place(h, hazard) ||
+             (is_race(h) && is_race(hazard) && (has_place(h, hazard.where) || has_place(h, hazard.other)));
+    });
+    lock.unlock();
+    if (!known) add(hazard);
+  }
+}
+
+std::vector<Hazard> Recorder::take_hazards() {
+  std::lock_guard lock(state_->mutex);
+  state_->times.clear();
+  return std::exchange(state_->hazards, {});
+}
+
+void Recorder::add_launch_in_both_orders() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->launches_in_both_orders;
+}
+
 void Recorder::reset() {
-  std::lock_guard lock(state().mutex);
-  state().launches = Json::array();
-  state().launches_left_out = 0;
-  state().launch_count = 0;
-  state().total = {};
-  state().totals = {};
-  state().bytes_to_host = state().bytes_to_device = state().host_waits = 0;
-  state().between.clear();
-  state().hazards.clear();
-  state().times.clear();
+  std::lock_guard lock(state_->mutex);
+  state_->launches = Json::array();
+  state_->launches_left_out = state_->launches_in_both_orders = 0;
+  state_->launch_count = 0;
+  state_->total = {};
+  state_->totals = {};
+  state_->bytes_to_host = state_->bytes_to_device = state_->host_waits = 0;
+  state_->between.clear();
+  state_->hazards.clear();
+  state_->times.clear();
 }
 
 std::size_t Recorder::launch_count() const {
-  return state().launch_count.load(std::memory_order_relaxed);
+  return state_->launch_count.load(std::memory_order_relaxed);
 }
 
 std::size_t Recorder::hazard_count() const {
-  std::lock_guard lock(state().mutex);
-  return state().hazards.size();
+  std::lock_guard lock(state_->mutex);
+  return state_->hazards.size();
 }
 
 std::string Recorder::json() const {
-  std::lock_guard lock(state().mutex);
+  std::lock_guard lock(state_->mutex);
   Json hazards = Json::array();
-  for (std::size_t i = 0; i < state().hazards.size(); ++i) {
-    const Hazard& hazard = state().hazards[i];
+  for (std::size_t i = 0; i < state_->hazards.size(); ++i) {
+    const Hazard& hazard = state_->hazards[i];
     const auto& [kind, read, group, fails_check, explains] = facts(hazard.kind);
     const auto& [why, advice] = facts(hazard.cause);
     hazards.push_back({{"kind", kind},
@@ -199,22 +230,24 @@ std::string Recorder::json() const {
                        {"rank", static_cast<int>(hazard.kind)},
                        {"fails_check", fails_check},
                        {"explains", explains},
-                       {"times", state().times[i]}});
+                       {"times", state_->times[i]}});
   }
-  Json report{{"launches", state().launches},
-              {"total", to_json(state().total, state().totals)},
+  Json report{{"launches", state_->launches},
+              {"total", to_json(state_->total, state_->totals)},
               {"copies",
-               {{"bytes_to_host", state().bytes_to_host},
-                {"bytes_to_device", state().bytes_to_device},
-                {"host_waits", state().host_waits}}},
+               {{"bytes_to_host", state_->bytes_to_host},
+                {"bytes_to_device", state_->bytes_to_device},
+                {"host_waits", state_->host_waits}}},
               {"hazards", std::move(hazards)}};
-  for (const auto& [devices, link] : state().between)
+  for (const auto& [devices, link] : state_->between)
     report["links"].push_back({{"from", devices.first},
                                {"to", devices.second},
                                {"peer_load_sectors", link.load_sectors},
                                {"peer_store_sectors", link.store_sectors},
                                {"peer_copy_bytes", link.copy_bytes}});
-  if (state().launches_left_out != 0) report["launches_left_out"] = state().launches_left_out;
+  if (state_->launches_in_both_orders != 0)
+    report["launches_in_both_orders"] = state_->launches_in_both_orders;
+  if (state_->launches_left_out != 0) report["launches_left_out"] = state_->launches_left_out;
   return report.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

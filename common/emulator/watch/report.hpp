@@ -5,15 +5,23 @@
 #include "hazards.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace warpfold::watch {
 
 // Records what a process did. Safe to call from several threads.
 class Recorder {
 public:
+  Recorder();
+  ~Recorder();
   void add(const machine::LaunchRecord& record);
   void add(Hazard hazard); // once for each kind and pair of places; repeats are counted
+  // Those of another run of the same launch, unless one that two accesses make is known at one of its places.
+  void add_new(const std::vector<Hazard>& of_another_run);
+  std::vector<Hazard> take_hazards();
+  void add_launch_in_both_orders();
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
   void add_host_wait(); // a call in which the host waits for a stream, an event or a device
@@ -26,7 +34,7 @@ public:
 
 private:
   struct State;
-  State& state() const;
+  std::unique_ptr<State> state_;
 };
 
 } // namespace warpfold::watch

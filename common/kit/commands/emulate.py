@@ -52,6 +52,7 @@ def run(options) -> int:
     if options.check:
         environment["WARPFOLD_CHECKS"] = "all"
         environment.setdefault("WARPFOLD_GUARD_DEVICE_MEMORY", "on")
+        environment.setdefault("WARPFOLD_BOTH_ORDERS", "on")
     command = [str(path), *options.args]
     if not (options.check or options.profile):
         if options.report:

@@ -8,7 +8,9 @@
 //
 // A line `// SAYS words` gives words that each message about the program contains.
 //
-// LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu).
+// LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu). LITMUS_IN_BOTH_ORDERS:
+// whether the two threads race depends on who comes first, so it has to be reported where both orders are
+// tried.
 //
 // run.py runs all of them under several schedules; the reports must not depend on which thread comes first.
 #pragma once
