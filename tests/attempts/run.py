@@ -340,6 +340,8 @@ def chosen(options: argparse.Namespace) -> list[Attempt]:
         ]
     if not options.opencl:
         found = [attempt for attempt in found if attempt.lab != "10_opencl"]
+    if "-DWARPFOLD_NO_MPI=1" in options.nvcc:
+        found = [attempt for attempt in found if attempt.rung != "rank_per_gpu"]
     return found
 
 

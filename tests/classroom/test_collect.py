@@ -423,6 +423,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(said.returncode, 1, said.stderr)
             self.assertIn("no file there belongs to a lab", said.stderr)
 
+    @support.needs_sandbox
     def test_lab_10_is_collected_but_only_people_mark_it(self):
         with tempfile.TemporaryDirectory() as name:
             into = Path(name, "class")

@@ -115,6 +115,7 @@ class Nodes(Case):
             self.assertIn("nvidia0", gpus.why_not())
 
 
+@support.needs_sandbox
 class Rooms(Case):
     def test_only_the_trusted_program_is_given_the_device(self):
         rooms = []

@@ -227,6 +227,8 @@ class Release(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             release.write_folder(Path(folder, "course"), self.held)
             said = subprocess.run([meson, "setup", "build", "-Dkit_tests=true"], cwd=f"{folder}/course", text=True, capture_output=True)
+            if "is the internet available?" in said.stdout:
+                self.skipTest("without the kit, Meson needs the machine's own libraries, or a network")
             self.assertEqual(said.returncode, 0, said.stdout[-3000:])
             listed = subprocess.run(
                 [meson, "introspect", "build", "--tests"], cwd=f"{folder}/course", text=True, capture_output=True, check=True

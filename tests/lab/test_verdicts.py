@@ -87,7 +87,8 @@ class Verdicts(unittest.TestCase):
         self.assertLessEqual(max(map(len, narrow.stdout.splitlines())), max(60, longest_word + 8))
         self.assertEqual(narrow.stdout.split(), whole.stdout.split(), "no word is broken or lost")
         self.assertNotIn("\033", whole.stdout)
-        coloured = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=os.environ | {"CLICOLOR_FORCE": "1"})
+        colours = os.environ | {"CLICOLOR_FORCE": "1", "TERM": "xterm"}
+        coloured = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, env=colours)
         self.assertRegex(coloured.stdout, "(?m)^\033\\[31m(wrong|hazard) +\033\\[0m naive_atomic")
 
     def test_printf_needs_no_include_is_capped_and_leaves_what_programs_read_alone(self):

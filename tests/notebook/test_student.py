@@ -50,6 +50,9 @@ def main() -> None:
         clone = Path(shutil.copytree(support.ROOT, Path(folder) / "clone", ignore=LEFT_OUT, symlinks=True))
         # The stubs as they are handed out, whatever the one who tests has filled.
         setup = subprocess.run([meson, "setup", clone / "build", clone, "-Dsolutions=true"], text=True, capture_output=True)
+        if "is the internet available?" in setup.stdout:
+            print("SKIP: without the kit, Meson needs the machine's own libraries, or a network")
+            sys.exit(77)
         if setup.returncode != 0:
             sys.exit(setup.stdout + setup.stderr)
         os.environ |= {"WARPFOLD_BUILD": str(clone / "build"), "WARPFOLD_EMULATOR_DIR": emulator, "NINJA": ninja}
