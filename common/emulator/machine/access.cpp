@@ -26,6 +26,17 @@ std::string describe(const Allocation& allocation, std::uint64_t address) {
   return fmt::format("byte {} of {}", address - allocation.begin, allocation.label);
 }
 
+// Where an address in no allocation lies. Between two that are about as near, either may be meant.
+std::string describe_outside(const AddressSpace& memory, const Allocation& near, std::uint64_t address) {
+  const auto [begin, end] = memory.hole_around(address);
+  const std::uint64_t after_one = address - begin, before_other = end - address;
+  const bool in_between = begin != 0 && end != ~0ull;
+  const auto [nearer, farther] = std::minmax(after_one, before_other);
+  if (!near.live || !in_between || farther / 2 > nearer) return describe(near, address);
+  return fmt::format("{}, {}", describe(*memory.find(begin - 1), address),
+                     describe(*memory.find(end), address));
+}
+
 // The first byte of [first, first + bytes) that is in no live allocation.
 std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
   auto found = memory.find(first);
@@ -59,7 +70,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   else if (freed)
     where = fmt::format("{}, which has been freed", describe(*near, bad));
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
-    where = describe(*near, bad);
+    where = describe_outside(memory, *near, bad);
   else
     where = "no memory of the device: is it a pointer to the host's memory?";
   refuse_access(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,

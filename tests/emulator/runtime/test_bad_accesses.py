@@ -43,6 +43,10 @@ class BadAccesses(unittest.TestCase):
         self.assertEqual([each["kind"] for each in told], ["out-of-bounds", "out-of-bounds"], told)
         self.assertEqual([each["line"] for each in told], self.lines_of("store_at") + self.lines_of("load_at"))
 
+    def test_between_two_allocations_both_are_named(self):
+        (bad,) = self.told("between_two")
+        self.assertRegex(bad["message"], r"256 bytes past the end of allocation 1 .*, \d+ bytes before allocation 2 ")
+
     def test_what_could_not_be_freed_is_no_leak(self):
         told = self.told("refused_free")
         self.assertEqual([each["kind"] for each in told], ["out-of-bounds"], told)

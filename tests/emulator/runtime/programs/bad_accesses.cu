@@ -42,6 +42,11 @@ int main(int argc, char** argv) {
   } else if (is("refused_free")) {
     store_at<<<1, 1>>>(a, 100);
     cudaDeviceSynchronize();
+  } else if (is("between_two")) {
+    int* b = nullptr;
+    if (cudaMalloc(&b, 400)) return 1;
+    load_at<<<1, 1>>>(a, a, 164);
+    cudaFree(b);
   } else if (is("variable_x")) {
     beyond_x<<<1, 1>>>(1);
   } else if (is("variable_i")) {
