@@ -6,85 +6,165 @@
 namespace warpfold::watch {
 
 struct CausalClock::Node {
-  Key key;
-  std::uint32_t moment = 0, priority = 0;
+  OfBlock entries;
+  std::uint32_t block = 0, priority = 0;
+  // Of the node's entries, and of all in its subtree: a sum, so that their order does not matter.
+  std::uint64_t own_hash = 0, hash = 0;
   Tree left, right;
 };
 
 namespace {
 
-// Spreads the keys evenly, so that the tree is balanced (the finaliser of SplitMix64).
-std::uint32_t priority_of(const CausalClock::Key& key) {
-  std::uint64_t x = key.who + key.operation * 0x9e3779b97f4a7c15ull;
+using Key = CausalClock::Key;
+
+// SplitMix64.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return static_cast<std::uint32_t>(x >> 32);
+  return x ^ x >> 31;
+}
+
+Key of_every_lane(Key key) {
+  constexpr std::uint64_t lane_bits = 63;
+  return {(key.who & ~lane_bits) | CausalClock::every_lane};
 }
 
 } // namespace
 
-CausalClock::Tree CausalClock::make(const Node& like, std::uint32_t moment, Tree left, Tree right) {
-  return std::make_shared<const Node>(
-      Node{like.key, moment, like.priority, std::move(left), std::move(right)});
+std::uint32_t CausalClock::at(const Entries& entries, Key key) {
+  const auto found = std::ranges::lower_bound(entries, key, {}, &Entry::key);
+  return found != entries.end() && found->key == key ? found->moment : 0;
 }
 
-// What is less than the key and what is greater, and the moment at the key itself.
-void CausalClock::split(const Tree& tree, const Key& key, Tree& left, std::uint32_t& moment, Tree& right) {
+void CausalClock::drop_covered(Entries& entries) {
+  const std::uint32_t block = entries.front().key.block();
+  const std::uint32_t of_block = at(entries, Key::of_block(block));
+  Entry of_thread; // by any operation
+  std::size_t kept = 0;
+  for (const Entry each : entries) { // entries are moved forward only, so what follows can still be looked up
+    std::uint32_t covered = 0;
+    if (each.key < Key::of_launch(block)) {
+      covered = of_block;
+      if (const Key warp = of_every_lane(each.key); each.key.who != warp.who)
+        covered = std::max(covered, at(entries, warp));
+      if (each.key.operation == 0)
+        of_thread = each;
+      else if (of_thread.key.who == each.key.who)
+        covered = std::max(covered, of_thread.moment);
+    }
+    if (each.moment > covered) entries[kept++] = each;
+  }
+  entries.resize(kept);
+}
+
+CausalClock::OfBlock CausalClock::joined(const OfBlock& one, const OfBlock& other) {
+  thread_local Entries both;
+  both.clear();
+  auto mine = one->begin(), theirs = other->begin();
+  while (mine != one->end() || theirs != other->end()) {
+    if (theirs == other->end() || (mine != one->end() && mine->key < theirs->key)) {
+      both.push_back(*mine++);
+    } else if (mine == one->end() || theirs->key < mine->key) {
+      both.push_back(*theirs++);
+    } else {
+      both.push_back(mine->moment > theirs->moment ? *mine : *theirs);
+      ++mine, ++theirs;
+    }
+  }
+  drop_covered(both);
+  return both == *one ? one : both == *other ? other : std::make_shared<const Entries>(both);
+}
+
+CausalClock::Tree CausalClock::make(const Node& like, Tree left, Tree right) {
+  std::uint64_t hash = like.own_hash;
+  for (const Tree* below : {&left, &right})
+    if (*below) hash += (*below)->hash;
+  return std::make_shared<const Node>(
+      Node{like.entries, like.block, like.priority, like.own_hash, hash, std::move(left), std::move(right)});
+}
+
+CausalClock::Node CausalClock::node_of(OfBlock entries) {
+  const std::uint32_t block = entries->front().key.block();
+  std::uint64_t hash = 0;
+  for (const Entry& each : *entries)
+    hash +=
+        mixed(each.key.who * 0xd6e8feb86659fd93ull ^ (std::uint64_t{each.key.operation} << 32 | each.moment));
+  // The priority spreads the blocks evenly, so that the tree is balanced.
+  return {std::move(entries), block, static_cast<std::uint32_t>(mixed(block)), hash, hash, nullptr, nullptr};
+}
+
+// What is of blocks before this one, of this one, and of those after it.
+void CausalClock::split(const Tree& tree, std::uint32_t block, Tree& left, Tree& same, Tree& right) {
   if (!tree) {
-    left = right = nullptr;
-  } else if (tree->key == key) {
-    left = tree->left, right = tree->right, moment = tree->moment;
-  } else if (tree->key < key) {
+    left = same = right = nullptr;
+  } else if (tree->block == block) {
+    left = tree->left, same = tree, right = tree->right;
+  } else if (tree->block < block) {
     Tree middle;
-    split(tree->right, key, middle, moment, right);
-    left = middle == tree->right ? tree : make(*tree, tree->moment, tree->left, middle);
+    split(tree->right, block, middle, same, right);
+    left = middle == tree->right ? tree : make(*tree, tree->left, std::move(middle));
   } else {
     Tree middle;
-    split(tree->left, key, left, moment, middle);
-    right = middle == tree->left ? tree : make(*tree, tree->moment, middle, tree->right);
+    split(tree->left, block, left, same, middle);
+    right = middle == tree->left ? tree : make(*tree, std::move(middle), tree->right);
   }
 }
 
 CausalClock::Tree CausalClock::joined(const Tree& one, const Tree& other) {
   if (one == other || !other) return one;
   if (!one) return other;
-  const bool other_first = std::pair(other->priority, other->key) > std::pair(one->priority, one->key);
+  if (one->hash == other->hash) return one; // the same entries, joined in another order
+  const bool other_first = std::pair(other->priority, other->block) > std::pair(one->priority, one->block);
   const Tree &above = other_first ? other : one, &below = other_first ? one : other;
-  Tree left, right;
-  std::uint32_t moment = 0;
-  split(below, above->key, left, moment, right);
+  Tree left, same, right;
+  split(below, above->block, left, same, right);
   left = joined(above->left, left);
   right = joined(above->right, right);
-  const std::uint32_t latest = std::max(moment, above->moment);
-  for (const Tree* same : {&above, &below})
-    if ((*same)->key == above->key && (*same)->moment == latest && (*same)->left == left &&
-        (*same)->right == right)
-      return *same;
-  return make(*above, latest, std::move(left), std::move(right));
+  const bool differs = same && same->own_hash != above->own_hash;
+  const OfBlock entries = differs ? joined(above->entries, same->entries) : above->entries;
+  for (const Tree* each : {&above, &below})
+    if ((*each)->entries == entries && (*each)->left == left && (*each)->right == right) return *each;
+  return make(entries == above->entries          ? *above
+              : same && entries == same->entries ? *same
+                                                 : node_of(entries),
+              std::move(left), std::move(right));
+}
+
+CausalClock CausalClock::of_one_block(Entries entries) {
+  CausalClock clock;
+  drop_covered(entries);
+  if (!entries.empty())
+    clock.root_ = std::make_shared<const Node>(node_of(std::make_shared<const Entries>(std::move(entries))));
+  return clock;
 }
 
 void CausalClock::raise(Key key, std::uint32_t moment) {
-  if (moment == 0) return;
-  const Node alone{key, moment, priority_of(key), nullptr, nullptr};
-  root_ = joined(root_, std::make_shared<const Node>(alone));
+  join(of_one_block({{key, moment}}));
 }
 
 void CausalClock::join(const CausalClock& other) {
   root_ = joined(root_, other.root_);
 }
 
-std::uint32_t CausalClock::at(Key key) const {
+const CausalClock::Entries* CausalClock::find(std::uint32_t block) const {
   const Node* node = root_.get();
-  while (node && node->key != key) node = key < node->key ? node->left.get() : node->right.get();
-  return node ? node->moment : 0;
+  while (node && node->block != block) node = block < node->block ? node->left.get() : node->right.get();
+  return node ? node->entries.get() : nullptr;
+}
+
+std::uint32_t CausalClock::at(Key key) const {
+  const Entries* const entries = find(key.block());
+  return entries ? at(*entries, key) : 0;
 }
 
 bool CausalClock::covers(const AccessRecord& access, unsigned lane) const {
-  if (!root_) return false;
+  const Entries* const entries = find(access.block);
+  if (!entries) return false;
   const auto covered = [&](Key key) {
-    return access.moment < at(key) || access.moment < at(key.by(access.operation));
+    return access.moment < at(*entries, key) || access.moment < at(*entries, key.by(access.operation));
   };
-  return access.moment < at(Key::of_block(access.block)) ||
+  return access.moment < at(*entries, Key::of_block(access.block)) ||
          covered(Key::of_thread(access.block, access.warp, every_lane)) ||
          (lane != every_lane && covered(Key::of_thread(access.block, access.warp, lane)));
 }

@@ -1,9 +1,9 @@
 // A vector clock: for each thread that released something, up to which moment of its block's clock what it
 // did comes before. It is a set of accesses, and joining two is their union.
 //
-// A treap whose nodes never change, so that clocks share what they have in common, and copying one costs
-// nothing. A key's priority follows from the key, so equal sets have equal trees, and joining walks only over
-// what differs.
+// A treap with a node for each block. Nodes never change, so that clocks share what they have in common, and
+// copying one costs nothing. A node's priority follows from the block, so equal sets have equal trees, and
+// joining walks only over what differs.
 #pragma once
 
 #include "access_records.hpp"
@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace warpfold::watch {
 
@@ -31,23 +32,38 @@ public:
       return {std::uint64_t{block} << 16 | warp << 6 | lane};
     }
     Key by(std::uint32_t index) const { return {who, index + 1}; }
+    std::uint32_t block() const { return static_cast<std::uint32_t>(who >> 16); }
   };
 
   // Covers the accesses before this moment, too.
   void raise(Key key, std::uint32_t moment);
   void join(const CausalClock& other);
-  std::uint32_t at(Key key) const; // 0: nothing is covered
+  std::uint32_t at(Key key) const; // 0: nothing is covered, or another key covers as much
   // `lane`: that of the access, or every_lane to ask for all lanes at once.
   bool covers(const AccessRecord& access, unsigned lane) const;
   bool empty() const { return !root_; }
   bool is_same(const CausalClock& other) const { return root_ == other.root_; } // false only costs time
 
+  struct Entry {
+    Key key;
+    std::uint32_t moment = 0;
+    bool operator==(const Entry&) const = default;
+  };
+  using Entries = std::vector<Entry>; // in the order of their keys
+  static CausalClock of_one_block(Entries entries);
+
 private:
   struct Node;
   using Tree = std::shared_ptr<const Node>;
-  static Tree make(const Node& like, std::uint32_t moment, Tree left, Tree right);
+  using OfBlock = std::shared_ptr<const Entries>; // none is covered by the others
+  static std::uint32_t at(const Entries& entries, Key key);
+  static void drop_covered(Entries& entries);
+  static OfBlock joined(const OfBlock& one, const OfBlock& other);
+  static Node node_of(OfBlock entries);
+  static Tree make(const Node& like, Tree left, Tree right);
+  static void split(const Tree& tree, std::uint32_t block, Tree& left, Tree& same, Tree& right);
   static Tree joined(const Tree& one, const Tree& other);
-  static void split(const Tree& tree, const Key& key, Tree& left, std::uint32_t& moment, Tree& right);
+  const Entries* find(std::uint32_t block) const; // null if there are none
   Tree root_;
 };
 

@@ -142,42 +142,77 @@ bool BlockOrder::has_fence(unsigned warp, std::uint32_t lanes) const {
   return false;
 }
 
-Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation) {
+namespace {
+
+// The fence after which these lanes release; the last of several.
+const LaneFence& last_of(const std::array<LaneFence, 32>& fences, std::uint32_t lanes) {
+  const LaneFence* last = nullptr;
+  for (; lanes; lanes &= lanes - 1)
+    if (const LaneFence& fence = fences[std::countr_zero(lanes)]; !last || fence.at > last->at) last = &fence;
+  return *last;
+}
+
+// What comes before a release by these lanes after the fence. The operation that releases is itself covered.
+CausalClock covered_by(const LaneFence& fence, std::uint32_t block, const BlockOrder::Releasing& by,
+                       std::uint32_t lanes) {
   using Key = CausalClock::Key;
+  CausalClock::Entries entries;
+  const auto add = [&](unsigned lane, std::uint32_t moment) {
+    const Key key = Key::of_thread(block, by.warp, lane);
+    entries.push_back({key, moment});
+    entries.push_back({key.by(by.operation), by.at + 1});
+  };
+  const bool all = lanes == ~0u;
+  for (std::uint32_t rest = all ? 0 : lanes; rest; rest &= rest - 1)
+    add(static_cast<unsigned>(std::countr_zero(rest)), fence.at);
+  if (all)
+    add(CausalClock::every_lane, std::max(fence.at, fence.synced));
+  else
+    entries.push_back({Key::of_thread(block, by.warp, CausalClock::every_lane), fence.synced});
+  entries.push_back({Key::of_block(block), fence.floor});
+  return CausalClock::of_one_block(std::move(entries));
+}
+
+} // namespace
+
+// What was acquired after the fence is passed on too, although the model does not require it.
+const std::array<CausalClock, level_count>& BlockOrder::known_to(const Releasing& by) {
+  const WarpOrder& self = warps[by.warp];
+  if (by == last_releasing && acquired_by_last[0].is_same(acquired) &&
+      acquired_by_last[1].is_same(self.acquired))
+    return known_to_last;
+  last_releasing = by;
+  acquired_by_last = {acquired, self.acquired};
+  CausalClock passed_on = acquired;
+  passed_on.join(self.acquired);
+  for (std::size_t which = 0; which < level_count; ++which) {
+    CausalClock& known = known_to_last[which];
+    if (which > 0 && by.fences[which] == by.fences[which - 1] && fenced[which].is_same(fenced[which - 1])) {
+      known = known_to_last[which - 1];
+      continue;
+    }
+    known = passed_on;
+    known.join(fenced[which]);
+    const LaneFence& last = by.fences[which];
+    if (last.at > begun) known.join(covered_by(last, place.block, by, by.covered[which]));
+  }
+  return known_to_last;
+}
+
+Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation) {
   WarpOrder& self = warps[warp];
   // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
   Release released{.by = place, .warp = warp, .lanes = lanes};
-  // What was acquired after the fence is passed on too, although the model does not require it.
-  CausalClock passed_on = acquired;
-  passed_on.join(self.acquired);
+  Releasing by{.warp = warp, .operation = operation, .at = clock};
   for (std::size_t which = 0; which < level_count; ++which) {
-    const LaneFence* last = nullptr;
-    for (std::uint32_t rest = lanes; rest; rest &= rest - 1)
-      if (const LaneFence& fence = self.fences[which][std::countr_zero(rest)]; !last || fence.at > last->at)
-        last = &fence;
-    const bool has_fence = last->at > begun;
+    const LaneFence& last = by.fences[which] = last_of(self.fences[which], lanes);
+    const bool has_fence = last.at > begun;
     if (has_fence || !fenced[which].empty()) released.level = static_cast<Level>(which);
-    CausalClock& known = released.known[which];
-    known = passed_on;
-    known.join(fenced[which]);
-    released.moment[which] = fenced[which].at(Key::of_block(place.block));
-    if (!has_fence) continue;
-    released.moment[which] = last->at;
-    CausalClock own; // by itself first: a large clock is walked once then, not once for each entry
-    own.raise(Key::of_block(place.block), last->floor);
-    own.raise(Key::of_thread(place.block, warp, CausalClock::every_lane), last->synced);
-    const auto raise = [&](unsigned lane) { // the operation that releases is itself covered
-      const Key key = Key::of_thread(place.block, warp, lane);
-      own.raise(key, last->at);
-      own.raise(key.by(operation), clock + 1);
-    };
-    const std::uint32_t covered = lanes | last->lanes;
-    if (covered == ~0u) raise(CausalClock::every_lane);
-    for (std::uint32_t rest = covered == ~0u ? 0 : covered; rest; rest &= rest - 1)
-      raise(static_cast<unsigned>(std::countr_zero(rest)));
-    known.join(own);
+    released.moment[which] = has_fence ? last.at : fenced[which].at(CausalClock::Key::of_block(place.block));
+    by.covered[which] = lanes | last.lanes;
   }
+  released.known = known_to(by);
   return released;
 }
 

@@ -47,6 +47,7 @@ struct LaneFence {
   std::uint32_t lanes = 0;  // that executed it together
   std::uint32_t floor = 0;  // the block's last barrier before the fence
   std::uint32_t synced = 0; // the lane's last __syncwarp before the fence
+  bool operator==(const LaneFence&) const = default;
 };
 
 struct WarpOrder {
@@ -81,6 +82,18 @@ struct BlockOrder {
   std::vector<WarpOrder> warps;
   // What fences before the last barrier cover: any thread that releases after the barrier releases it.
   CausalClock fenced[level_count];
+
+  // A release, as far as it decides what comes before.
+  struct Releasing {
+    std::uint32_t warp = 0, operation = 0, at = 0;
+    std::array<LaneFence, level_count> fences{};
+    std::array<std::uint32_t, level_count> covered{}; // lanes
+    bool operator==(const Releasing&) const = default;
+  };
+  Releasing last_releasing; // the lanes of an operation mostly release the same, each at its own address
+  std::array<CausalClock, 2> acquired_by_last;
+  std::array<CausalClock, level_count> known_to_last;
+  const std::array<CausalClock, level_count>& known_to(const Releasing& by);
 
   void begin(std::size_t warp_count, const Place& at);
   void barrier();

@@ -38,6 +38,7 @@ struct Operation {
   std::vector<std::uint64_t> frames; // return addresses of the call that issued it, innermost first
   bool is_kernel = false;
   bool of_graph = false; // a node of one
+  bool is_host_function = false;
 
   std::uint32_t actor = 0, number = 0;
   Clock view; // what is complete before it begins, itself included

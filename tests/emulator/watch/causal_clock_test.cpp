@@ -46,6 +46,25 @@ TEST(CausalClock, CoversOneOperationLonger) {
   EXPECT_FALSE(clock.covers(access(7, 2, 19, 1), 5));
 }
 
+TEST(CausalClock, DropsWhatOtherEntriesCover) {
+  CausalClock clock;
+  clock.raise(Key::of_launch(7), 3);
+  clock.raise(Key::of_thread(7, 2, 5).by(4), 21);
+  clock.raise(Key::of_thread(7, 2, 5), 20);
+  EXPECT_EQ(clock.at(Key::of_thread(7, 2, 5).by(4)), 21u);
+  clock.raise(Key::of_thread(7, 2, 5), 21);
+  EXPECT_EQ(clock.at(Key::of_thread(7, 2, 5).by(4)), 0u);
+  EXPECT_TRUE(clock.covers(access(7, 2, 20, 4), 5));
+  clock.raise(Key::of_thread(7, 2, CausalClock::every_lane), 22);
+  EXPECT_EQ(clock.at(Key::of_thread(7, 2, 5)), 0u);
+  EXPECT_TRUE(clock.covers(access(7, 2, 20, 4), 5));
+  clock.raise(Key::of_thread(7, 3, 0), 40);
+  clock.raise(Key::of_block(7), 30);
+  EXPECT_EQ(clock.at(Key::of_thread(7, 2, CausalClock::every_lane)), 0u);
+  EXPECT_EQ(clock.at(Key::of_thread(7, 3, 0)), 40u);
+  EXPECT_EQ(clock.at(Key::of_launch(7)), 3u); // of a launch, which is no thread's
+}
+
 TEST(CausalClock, JoinsAsMapsDo) {
   std::mt19937 random(1);
   std::vector<CausalClock> clocks(8);
