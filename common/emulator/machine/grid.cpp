@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint64_t default_step_limit = 1ull << 32;
 
+// In the static thread-local block, which always exists, because a signal handler must not allocate.
+__attribute__((tls_model("initial-exec"))) constinit thread_local bool executing = false;
+
 // Host threads that are kept between launches, because starting one costs more than a small launch.
 class Pool {
 public:
@@ -33,12 +36,17 @@ public:
       ++round_;
     }
     changed_.notify_all();
-    work();
+    carry_out(work);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return running_ == 0; });
   }
 
 private:
+  static void carry_out(const std::function<void()>& work) {
+    executing = true;
+    work();
+    executing = false;
+  }
   void serve(std::size_t number) {
     for (std::uint64_t seen = 0;;) {
       std::unique_lock lock(mutex_);
@@ -47,7 +55,7 @@ private:
       if (number >= wanted_) continue;
       const std::function<void()>& work = *work_;
       lock.unlock();
-      work();
+      carry_out(work);
       lock.lock();
       if (--running_ == 0) changed_.notify_all();
     }
@@ -292,6 +300,10 @@ static void tell_of_lines_left_out(const Grid& grid) {
       fmt::format("(printf: {} more line{} of this launch left out)\n", left_out, left_out == 1 ? "" : "s")
           .c_str(),
       stdout);
+}
+
+bool executes_kernel() {
+  return executing;
 }
 
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,

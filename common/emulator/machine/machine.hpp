@@ -227,6 +227,9 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
 // Whether the kernel calls malloc or free.
 bool allocates(Kernel& kernel);
 
+// Whether this thread executes a kernel now. Takes no lock, so a signal handler may call it.
+bool executes_kernel();
+
 // A kernel that an error stops is remembered, for the sake of those that wait for it, until this is called:
 // when all begins anew.
 void forget_stopped_kernels();

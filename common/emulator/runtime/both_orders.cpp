@@ -1,50 +1,14 @@
 #include "both_orders.hpp"
 
 #include "ipc.hpp"
+#include "memory_contents.hpp"
 
 #include <bit>
-#include <cstring>
 
 namespace warpfold::runtime {
 namespace {
 
 using machine::MemoryKind;
-
-// The contents of the memory that a kernel may write to.
-class Contents {
-public:
-  explicit Contents(const machine::AddressSpace& memory) {
-    const auto add = [this](const machine::Allocation& allocation) {
-      parts_.push_back({allocation.begin, allocation.size});
-      bytes_ += allocation.size;
-    };
-    for (const MemoryKind kind : {MemoryKind::device, MemoryKind::variable}) memory.each_live(kind, add);
-  }
-  std::uint64_t bytes() const { return bytes_; }
-  void keep() {
-    kept_.resize(bytes_);
-    std::byte* to = kept_.data();
-    for (const auto& [begin, size] : parts_) {
-      std::memcpy(to, reinterpret_cast<const void*>(begin), size);
-      to += size;
-    }
-  }
-  void put_back() const {
-    const std::byte* from = kept_.data();
-    for (const auto& [begin, size] : parts_) {
-      std::memcpy(reinterpret_cast<void*>(begin), from, size);
-      from += size;
-    }
-  }
-
-private:
-  struct Part {
-    std::uint64_t begin, size;
-  };
-  std::vector<Part> parts_;
-  std::uint64_t bytes_ = 0;
-  std::vector<std::byte> kept_;
-};
 
 machine::Schedule other_than(const machine::Schedule& schedule) {
   using enum machine::Schedule::Order;
@@ -67,7 +31,7 @@ std::vector<watch::Hazard> SecondOrder::run(machine::Kernel& kernel, const machi
   if (past.was_too_slow || (past.launches > first_launches && !std::has_single_bit(past.launches))) return {};
   const machine::AddressSpace& memory = kernel.program().memory();
   if (!is_of_this_device_alone(memory) || machine::allocates(kernel)) return {};
-  Contents contents(memory);
+  MemoryContents contents(memory, {MemoryKind::device, MemoryKind::variable});
   if (contents.bytes() > most_bytes) return {};
   contents.keep();
   if (!checker_) checker_ = std::make_unique<watch::Checker>(memory, recorder_);

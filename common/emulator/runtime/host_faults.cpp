@@ -1,5 +1,7 @@
 #include "host_faults.hpp"
 
+#include "devices.hpp"
+#include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
 
@@ -26,6 +28,7 @@ struct Closed {
 constexpr std::size_t most_closed = 1024, most_faults = 64;
 std::array<Closed, most_closed> closed;
 std::atomic<std::size_t> closed_count{0};
+std::atomic<bool> changing{false}; // which pages are closed
 std::array<HostFault, most_faults> faults;
 std::atomic<std::size_t> fault_count{0};
 
@@ -114,7 +117,22 @@ bool step_over(std::size_t entry, ucontext_t& context) {
 #endif
 }
 
+// With several devices, work goes on while the host does: it opens what it needs.
+bool open_to_work(std::uint64_t address) {
+  bool found = changing; // then the instruction is tried again
+  for (std::size_t i = 0; i < closed_count; ++i) {
+    if (address < closed[i].range.first_page || address >= closed[i].range.pages_end || closed[i].open)
+      continue;
+    closed[i].open = true;
+    set_rights(closed[i].range, PROT_READ | PROT_WRITE);
+    found = true;
+  }
+  return found;
+}
+
 bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
+  if (several_devices() && (machine::executes_kernel() || ordering::is_at_work()))
+    return open_to_work(address);
   const bool write = is_write(context);
   const std::size_t count = closed_count;
   std::size_t found = count;
@@ -151,7 +169,7 @@ void on_segv(int signal, siginfo_t* info, void* context) {
     constexpr unsigned patience = 100;
     step.same_fault = address == step.last_fault ? step.same_fault + 1 : 0;
     step.last_fault = address;
-    if (runtime.memory.reserves(address) && step.same_fault < patience) return;
+    if (changing || (runtime.memory.reserves(address) && step.same_fault < patience)) return;
   }
   pass_to(before_segv, signal, info, context);
 }
@@ -190,9 +208,13 @@ void close_to_host(std::vector<BusyRange> ranges) {
   std::lock_guard lock(mutex);
   const std::size_t before = closed_count;
   if (before == 0 && ranges.empty()) return;
+  changing = true;
   closed_count = 0;
   for (std::size_t i = 0; i < before; ++i) set_rights(closed[i].range, PROT_READ | PROT_WRITE);
-  if (ranges.empty()) return;
+  if (ranges.empty()) {
+    changing = false;
+    return;
+  }
   install();
   if (ranges.size() > most_closed) ranges.resize(most_closed);
   // Of two ranges that share a page, the one that closes it completely must come last.
@@ -201,8 +223,9 @@ void close_to_host(std::vector<BusyRange> ranges) {
     closed[i].range = ranges[i];
     closed[i].open = false;
   }
-  closed_count = ranges.size();
   for (const BusyRange& range : ranges) close(range);
+  closed_count = ranges.size();
+  changing = false;
 }
 
 std::vector<HostFault> take_host_faults() {

@@ -13,7 +13,7 @@
 
 namespace warpfold::runtime::ordering {
 
-constinit thread_local Current* current = nullptr;
+__attribute__((tls_model("initial-exec"))) constinit thread_local Current* current = nullptr;
 
 namespace {
 
@@ -40,27 +40,60 @@ void touch(const void* begin, std::size_t size, Touch how) {
   current->operation.touched.push_back({address, address + size, how, is_of_host(address)});
 }
 
+// What a host function writes is what differs after it. That is certain only if nothing else writes at the
+// same time, so with several devices, or several threads that issue work, it is not looked for.
+void expect_writes(const State& state, Current& mine) {
+  constexpr std::uint64_t most_bytes = 64 << 20;
+  if (state.several_issuers) return;
+  mine.before.emplace(Runtime::get().memory,
+                      std::initializer_list{MemoryKind::pinned, MemoryKind::registered, MemoryKind::managed});
+  if (mine.before->bytes() == 0 || mine.before->bytes() > most_bytes) return mine.before.reset();
+  mine.before->keep();
+}
+
+void note_writes(Current& mine) {
+  constexpr std::uint64_t gap = 4; // bytes within one element that did not change
+  std::vector<TouchedRange>& touched = mine.operation.touched;
+  for (const auto& [begin, end] : mine.before->changes(Runtime::get().memory))
+    if (!touched.empty() && begin - touched.back().end < gap)
+      touched.back().end = end;
+    else
+      touched.push_back({begin, end, Touch::write});
+  mine.before.reset();
+}
+
 // Host functions run on a thread of the runtime: they may access only memory whose work is complete by then.
 void before_work(State& state, Current& mine, cudaGraphNodeType type) {
   mine.outer = current;
   current = &mine;
-  if (type == cudaGraphNodeTypeHost)
-    close_what_is_in_flight(state, &mine.operation.view);
-  else
-    open_to_all(state);
+  if (type == cudaGraphNodeTypeHost) {
+    mine.operation.name = "a host function";
+    mine.operation.is_host_function = true;
+  }
+  if (several_devices()) return; // others are at work
+  open_to_all(state);
+  if (type != cudaGraphNodeTypeHost) return;
+  expect_writes(state, mine);
+  close_what_is_in_flight(state, &mine.operation.view);
 }
 
 void after_work(State& state, Current& mine) {
   note_host_accesses();
   current = mine.outer;
-  for (TouchedRange& range : mine.operation.touched)
-    if (range.end > range.begin && !range.of_host) range.of_host = is_of_host(range.begin);
+  if (mine.before) {
+    open_to_all(state);
+    note_writes(mine);
+  } else {
+    for (TouchedRange& range : mine.operation.touched)
+      if (range.end > range.begin && !range.of_host) range.of_host = is_of_host(range.begin);
+  }
   const Operation& done = mine.operation;
   state.order.finish(done, [&](const Operation& earlier, const TouchedRange& other, const Operation& later,
                                const TouchedRange& range) {
     // With several devices, the checks have compared such kernels access by access.
     const bool are_compared = several_devices() && earlier.is_kernel && later.is_kernel;
-    if (!are_compared) report_streams(state, earlier, other, later, range);
+    const bool is_certain = !earlier.is_host_function || !state.several_issuers;
+    if (!are_compared && is_certain) report_streams(state, earlier, other, later, range);
   });
   if (state.order.has_missed_some() && is_new(state, "", "", "not checked"))
     add(HazardCause::too_much_pending,
@@ -83,6 +116,8 @@ std::shared_ptr<Issued> issue(cudaStream_t handle, cudaGraphNodeType type) {
   auto issued = std::make_shared<Issued>();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
+  if (state.issuer == std::thread::id()) state.issuer = std::this_thread::get_id();
+  state.several_issuers |= state.issuer != std::this_thread::get_id();
   issued->stream = number_of(state, handle);
   issued->operation = state.order.issue(issued->stream);
   issued->operation.name = current_call();
@@ -249,9 +284,7 @@ void fills(void* destination, std::size_t size, bool blocking) {
 }
 
 bool wants_touches() {
-  Runtime& runtime = Runtime::get();
-  return is_on() && (several_devices() || State::get().has_streams || runtime.memory.of_host() != 0 ||
-                     runtime.registry.has_managed());
+  return is_on() && (several_devices() || State::get().has_streams || watches_host());
 }
 
 } // namespace warpfold::runtime::ordering

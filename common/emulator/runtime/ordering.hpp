@@ -75,6 +75,10 @@ void stream_destroyed(unsigned order);
 
 // Handles what the host's own loads and stores have hit: for a report, and before anything else is issued.
 void note_host_accesses();
+// Whether there is memory in which they are looked for.
+bool watches_host();
+// Whether this thread does work. Takes no lock, so a signal handler may call it.
+bool is_at_work();
 
 // What was reported may be reported again.
 void forget_reports();

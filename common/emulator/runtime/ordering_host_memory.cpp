@@ -73,10 +73,8 @@ void report_device_memory(State& state, const HostFault& fault) {
 
 } // namespace
 
-// Strong accesses are intended to meet the host's. With several devices, work is done while the host goes on,
-// and what is closed to the host would be closed to the work as well.
+// Strong accesses are intended to meet the host's.
 void close_what_is_in_flight(State& state, const watch::Clock* view) {
-  if (several_devices()) return;
   std::vector<BusyRange> ranges;
   state.order.each_in_flight(view, [&](const Operation&, const TouchedRange& range) {
     if (range.touch == Touch::strong_read || range.touch == Touch::strong_write) return;
@@ -89,6 +87,15 @@ void close_what_is_in_flight(State& state, const watch::Clock* view) {
 
 void open_to_all(State& state) {
   if (std::exchange(state.closed, false)) close_to_host({});
+}
+
+bool is_at_work() {
+  return current != nullptr;
+}
+
+bool watches_host() {
+  const Runtime& runtime = Runtime::get();
+  return is_on() && (runtime.memory.of_host() != 0 || runtime.registry.has_managed());
 }
 
 void note_host_accesses() {

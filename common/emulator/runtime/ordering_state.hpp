@@ -2,14 +2,17 @@
 // being done on a thread.
 #pragma once
 
+#include "memory_contents.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <tuple>
 
 namespace warpfold::runtime::ordering {
@@ -26,10 +29,12 @@ struct Current {
   watch::HostOrder::Stream stream = 0;
   bool host_waits = false;
   bool in_graph = false;
-  bool in_own_stream = false; // one that the program made
+  bool in_own_stream = false;           // one that the program made
+  std::optional<MemoryContents> before; // what the host function may write to
   Current* outer = nullptr;
 };
-extern constinit thread_local Current* current;
+// In the static thread-local block: a signal handler reads it.
+extern __attribute__((tls_model("initial-exec"))) constinit thread_local Current* current;
 
 struct Issued : Current {};
 
@@ -39,6 +44,8 @@ struct State {
   std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
   std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
   bool has_streams = false; // others than the one that waits for all
+  std::thread::id issuer;
+  bool several_issuers = false; // threads of the program that issue work
   bool told_of_pageable = false;
   bool closed = false;                                                  // some of the host's memory
   std::set<std::tuple<std::string, std::string, std::string>> reported; // two places, and what is wrong

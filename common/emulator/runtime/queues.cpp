@@ -18,6 +18,11 @@ void Moment::wait() {
   waiting_hosts -= !is_of_queue;
 }
 
+void Moment::wait_at_most(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [&] { return is_over_; });
+}
+
 bool host_waits() {
   return waiting_hosts != 0;
 }

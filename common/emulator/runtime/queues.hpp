@@ -9,6 +9,7 @@
 
 #include "cuda_api.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@ public:
   virtual ~Moment() = default;
   virtual void wait();
   virtual bool is_over();
+  void wait_at_most(std::chrono::milliseconds time); // for what this process does
   void pass();
 
 private:

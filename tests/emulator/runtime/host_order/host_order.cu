@@ -552,6 +552,41 @@ CASE(host_function_in_another_stream, "race-host: the host function in stream 4 
   OK(cudaLaunchHostFunc(t.two, read_first, t.pinned));                      // here, where they have not
   OK(cudaDeviceSynchronize());
 }
+static void write_first(void* data) {
+  *static_cast<int*>(data) = 7;
+}
+CASE(host_function_writes_in_order, "clean") {
+  Things t;
+  const cudaEvent_t event = new_event();
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned));
+  OK(cudaEventRecord(event, t.one));
+  OK(cudaStreamWaitEvent(t.two, event));
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two));
+  OK(cudaDeviceSynchronize());
+}
+CASE(host_function_writes_what_is_copied, "race-host: cudaMemcpyAsync in stream 4 reads byte 0 of pinned .*, "
+                                          "which a host function in stream 3 writes; nothing orders") {
+  Things t;
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned));                     // there
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // here
+  OK(cudaDeviceSynchronize());
+}
+CASE(host_function_after_the_event, "race-host: cudaMemcpyAsync in stream 4 reads byte 0 of pinned .*, "
+                                    "which a host function in stream 3 writes; nothing orders") {
+  Things t;
+  const cudaEvent_t event = new_event();
+  OK(cudaEventRecord(event, t.one));
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned)); // there
+  OK(cudaStreamWaitEvent(t.two, event));
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // here
+  OK(cudaDeviceSynchronize());
+}
+CASE(host_function_writes_elsewhere, "clean") {
+  Things t;
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned));
+  OK(cudaMemcpyAsync(t.a, t.pinned + 1, bytes - sizeof(int), cudaMemcpyHostToDevice, t.two));
+  OK(cudaDeviceSynchronize());
+}
 static cudaGraphExec_t captured(Things& t) {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
