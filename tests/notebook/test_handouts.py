@@ -23,6 +23,7 @@ from warpfold import regions  # noqa: E402
 
 HANDOUTS = support.ROOT / "docs" / "handouts"
 LONGEST = 1200  # seconds for all of them, to end what hangs
+NOT_BUILT = sys.argv[3:]  # labs, where this machine lacks what they need
 LEAST_TELLING = 20  # letters of a line of code
 
 
@@ -76,6 +77,8 @@ def solved_lines() -> list[str]:
 
 
 def judge(name: str, told: str, solved: bool) -> list[str]:
+    if name.removesuffix(".md") in NOT_BUILT:
+        return [] if "is not part of this build" in told else ["its lab is not built here, which its output does not say"]
     problems = []
     if solved and "CheckFailed" in told:
         problems.append("a rung of the solutions does not pass")

@@ -42,7 +42,7 @@ class BothOrders(unittest.TestCase):
     def test_a_race_of_the_other_order_is_told(self):
         for schedule, other in ("forwards", True), ("backwards", False):
             with self.subTest(schedule):
-                hazards = run("reads", schedule=schedule)[1]["hazards"]
+                hazards = run("reads", schedule=schedule, workers="1")[1]["hazards"]
                 self.assertEqual([each["kind"] for each in hazards], ["race-global"])
                 self.assertEqual("opposite order" in hazards[0]["message"], other)
 
