@@ -18,10 +18,11 @@ def run(program: str, *arguments: str, **environment: str) -> subprocess.Complet
     return subprocess.run([program, *arguments], env=os.environ | environment, text=True, capture_output=True, timeout=60)
 
 
-def report_of(program: str, case: str) -> tuple[int, list[dict]]:
+def report_of(program: str, case: str, devices: int = 1) -> tuple[int, list[dict]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
-        result = run(program, case, WARPFOLD_CHECKS="races,initialisation", WARPFOLD_GUARD_DEVICE_MEMORY="on", WARPFOLD_REPORT=str(path))
+        settings = {"CHECKS": "races,initialisation", "GUARD_DEVICE_MEMORY": "on", "REPORT": str(path), "DEVICES": str(devices)}
+        result = run(program, case, **{"WARPFOLD_" + name: value for name, value in settings.items()})
         return result.returncode, json.loads(path.read_text())["hazards"]
 
 
@@ -36,6 +37,24 @@ class HostOrder(unittest.TestCase):
                     status, hazards = report_of(program, case)
                     self.assertEqual(status, 0)
                     self.check(expected, hazards, lines)
+
+    def test_with_two_devices_the_same_is_found(self):
+        """There, kernels are compared access by access, and what a host function reads and writes is not looked at."""
+        for program, source in PROGRAMS:
+            lines = Path(source).read_text().splitlines()
+            for case, expected in (line.split("\t") for line in run(program).stdout.splitlines()):
+                if "host_function" in case and expected != "clean":
+                    continue
+                with self.subTest(case):
+                    status, hazards = report_of(program, case, devices=2)
+                    self.assertEqual(status, 0)
+                    for hazard in hazards:
+                        hazard["message"] = hazard["message"].replace(" of device 0", "")
+                    by_access = [each for each in hazards if "in another launch" in each["message"]]
+                    if by_access:
+                        self.assertEqual((by_access, expected.partition(":")[0]), (hazards, "race-host"))
+                    else:
+                        self.check(expected, hazards, lines)
 
     def check(self, expected: str, hazards: list[dict], lines: list[str]) -> None:
         if expected == "clean":
