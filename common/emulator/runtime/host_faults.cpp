@@ -25,7 +25,7 @@ struct Closed {
   BusyRange range;
   std::atomic<bool> open{false}; // a fault has been recorded, so the host may continue
 };
-constexpr std::size_t most_closed = 1024, most_faults = 64;
+constexpr std::size_t most_faults = 1024;
 std::array<Closed, most_closed> closed;
 std::atomic<std::size_t> closed_count{0};
 std::atomic<bool> changing{false}; // which pages are closed
@@ -216,7 +216,6 @@ void close_to_host(std::vector<BusyRange> ranges) {
     return;
   }
   install();
-  if (ranges.size() > most_closed) ranges.resize(most_closed);
   // Of two ranges that share a page, the one that closes it completely must come last.
   std::stable_partition(ranges.begin(), ranges.end(), [](const BusyRange& range) { return !range.written; });
   for (std::size_t i = 0; i < ranges.size(); ++i) {

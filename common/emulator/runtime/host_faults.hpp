@@ -18,7 +18,8 @@ struct BusyRange {
   bool written = false;                        // otherwise work only reads, and the host may read too
 };
 
-// Closes these and opens what was closed before.
+// Closes these, at most `most_closed`, and opens what was closed before.
+constexpr std::size_t most_closed = 1 << 16;
 void close_to_host(std::vector<BusyRange> ranges);
 
 struct HostFault {

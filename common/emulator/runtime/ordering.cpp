@@ -95,10 +95,7 @@ void after_work(State& state, Current& mine) {
     const bool is_certain = !earlier.is_host_function || !state.several_issuers;
     if (!are_compared && is_certain) report_streams(state, earlier, other, later, range);
   });
-  if (state.order.has_missed_some() && is_new(state, "", "", "not checked"))
-    add(HazardCause::too_much_pending,
-        "races between this call and earlier work are not checked from here on", &done, nullptr,
-        HazardKind::not_checked);
+  if (state.order.has_missed_some()) report_not_checked(state, "this call", &done);
 }
 
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {

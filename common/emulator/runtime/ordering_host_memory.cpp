@@ -76,9 +76,12 @@ void report_device_memory(State& state, const HostFault& fault) {
 // Strong accesses are intended to meet the host's.
 void close_what_is_in_flight(State& state, const watch::Clock* view) {
   std::vector<BusyRange> ranges;
-  state.order.each_in_flight(view, [&](const Operation&, const TouchedRange& range) {
+  state.order.each_in_flight(view, [&](const Operation& operation, const TouchedRange& range) {
     if (range.touch == Touch::strong_read || range.touch == Touch::strong_write) return;
-    if (BusyRange here = busy(range); here.first_page < here.pages_end) ranges.push_back(here);
+    const BusyRange here = busy(range);
+    if (here.first_page >= here.pages_end) return;
+    if (ranges.size() == most_closed) return report_not_checked(state, "the host", &operation);
+    ranges.push_back(here);
   });
   if (ranges.empty() && !state.closed) return;
   state.closed = !ranges.empty();
@@ -114,8 +117,9 @@ void note_host_accesses() {
       const bool wrote = range.touch == Touch::write;
       if (told || fault.address < range.begin || fault.address >= range.end || !(fault.is_write || wrote))
         return;
-      report_host(state, fault, operation, range);
       told = true;
+      if (!range.is_exact) return report_not_checked(state, "the host", &operation);
+      report_host(state, fault, operation, range);
     });
   }
 }

@@ -39,6 +39,13 @@ void add(HazardCause cause, const std::string& message, const Operation* later, 
   Runtime::get().recorder.add(std::move(hazard));
 }
 
+void report_not_checked(State& state, const std::string& what, const Operation* later) {
+  if (!is_new(state, what, "", "not checked")) return;
+  add(HazardCause::too_much_pending,
+      fmt::format("races between {} and earlier work are not checked from here on", what), later, nullptr,
+      HazardKind::not_checked);
+}
+
 machine::SourceLine line_of_call() {
   return current ? line_of(current->operation.frames, "") : machine::SourceLine{};
 }

@@ -73,6 +73,8 @@ void add(HazardCause cause, const std::string& message, const Operation* later, 
 bool is_new(State& state, const std::string& a, const std::string& b, const std::string& what);
 std::string site_of(const Operation& operation);
 std::string place_of(std::uint64_t address);
+// `what`: of which races with earlier work are no longer looked for.
+void report_not_checked(State& state, const std::string& what, const Operation* later);
 void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
                     const TouchedRange& mine);
 

@@ -42,8 +42,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     order.has_read_strongly = true;
   const std::uint32_t written_at = order.clock;
   const auto publish = [&] { // after release(): who sees that this was published also sees how far
-    if (writes && launches_.follows(block))
-      launches_.history_of(block).published.store(written_at, std::memory_order_release);
+    if (writes) launches_.history_of(block).published.store(written_at, std::memory_order_release);
   };
   if (!releases && !reads && !logs_.any()) return publish();
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
@@ -80,13 +79,11 @@ void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t 
   Release released = mine.order.release(access.warp.index, lanes, access.operation.index);
   if (access.space != ptx::Space::global) released.level = Level::block;
   released.level = std::min(released.level, level_of(access.scope));
-  if (launches_.follows(mine.block)) {
-    BlockHistories::History& history = launches_.history_of(mine.block);
-    for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each) {
-      std::atomic<std::uint32_t>& moment = history.released[each];
-      moment.store(std::max(moment.load(std::memory_order_relaxed), released.moment[each]),
-                   std::memory_order_relaxed);
-    }
+  BlockHistories::History& history = launches_.history_of(mine.block);
+  for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each) {
+    std::atomic<std::uint32_t>& moment = history.released[each];
+    moment.store(std::max(moment.load(std::memory_order_relaxed), released.moment[each]),
+                 std::memory_order_relaxed);
   }
   log.release(released, access.kind == AccessKind::store);
 }

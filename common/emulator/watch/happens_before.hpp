@@ -9,6 +9,7 @@
 #pragma once
 
 #include "access_records.hpp"
+#include "lazy_array.hpp"
 #include "releases.hpp"
 
 #include <algorithm>
@@ -24,9 +25,7 @@ class Launches;
 // What each block has published: used only to say what is missing where a race was found.
 class BlockHistories {
 public:
-  explicit BlockHistories(std::size_t blocks) { reset(blocks); }
-  void reset(std::size_t blocks) { histories_ = std::vector<History>(blocks < limit ? blocks : limit); }
-  bool follows(std::uint32_t block) const { return block < histories_.size(); } // all others count as ordered
+  explicit BlockHistories(std::size_t blocks) : histories_(blocks) {}
 
   struct History {
     // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence:
@@ -37,8 +36,7 @@ public:
   const History& of(std::uint32_t block) const { return histories_[block]; }
 
 private:
-  static constexpr std::size_t limit = 1u << 22;
-  std::vector<History> histories_;
+  LazyArray<History> histories_;
 };
 
 // The last fence that a lane executed.

@@ -35,15 +35,21 @@ bool conflict(const TouchedRange& a, const TouchedRange& b) {
 }
 
 // Walks over both in the order of their beginnings, and compares each range with those of the other that have
-// not ended by then. A kernel may access thousands of places.
+// not ended by then. A kernel may access thousands of places. Returns whether only ranges that are not exact
+// conflict.
 template <typename Found>
-void find_conflict(const Operation& earlier, const Operation& later, Found found) {
+bool find_conflict(const Operation& earlier, const Operation& later, Found found) {
   std::vector<const TouchedRange*> open_earlier, open_later;
-  const auto meets = [](std::vector<const TouchedRange*>& open,
-                        const TouchedRange& range) -> const TouchedRange* {
+  bool may = false;
+  const auto meets = [&may](std::vector<const TouchedRange*>& open,
+                            const TouchedRange& range) -> const TouchedRange* {
     std::erase_if(open, [&](const TouchedRange* each) { return each->end <= range.begin; });
-    const auto hit = std::find_if(open.begin(), open.end(),
-                                  [&](const TouchedRange* each) { return conflict(*each, range); });
+    const auto hit = std::find_if(open.begin(), open.end(), [&](const TouchedRange* each) {
+      if (!conflict(*each, range)) return false;
+      const bool is_exact = each->is_exact && range.is_exact;
+      may |= !is_exact;
+      return is_exact;
+    });
     return hit == open.end() ? nullptr : *hit;
   };
   auto other = earlier.touched.begin();
@@ -52,10 +58,13 @@ void find_conflict(const Operation& earlier, const Operation& later, Found found
     const bool is_mine =
         other == earlier.touched.end() || (mine != later.touched.end() && mine->begin < other->begin);
     const TouchedRange& range = is_mine ? *mine++ : *other++;
-    if (const TouchedRange* hit = meets(is_mine ? open_earlier : open_later, range))
-      return is_mine ? found(*hit, range) : found(range, *hit);
+    if (const TouchedRange* hit = meets(is_mine ? open_earlier : open_later, range)) {
+      is_mine ? found(*hit, range) : found(range, *hit);
+      return false;
+    }
     (is_mine ? open_later : open_earlier).push_back(&range);
   }
+  return may;
 }
 
 } // namespace
@@ -157,9 +166,10 @@ void HostOrder::finish(Operation operation, const Report& report) {
   for (const auto& [actor, number] : dropped_) missed_some_ |= !over(actor, number, operation.view);
   for (const Operation& earlier : pending_)
     if (!over(earlier, operation.view))
-      find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
-        report(earlier, other, operation, mine);
-      });
+      missed_some_ |=
+          find_conflict(earlier, operation, [&](const TouchedRange& other, const TouchedRange& mine) {
+            report(earlier, other, operation, mine);
+          });
   // An operation that does the same again, later in the same stream, stands for both.
   constexpr std::size_t looked_back = 16;
   std::size_t looked = 0;

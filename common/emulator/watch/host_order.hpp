@@ -26,6 +26,7 @@ struct TouchedRange {
   std::uint64_t begin = 0, end = 0;
   Touch touch{};
   bool of_host = false; // the host's own loads and stores may reach it
+  bool is_exact = true; // otherwise not every byte in it was accessed
   bool operator==(const TouchedRange&) const = default;
 };
 
@@ -99,7 +100,7 @@ public:
   }
   std::size_t pending() const { return pending_.size(); }
   // Whether, since the last call, an operation was not compared with one that nothing orders before it,
-  // because more were pending than are kept.
+  // because more were pending or accessed than is kept.
   bool has_missed_some() { return std::exchange(missed_some_, false); }
 
 private:

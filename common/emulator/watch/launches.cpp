@@ -26,12 +26,11 @@ Launches::Launch* Launches::begin(const machine::Grid& grid, const Operation* or
   const bool is_full = count == most || next + grid.block_count() > UINT32_MAX;
   const bool is_first = all_over || (is_full && !any_runs);
   if (is_full && !is_first) return nullptr;
-  auto launch = std::make_unique<Launch>();
+  auto launch = std::make_unique<Launch>(grid.block_count());
   launch->code = &grid.code;
   launch->forgets = is_first && !all_over;
   launch->shape = grid.shape;
   launch->device = grid.device;
-  launch->histories.reset(grid.block_count());
   if (order) launch->actor = order->actor, launch->number = order->number;
   const std::size_t place = is_first ? 0 : count;
   launch->place = static_cast<std::uint32_t>(place);

@@ -22,11 +22,13 @@ public:
   static constexpr std::size_t most = 2048;
 
   struct Launch {
+    explicit Launch(std::size_t blocks) : histories(blocks) {}
+
     const machine::Code* code = nullptr;
     machine::LaunchShape shape;
     int device = 0;
     std::uint32_t first_block = 0; // the numbers of its blocks in the group begin here
-    BlockHistories histories{0};
+    BlockHistories histories;
     std::bitset<most> after; // launches of the group that are over before it begins
     std::uint32_t place = 0; // among those of the group
 
@@ -54,10 +56,6 @@ public:
   Level between(std::uint32_t block, std::uint32_t other) const {
     if (block == other) return Level::block;
     return !several() || of(block).device == of(other).device ? Level::device : Level::system;
-  }
-  bool follows(std::uint32_t block) const {
-    const Launch& launch = of(block);
-    return launch.histories.follows(block - launch.first_block);
   }
   // For the block itself, which writes it, and for others, which read it meanwhile.
   BlockHistories::History& history_of(std::uint32_t block) {

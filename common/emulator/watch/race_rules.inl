@@ -36,7 +36,6 @@ inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const Acc
   const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
   const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
   if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
-  if (!same_block && !a.launches.follows(record.block)) return true;
   if (a.launches.precedes(record.block, a.record.block)) return true;
   if (!a.order.has_acquired(warp)) return false;
   if (!same_warp && a.known_ordered == number_of(earlier)) return true;

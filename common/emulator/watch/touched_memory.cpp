@@ -17,8 +17,19 @@ using machine::MemoryOrder;
 
 constexpr std::uint64_t page_bytes = 4096, word_bits = 64;
 
-// If a launch accesses more scattered places than this, the rest is not looked at.
-constexpr std::size_t most_ranges = 1 << 15;
+// If a launch accesses more scattered places than this, the rest is kept by the page.
+constexpr std::size_t most_exact = 1 << 15;
+
+void add(std::vector<TouchedRange>& ranges, const TouchedRange& range) {
+  if (ranges.empty() || ranges.back().touch != range.touch || range.begin < ranges.back().begin)
+    return ranges.push_back(range);
+  TouchedRange& last = ranges.back();
+  const bool is_next = range.begin <= last.end;
+  if (!is_next && (ranges.size() < most_exact || range.begin - last.end > page_bytes))
+    return ranges.push_back(range);
+  last.is_exact = last.is_exact && is_next;
+  last.end = std::max(last.end, range.end);
+}
 
 Touch touch_of(const machine::Access& access) {
   if (access.kind == AccessKind::atomic) return Touch::strong_write;
@@ -45,11 +56,7 @@ void TouchedMemory::enter_page(std::uint64_t page) {
 void TouchedMemory::note(std::uint64_t begin, std::uint64_t size, Touch touch) {
   if (begin < base_ || begin + size > base_ + reserved_) {
     std::lock_guard lock(mutex_);
-    if (!elsewhere_.empty() && elsewhere_.back().end == begin && elsewhere_.back().touch == touch)
-      elsewhere_.back().end = begin + size;
-    else if (elsewhere_.size() < most_ranges)
-      elsewhere_.push_back({begin, begin + size, touch});
-    return;
+    return add(elsewhere_, {begin, begin + size, touch});
   }
   std::uint64_t first = begin - base_;
   const std::uint64_t end = first + size;
@@ -101,10 +108,7 @@ void TouchedMemory::take_page(std::uint64_t page, unsigned touch, std::vector<To
       const auto begin = static_cast<unsigned>(std::countr_zero(word));
       const auto count = static_cast<unsigned>(std::countr_one(word >> begin));
       const std::uint64_t address = base_ + index * word_bits + begin;
-      if (!ranges.empty() && ranges.back().end == address && ranges.back().touch == static_cast<Touch>(touch))
-        ranges.back().end += count;
-      else if (ranges.size() < most_ranges)
-        ranges.push_back({address, address + count, static_cast<Touch>(touch)});
+      add(ranges, {address, address + count, static_cast<Touch>(touch)});
       word &= begin + count == word_bits ? 0 : ~0ull << (begin + count);
     }
   }

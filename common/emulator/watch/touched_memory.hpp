@@ -17,6 +17,7 @@ public:
   explicit TouchedMemory(const machine::AddressSpace& memory);
   void stand_before(machine::Watcher* next) { next_ = next; }
   // What was accessed since the last call, sorted by address; the caller fills in TouchedRange::of_host.
+  // Where very many places were accessed, those on neighbouring pages become one range that is not exact.
   std::vector<TouchedRange> take();
 
   void launch_begin(const machine::Grid& grid) override { next_->launch_begin(grid); }

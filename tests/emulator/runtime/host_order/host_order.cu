@@ -760,6 +760,29 @@ CASE(freed_twice_in_order, "bad-free: cudaFreeAsync frees allocation 1 .*, which
   static_cast<void>(cudaDeviceSynchronize());   // which has its error
 }
 
+// ---- more than is kept
+
+__global__ void every_second(int* out, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[2 * i] = i;
+}
+static void scattered(bool waits) {
+  constexpr int count = 1 << 16;
+  int* out;
+  OK(cudaMallocHost(&out, 2 * count * sizeof(int)));
+  every_second<<<count / 256, 256>>>(out, count); // here
+  if (waits) OK(cudaDeviceSynchronize());
+  sink = out[2 * count - 3];
+  OK(cudaFreeHost(out));
+}
+CASE(scattered_and_waited_for, "clean") {
+  scattered(true);
+}
+CASE(scattered_over_more_than_is_kept,
+     "not-checked: races between the host and earlier work are not checked from here on") {
+  scattered(false);
+}
+
 int main(int argc, char** argv) {
   return run_case(argc, argv);
 }
