@@ -152,6 +152,7 @@ struct Worker {
   std::vector<KnownRange> ranges; // by operation
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
+  bool looked = false;                 // at what others may write
   std::uint32_t refused_lanes = 0;     // of the current request: their accesses are not reported
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory per lane

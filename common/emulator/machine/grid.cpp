@@ -342,6 +342,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
                       .device = grid.device,
                       .links = {},
                       .blocks = 0,
+                      .looked = false,
                       .fault = {}};
   const RunningGrid runs(grid);
   if (grid.watcher) grid.watcher->launch_begin(grid);
@@ -362,6 +363,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
       add(record.counters, worker.counters);
       record.busiest.include(worker.busiest);
       record.links += worker.links;
+      record.looked |= worker.looked;
     } catch (const std::bad_alloc&) {
       stop({.kind = Fault::Kind::out_of_memory,
             .where = {},

@@ -40,14 +40,14 @@ bool Schedule::takes_branches_first(std::uint64_t salt) const {
 
 std::optional<Schedule> parse_schedule(std::string_view text) {
   if (text == "forwards") return Schedule{};
-  if (text == "backwards") return Schedule{Schedule::Order::backwards, 0};
+  if (text == "backwards") return Schedule{.order = Schedule::Order::backwards};
   constexpr std::string_view shuffled = "shuffled:";
   if (!text.starts_with(shuffled)) return std::nullopt;
   text.remove_prefix(shuffled.size());
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return Schedule{Schedule::Order::shuffled, seed};
+  return Schedule{.order = Schedule::Order::shuffled, .seed = seed};
 }
 
 } // namespace warpfold::machine

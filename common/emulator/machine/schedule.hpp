@@ -11,7 +11,8 @@ namespace warpfold::machine {
 struct Schedule {
   enum class Order : std::uint8_t { forwards, backwards, shuffled };
   Order order = Order::forwards;
-  std::uint64_t seed = 0; // of a shuffled one
+  std::uint64_t seed = 0;  // of a shuffled one
+  bool alternates = false; // each warp gives way when it has looked at what others may write
 
   // Which of `count` has turn number `turn`. `salt` makes one shuffle differ from the next.
   std::uint64_t at(std::uint64_t turn, std::uint64_t count, std::uint64_t salt = 0) const;

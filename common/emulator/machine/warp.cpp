@@ -89,7 +89,13 @@ bool Warp::run() {
   slice = waits_for_memory() ? slice_while_waiting : slice_length;
   spins = polls = changes = false;
   missing_arrivals = missing_bytes = 0;
-  while (op) op = op->run(*this, op);
+  if (worker->grid.schedule.alternates) {
+    while (op && !spins) op = op->run(*this, op);
+    if (op) slice = 0, slice_over(op);
+  } else {
+    while (op) op = op->run(*this, op);
+  }
+  worker->looked |= spins;
   return true;
 }
 

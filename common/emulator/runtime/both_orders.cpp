@@ -10,9 +10,9 @@ namespace {
 
 using machine::MemoryKind;
 
-machine::Schedule other_than(const machine::Schedule& schedule) {
+machine::Schedule opposite_of(const machine::Schedule& schedule) {
   using enum machine::Schedule::Order;
-  return {schedule.order == backwards ? forwards : backwards, 0};
+  return {.order = schedule.order == backwards ? forwards : backwards};
 }
 
 // Others could see or change what is put back.
@@ -37,17 +37,28 @@ std::vector<watch::Hazard> SecondOrder::run(machine::Kernel& kernel, const machi
   if (!checker_) checker_ = std::make_unique<watch::Checker>(memory, recorder_);
   checker_->choose({.races = true, .initialisation = false});
   options.watcher = checker_.get();
-  options.schedule = other_than(options.schedule);
   options.prints = false;
   if (options.time_limit.count() == 0 || options.time_limit > time_limit) options.time_limit = time_limit;
-  const machine::LaunchRecord record = machine::launch(kernel, shape, parameters, options);
-  contents.put_back();
-  has_run_ = !record.fault;
-  past.was_too_slow = record.fault.has_value();
-  if (record.fault) machine::forget_stopped_kernels();
-  std::vector<watch::Hazard> found = recorder_.take_hazards();
-  for (watch::Hazard& hazard : found)
-    hazard.message += " (with blocks, warps and branches in the opposite order)";
+  std::vector<watch::Hazard> found;
+  const auto run_in = [&](const machine::Schedule& schedule, const char* how) {
+    options.schedule = schedule;
+    machine::LaunchRecord record = machine::launch(kernel, shape, parameters, options);
+    contents.put_back();
+    if (record.fault) machine::forget_stopped_kernels();
+    for (watch::Hazard& hazard : recorder_.take_hazards()) {
+      hazard.message += how;
+      found.push_back(std::move(hazard));
+    }
+    return record;
+  };
+  const machine::Schedule usual = options.schedule;
+  const machine::LaunchRecord opposite =
+      run_in(opposite_of(usual), " (with blocks, warps and branches in the opposite order)");
+  has_run_ = !opposite.fault;
+  past.was_too_slow = opposite.fault.has_value();
+  if (has_run_ && opposite.looked)
+    run_in({.order = usual.order, .seed = usual.seed, .alternates = true},
+           " (with warps that take turns at each atomic and each volatile or atomic load)");
   return found;
 }
 

@@ -220,7 +220,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.may_be_changed = [] { return has_shared_any() || (several_devices() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
-  options.schedule = {runtime.options.schedule, runtime.options.schedule_seed};
+  options.schedule = {.order = runtime.options.schedule, .seed = runtime.options.schedule_seed};
   options.print_limit = runtime.options.print_limit;
   options.interrupt = &runtime.options.interrupted;
   std::lock_guard lock(runtime.launch_mutex[device]);

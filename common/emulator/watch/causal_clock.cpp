@@ -103,11 +103,11 @@ void CausalClock::split(const Tree& tree, std::uint32_t block, Tree& left, Tree&
   } else if (tree->block < block) {
     Tree middle;
     split(tree->right, block, middle, same, right);
-    left = middle == tree->right ? tree : make(*tree, tree->left, std::move(middle));
+    left = middle == tree->right ? tree : make(*tree, tree->left, middle);
   } else {
     Tree middle;
     split(tree->left, block, left, same, middle);
-    right = middle == tree->left ? tree : make(*tree, std::move(middle), tree->right);
+    right = middle == tree->left ? tree : make(*tree, middle, tree->right);
   }
 }
 

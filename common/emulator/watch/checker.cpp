@@ -88,6 +88,8 @@ void Checker::block_begin(const machine::Block& block) {
   mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
   mine.order.begin(block.warps.size(), {mine.block, grid.device});
+  mine.history = mine.launch ? &launches_.history_of(mine.block) : nullptr;
+  if (mine.history) mine.history->worker = &block.worker;
   if (mine.launch && launches_.several()) {
     std::lock_guard lock(mine.launch->mutex);
     mine.order.acquired = mine.launch->acquired;
@@ -102,6 +104,7 @@ void Checker::block_end(const machine::Block& block) {
   Notes& mine = notes(block);
   for (std::uint64_t address : mine.shared_logs) logs_.remove(address);
   mine.shared_logs.clear();
+  if (mine.history) mine.history->accesses.store(BlockHistories::History::ended, std::memory_order_release);
   if (!mine.launch || !launches_.several() || !mine.order.has_read_any) return;
   std::lock_guard lock(mine.launch->mutex);
   mine.launch->acquired.join(mine.order.acquired);
@@ -125,6 +128,9 @@ struct Checker::Actor {
 // The number of the record for what the actor does now; 0 if no numbers are left.
 std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   const machine::Warp& warp = actor.warp;
+  if (actor.in_global)
+    mine.history->accesses.store(mine.history->accesses.load(std::memory_order_relaxed) + 1,
+                                 std::memory_order_release);
   Notes::Recent& recent =
       mine.recent[warp.index * mine.recent_count + mine.facts->memory_operation[actor.operation]];
   const bool again =

@@ -38,7 +38,8 @@ struct Checker::Notes final : machine::BlockNotes {
   const machine::Grid* grid = nullptr;
   const CodeFacts* facts = nullptr;
   Launches::Launch* launch = nullptr;
-  std::uint32_t block = 0; // its number among those of the group
+  BlockHistories::History* history = nullptr; // the block's, in the launch
+  std::uint32_t block = 0;                    // its number among those of the group
 
   SharedShadow shared;
   CopiesInFlight copies;

@@ -33,17 +33,18 @@ namespace {
 
 // Many blocks may store the same value in one place, such as a flag. A store is judged before it is
 // performed, and if the other store belongs to another worker, that worker may not have performed it yet
-// either, so it takes a moment until the two values can be compared. If they differ, the wait is in vain;
-// each race is waited for once.
-bool proves_harmless(const machine::Access& access, unsigned lane) {
-  constexpr auto patience = std::chrono::milliseconds(20);
-  const auto* memory = reinterpret_cast<const std::byte*>(access.addresses[lane]);
+// either. It has when it goes on to its next access; only then can the two values be compared.
+bool proves_harmless(const machine::Access& access, unsigned lane, const BlockHistories::History& other) {
+  constexpr auto patience =
+      std::chrono::milliseconds(500); // it may have no core for a while, or wait for this one
   const auto end = std::chrono::steady_clock::now() + patience;
-  while (!detail::changes_nothing(access, lane, memory)) {
-    if (std::chrono::steady_clock::now() > end) return false;
+  const std::uint32_t before = other.accesses.load(std::memory_order_acquire);
+  const bool is_performed =
+      before == BlockHistories::History::ended || other.worker == &access.warp.block->worker;
+  while (!is_performed && other.accesses.load(std::memory_order_acquire) == before &&
+         std::chrono::steady_clock::now() < end)
     std::this_thread::yield();
-  }
-  return true;
+  return detail::changes_nothing(access, lane, reinterpret_cast<const std::byte*>(access.addresses[lane]));
 }
 
 } // namespace
@@ -79,7 +80,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
                           same_launch && earlier.operation == access.operation.index;
   if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
-      proves_harmless(access, conflict.lane))
+      proves_harmless(access, conflict.lane, launches_.history_of(earlier.block)))
     return;
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
   Race race{.kind = kind,

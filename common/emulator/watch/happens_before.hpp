@@ -31,6 +31,11 @@ public:
     // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence:
     // by how far the two reach.
     std::atomic<std::uint32_t> published{0}, released[level_count] = {};
+    // How many of its accesses to global memory have been judged; all before the last one have been
+    // performed.
+    std::atomic<std::uint32_t> accesses{0};
+    static constexpr std::uint32_t ended = ~0u; // accesses: all have been performed
+    std::atomic<const void*> worker{nullptr};   // which runs it
   };
   History& of(std::uint32_t block) { return histories_[block]; }
   const History& of(std::uint32_t block) const { return histories_[block]; }

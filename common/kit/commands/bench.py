@@ -2,15 +2,18 @@
 long it takes to grade a class."""
 
 import json
+import shlex
 import subprocess
+import time
+from pathlib import Path
 
 from ..building import folder
 from ..console import paint
-from ..emulate.program import emulated
+from ..emulate.program import checked, emulated
 from ..errors import KitError
 from ..table import Table
 
-PURPOSE = "measure the emulator against a plain CPU loop"
+PURPOSE = "measure the emulator against a plain CPU loop, and what checks cost"
 GROUP = "work on the kit"
 ORDER = 90
 
@@ -22,6 +25,9 @@ BUDGET_MS = {
     "grid_stride_shuffle": (12, 25),
     "vector_loads": (7, None),
 }
+
+# What --cost-of-checks measures if it is given no program: beside these, algorithms of CUB and Thrust in which blocks wait for each other.
+LIBRARIES = ["cub_scan_by_key", "cub_reduce_by_key", "thrust_partition", "thrust_reduce_by_key", "blocks"]
 
 
 def arguments(parser) -> None:
@@ -35,6 +41,12 @@ def arguments(parser) -> None:
         metavar="N",
         help="compare N emulated devices with one instead, for the same elements in all",
     )
+    parser.add_argument(
+        "--cost-of-checks",
+        nargs="*",
+        metavar="PROGRAM",
+        help="compare `emulate --check` with `emulate`, for whole programs: these, each with its arguments in one word, or ten of the kit's own",
+    )
 
 
 def run(options) -> int:
@@ -44,6 +56,8 @@ def run(options) -> int:
     emulator = build.emulator()
     if options.devices:
         return compare_devices(options, build, emulator)
+    if options.cost_of_checks is not None:
+        return compare_checks(options, build, emulator)
     programs = {name: build.target("executable", f"bench_{name}") for name in BUDGET_MS}
     build.compile([emulator, *programs.values()])
     environment = emulated(emulator.parent) | {"WARPFOLD_CHECKS": "all" if options.checks else "none"}
@@ -78,6 +92,42 @@ def compare_devices(options, build, emulator) -> int:
             f"{result['n']:,} elements: {best[1]:.1f} ms on one device, {best[options.devices]:.1f} ms on {options.devices}; ratio {ratio:.2f} (goal: 1.2)."
         )
     return 0
+
+
+def compare_checks(options, build, emulator) -> int:
+    """In turn; the best of each counts. A program that is given may fail its check: what counts is the time."""
+    rounds = 3
+    commands = {words: shlex.split(words) for words in options.cost_of_checks}
+    if not commands:
+        names = [f"bench_{name}" for name in BUDGET_MS] + [f"library_{name}" for name in LIBRARIES]
+        programs = {name: build.target("executable", name) for name in names}
+        build.compile([emulator, *programs.values()])
+        commands = {name: [str(path), *(["4", "1"] if name.startswith("library") else [])] for name, path in programs.items()}
+    plain = emulated(emulator.parent) | ({"WARPFOLD_WORKERS": str(options.workers)} if options.workers else {})
+    results = []
+    for name, command in commands.items():
+        runs = [(seconds(command, plain), seconds(command, checked(plain))) for _ in range(rounds)]
+        unchecked, with_checks = map(min, zip(*runs, strict=True))
+        results.append(
+            {"program": name, "s": round(unchecked, 3), "checked_s": round(with_checks, 3), "ratio": round(with_checks / unchecked, 1)}
+        )
+    if options.json:
+        print(json.dumps(results, indent=2))
+        return 0
+    table = Table(["program", "unchecked", "checked", "ratio"])
+    for each in results:
+        table.add([each["program"], f"{each['s']:.2f} s", f"{each['checked_s']:.2f} s", f"{each['ratio']:.1f}"])
+    print(f"Whole programs, without checks and with those of `emulate --check`, best of {rounds} by the host's clock.\n")
+    print(table.text())
+    return 0
+
+
+def seconds(command: list[str], environment: dict[str, str]) -> float:
+    if not Path(command[0]).is_file():
+        raise KitError(f"no such program: {command[0]}", code=2)
+    began = time.monotonic()
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - began
 
 
 def measure(name: str, path, environment: dict[str, str]) -> dict:

@@ -50,9 +50,7 @@ def run(options) -> int:
     if options.devices:
         environment["WARPFOLD_DEVICES"] = str(options.devices)
     if options.check:
-        environment["WARPFOLD_CHECKS"] = "all"
-        environment.setdefault("WARPFOLD_GUARD_DEVICE_MEMORY", "on")
-        environment.setdefault("WARPFOLD_BOTH_ORDERS", "on")
+        environment = program.checked(environment)
     command = [str(path), *options.args]
     if not (options.check or options.profile):
         if options.report:

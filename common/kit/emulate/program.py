@@ -82,3 +82,8 @@ def emulated(folder: Path) -> dict[str, str]:
     """The environment in which a program finds the emulator instead of NVIDIA's runtime."""
     rest = os.environ.get("LD_LIBRARY_PATH", "")
     return os.environ | {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}
+
+
+def checked(environment: dict[str, str]) -> dict[str, str]:
+    """The same for a program whose hazards are looked for."""
+    return {"WARPFOLD_GUARD_DEVICE_MEMORY": "on", "WARPFOLD_BOTH_ORDERS": "on"} | environment | {"WARPFOLD_CHECKS": "all"}

@@ -102,6 +102,54 @@ __global__ void first_come_leaves_the_rest(int* m) { // block 1 writes only if i
 }
 RUN(first_come_leaves_the_rest, 2, 1)
 
+// LITMUS_IN_BOTH_ORDERS stack_with_plain_links: race-global|fence
+//
+// A stack of nodes m[65] ... m[80] below their index in *m: each thread takes the top one and puts it back.
+// Who has read the next node of one that another has taken meanwhile finds out by `atomicCAS`, and still has
+// read it.
+template <bool Plain>
+__device__ void take_and_put_back(int* m) {
+  int* next = m + 64;
+  const auto read = [&](int node) { return Plain ? next[node] : look(next + node); }; // HERE
+  int top, old;
+  do {
+    top = look(m);
+    if (top == 0) return;
+    __threadfence();
+    old = atomicCAS(m, top, read(top));
+  } while (old != top);
+  __threadfence();
+  do {
+    old = look(m);
+    if (Plain)
+      next[top] = old; // HERE
+    else
+      atomicExch(next + top, old);
+    __threadfence();
+  } while (atomicCAS(m, old, top) != old);
+}
+__global__ void fill_stack(int* m) {
+  for (int node = 1; node <= 16; ++node) m[64 + node] = node - 1;
+  m[0] = 16;
+}
+
+__global__ void stack_with_plain_links(int* m) {
+  take_and_put_back<true>(m);
+}
+static Enter enter_stack_with_plain_links("stack_with_plain_links", [](int* m) {
+  fill_stack<<<1, 1>>>(m);
+  stack_with_plain_links<<<4, 1>>>(m);
+});
+
+// LITMUS stack: right
+__global__ void stack(int* m) {
+  take_and_put_back<false>(m);
+}
+static Enter enter_stack("stack", [](int* m) {
+  fill_stack<<<1, 1>>>(m);
+  stack<<<4, 1>>>(m);
+});
+
 int main() {
   return run_all();
 }
