@@ -13,7 +13,7 @@ from ..emulate.program import checked, emulated
 from ..errors import KitError
 from ..table import Table
 
-PURPOSE = "measure the emulator against a plain CPU loop, and what checks cost"
+PURPOSE = "measure the emulator's speed, and what checks cost"
 GROUP = "work on the kit"
 ORDER = 90
 
