@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -90,6 +91,10 @@ private:
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
   std::string device_in_words(int device) const;          // "" if there is only one
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
+  // Many blocks may store the same value in one place, such as a flag. A store is judged before it is
+  // performed, and if the other store belongs to another worker, that worker may not have performed it yet
+  // either. It has when it goes on to its next access; or it waits here too, and its values are known.
+  bool stores_what_was_stored(const machine::Access& access, unsigned lane, std::uint32_t block);
   void report_race(const machine::Access& access, const Conflict& conflict);
   // Once per launch and line: from here on, races are missed.
   void report_not_checked(HazardCause cause, const Notes& notes, const machine::Operation& operation);
@@ -116,6 +121,7 @@ private:
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
   // In this launch, or in those that are compared with it.
   std::set<std::tuple<HazardKind, const machine::Operation*, std::uint32_t, int>> reported_;
+  std::map<std::uint32_t, const machine::Access*> waiting_; // by block, in stores_what_was_stored()
 };
 
 } // namespace warpfold::watch

@@ -8,6 +8,7 @@
 #include <bit>
 #include <chrono>
 #include <fmt/format.h>
+#include <optional>
 #include <thread>
 
 namespace warpfold::watch {
@@ -31,23 +32,46 @@ void Checker::report_not_checked(HazardCause cause, const Notes& mine, const mac
 
 namespace {
 
-// Many blocks may store the same value in one place, such as a flag. A store is judged before it is
-// performed, and if the other store belongs to another worker, that worker may not have performed it yet
-// either. It has when it goes on to its next access; only then can the two values be compared.
-bool proves_harmless(const machine::Access& access, unsigned lane, const BlockHistories::History& other) {
-  constexpr auto patience =
-      std::chrono::milliseconds(500); // it may have no core for a while, or wait for this one
-  const auto end = std::chrono::steady_clock::now() + patience;
-  const std::uint32_t before = other.accesses.load(std::memory_order_acquire);
-  const bool is_performed =
-      before == BlockHistories::History::ended || other.worker == &access.warp.block->worker;
-  while (!is_performed && other.accesses.load(std::memory_order_acquire) == before &&
-         std::chrono::steady_clock::now() < end)
-    std::this_thread::yield();
-  return detail::changes_nothing(access, lane, reinterpret_cast<const std::byte*>(access.addresses[lane]));
+// Does `other` store the same in this place? Nothing if it does not reach it.
+std::optional<bool> stores_the_same(const machine::Access& access, unsigned lane, const machine::Access& other) {
+  const std::uint64_t place = access.addresses[lane];
+  for (std::uint32_t mask = other.mask; mask; mask &= mask - 1) {
+    const auto each = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t address = other.addresses[each];
+    if (address == place)
+      return other.values && detail::changes_nothing(access, lane, other.values + each * other.value_stride);
+    if (address < place + access.width && place < address + other.width) return false;
+  }
+  return std::nullopt;
 }
 
 } // namespace
+
+bool Checker::stores_what_was_stored(const machine::Access& access, unsigned lane, std::uint32_t block) {
+  constexpr auto patience = std::chrono::seconds(1); // the other worker may have no core for a while
+  using History = BlockHistories::History;
+  const std::uint32_t mine = notes(*access.warp.block).block;
+  const History& other = launches_.history_of(block);
+  const std::uint32_t before = other.accesses.load(std::memory_order_acquire);
+  bool is_performed = before == History::ended || other.worker == &access.warp.block->worker;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::optional<bool> is_same;
+  std::unique_lock lock(mutex_);
+  waiting_[mine] = &access;
+  while (!is_performed && !is_same && std::chrono::steady_clock::now() < end) {
+    if (const auto found = waiting_.find(block); found != waiting_.end()) {
+      is_same = stores_the_same(access, lane, *found->second);
+      is_performed = !is_same;
+    }
+    lock.unlock();
+    std::this_thread::yield();
+    is_performed |= other.accesses.load(std::memory_order_acquire) != before;
+    lock.lock();
+  }
+  waiting_.erase(mine);
+  if (is_same) return *is_same;
+  return detail::changes_nothing(access, lane, reinterpret_cast<const std::byte*>(access.addresses[lane]));
+}
 
 std::string Checker::device_in_words(int device) const {
   return memory_.devices() > 1 ? fmt::format(" of device {}", device) : "";
@@ -80,7 +104,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
                           same_launch && earlier.operation == access.operation.index;
   if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
-      proves_harmless(access, conflict.lane, launches_.history_of(earlier.block)))
+      stores_what_was_stored(access, conflict.lane, earlier.block))
     return;
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
   Race race{.kind = kind,
