@@ -84,6 +84,7 @@ Block::Block(Worker& owner) : worker(owner) {
     warp.worker = &worker;
     warp.counters = worker.counters.data();
     warp.watched = grid.watcher != nullptr;
+    warp.followed = warp.watched && grid.watcher->follows_values();
     warp.kernel_frame = first_frame + i * frame.bytes;
     warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
     fill_frame(warp, frame, warp.kernel_frame, 0);

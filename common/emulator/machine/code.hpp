@@ -107,6 +107,38 @@ struct OperationFacts {
   ptx::Synchronising synchronising;
 };
 
+// Which values an instruction brings where, for a watcher that follows them.
+struct ValueFlow {
+  enum class Kind : std::uint8_t {
+    computed,     // each destination from all sources together
+    copied,       // mov: one source; it goes to several destinations part by part
+    packed,       // mov: several sources into one destination
+    selected,     // selp: the first source where the predicate `chooser` is true, else the second
+    exchanged,    // shfl: from another lane's source
+    warp_reduced, // redux: from the sources of all active lanes
+    accessed,     // loads, stores and atomics: Watcher::access() sees them
+    unrelated,    // from no value that is followed: votes, the kernel's arguments
+  };
+  enum class Origin : std::uint8_t {
+    constant,
+    thread,   // from the numbers of thread, lane, warp or block
+    argument, // from what the launch was given: arguments and sizes
+    followed, // whatever the register holds
+  };
+  struct Place { // lane i's value is in row `row`, at i * `stride`
+    std::uint32_t row = 0, width = 0, stride = 0;
+    Origin origin = Origin::followed; // of a source
+  };
+  Kind kind{};
+  std::vector<Place> to, from;
+  std::uint32_t chooser = 0; // the row of a predicate
+  bool chooser_negated = false;
+  // Of a shuffle: the lane that a lane's value comes from, given the second and third source's values.
+  unsigned (*source_lane)(unsigned lane, std::uint32_t b, std::uint32_t c) = nullptr;
+  std::uint32_t last_operation = 0; // with which the instruction has been executed
+  bool overwrites_source = false;   // a destination is a source, too
+};
+
 struct Code {
   const Program* program = nullptr;
   const ptx::Module* module = nullptr;
@@ -126,7 +158,14 @@ struct Code {
   std::uint32_t dynamic_shared_offset = 0; // where the launch's own shared memory begins
   bool has_calls = false;
   bool allocates = false; // calls malloc or free
+  // Only if the kernel was decoded to be followed: the flows, and by operation its flow; -1: it has none.
+  std::vector<ValueFlow> flows;
+  std::vector<std::int32_t> flow_of;
 
+  const ValueFlow* flow(const Operation& operation) const {
+    const std::int32_t index = flow_of[operation.index];
+    return index < 0 ? nullptr : &flows[static_cast<std::size_t>(index)];
+  }
   SourceLine line_of(const Operation& operation) const;
   SourceLine line_at(std::uint32_t location) const;
 };
@@ -134,6 +173,6 @@ struct Code {
 // Decodes the kernel and every function that it can reach. Instructions that the machine does not have become
 // operations that stop the launch with their name; throws std::runtime_error only if the kernel cannot be
 // laid out.
-std::unique_ptr<Code> decode(const Program& program, std::uint32_t function);
+std::unique_ptr<Code> decode(const Program& program, std::uint32_t function, bool followed = false);
 
 } // namespace warpfold::machine

@@ -35,7 +35,8 @@ void refuse(const ptx::Instruction& instruction, std::string_view why) {
                                  why.empty() ? "" : ": ", why));
 }
 
-Decoder::Decoder(const Program& program, Code& code) : program_(program), code_(code) {}
+Decoder::Decoder(const Program& program, Code& code, bool followed)
+    : program_(program), code_(code), followed_(followed) {}
 
 void Decoder::decode_kernel(std::uint32_t kernel) {
   const ptx::Module& module = program_.module();
@@ -202,6 +203,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
       code_.names[i] = instruction.name();
       if (opcode) code_.facts[i].work = opcode->work;
     }
+    if (followed_) note_flow(instruction, body);
   }
   if (!guarded) return;
   if (opcode && opcode->guarding == Guarding::decodes) return;
@@ -293,11 +295,12 @@ void Decoder::set_jump_table(Operation& op, std::span<const std::uint32_t> instr
   }
 }
 
-std::unique_ptr<Code> decode(const Program& program, std::uint32_t function) {
+std::unique_ptr<Code> decode(const Program& program, std::uint32_t function, bool followed) {
   auto code = std::make_unique<Code>();
   code->program = &program;
   code->module = &program.module();
-  Decoder(program, *code).decode_kernel(function);
+  Decoder(program, *code, followed).decode_kernel(function);
+  if (followed) code->flow_of.resize(code->operations.size(), -1);
   return code;
 }
 

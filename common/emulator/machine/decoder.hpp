@@ -9,6 +9,7 @@
 
 #include "ptx/control_flow.hpp"
 #include "ptx/load_waits.hpp"
+#include "ptx/registers.hpp"
 #include "ptx/unset_registers.hpp"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ struct NotSupported : std::logic_error {
 
 class Decoder {
 public:
-  Decoder(const Program& program, Code& code);
+  Decoder(const Program& program, Code& code, bool followed);
   void decode_kernel(std::uint32_t function);
 
   // Rows of operands. A source may be a register, an immediate, a special register or an address; it is read
@@ -146,6 +147,7 @@ private:
 
   const Program& program_;
   Code& code_;
+  const bool followed_;
   std::vector<Fix> fixes_;
   std::vector<std::uint32_t> frame_entries_;                        // by frame: an operation's index
   std::unordered_map<std::uint32_t, std::uint64_t> shared_offsets_; // of module variables
@@ -179,6 +181,10 @@ private:
   void decode_function(std::uint32_t function);
   void decode_instruction(std::uint32_t index); // in the function's body
   void take_back(std::size_t count);            // all operations but the first `count`
+  // Of the instruction whose operations begin with `first`; value_flow.cpp, like the next.
+  void note_flow(const ptx::Instruction& instruction, std::size_t first);
+  std::vector<ValueFlow::Place> places_of(const ptx::Operand& operand);
+  std::vector<ValueFlow::Place> slots_of(const ptx::Instruction& instruction);
   void begin_block();
   // unset.cpp, all four.
   void emit_forget_registers(const std::vector<std::uint32_t>& unset); // at a function's entry

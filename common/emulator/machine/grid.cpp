@@ -309,8 +309,10 @@ bool executes_kernel() {
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options) {
   static std::atomic<std::uint64_t> grids = 0;
-  const Code& code = kernel.code();
+  const bool followed = options.watcher && options.watcher->follows_values();
+  const Code& code = kernel.code(followed);
   unsigned workers = options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
+  if (followed) workers = 1; // values are followed in one order
   workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count()));
   const auto now = std::chrono::steady_clock::now();
   Grid grid{.code = code,

@@ -164,9 +164,10 @@ const KernelAttributes& Kernel::attributes() const {
   return attributes_;
 }
 
-const Code& Kernel::code() {
-  if (!code_) code_ = decode(*program_, function_);
-  return *code_;
+const Code& Kernel::code(bool followed) {
+  std::unique_ptr<Code>& code = followed ? followed_code_ : code_;
+  if (!code) code = decode(*program_, function_, followed);
+  return *code;
 }
 
 } // namespace warpfold::machine

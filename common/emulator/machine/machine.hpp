@@ -103,7 +103,8 @@ public:
   std::uint32_t parameter_bytes() const;
   const KernelAttributes& attributes() const;
   Program& program() const { return *program_; }
-  const Code& code(); // decodes at the first call
+  // Decodes at the first call. `followed`: with the flows of values, for Watcher::executed().
+  const Code& code(bool followed = false);
 
   Kernel(Program& program, std::uint32_t function);
   ~Kernel();
@@ -115,7 +116,7 @@ private:
   std::vector<Parameter> parameters_;
   std::uint32_t parameter_bytes_ = 0;
   KernelAttributes attributes_;
-  std::unique_ptr<Code> code_;
+  std::unique_ptr<Code> code_, followed_code_;
 };
 
 struct PlacedVariable {

@@ -13,13 +13,15 @@ constexpr std::uint32_t slice_length = 1u << 18; // backward branches
 constexpr std::uint32_t slice_while_waiting = 2 * global_spin_cost;
 
 // Copies one lane's value of a parameter or result slot from one frame to another.
-void copy_slot(std::byte* to, const Frame::Slot& to_slot, const std::byte* from, const Frame::Slot& from_slot,
-               std::uint32_t mask) {
+void copy_slot(const Warp& warp, std::byte* to, const Frame::Slot& to_slot, const std::byte* from,
+               const Frame::Slot& from_slot, std::uint32_t mask) {
   std::uint32_t width = std::min(to_slot.width, from_slot.width);
   for (; mask; mask &= mask - 1) {
     unsigned lane = static_cast<unsigned>(std::countr_zero(mask));
-    std::memcpy(to + to_slot.row + lane * to_slot.width, from + from_slot.row + lane * from_slot.width,
-                width);
+    std::byte* const into = to + to_slot.row + lane * to_slot.width;
+    const std::byte* const out_of = from + from_slot.row + lane * from_slot.width;
+    std::memcpy(into, out_of, width);
+    if (warp.followed) warp.worker->grid.watcher->carried(warp, into, out_of, width);
   }
 }
 
@@ -89,7 +91,9 @@ bool Warp::run() {
   slice = waits_for_memory() ? slice_while_waiting : slice_length;
   spins = polls = changes = false;
   missing_arrivals = missing_bytes = 0;
-  if (worker->grid.schedule.alternates) {
+  if (followed) {
+    while (op) op = run_followed(op);
+  } else if (worker->grid.schedule.alternates) {
     while (op && !spins) op = op->run(*this, op);
     if (op) slice = 0, slice_over(op);
   } else {
@@ -97,6 +101,21 @@ bool Warp::run() {
   }
   worker->looked |= spins;
   return true;
+}
+
+// One operation. It has been executed if the path goes on with the next one; otherwise it waits, and is
+// executed later.
+const Operation* Warp::run_followed(const Operation* op) {
+  const std::uint32_t active = mask;
+  const std::uint32_t guarded =
+      op->guarded ? *row<std::uint32_t>(op->guard) ^ (op->guard_negated ? all_lanes : 0) : all_lanes;
+  const std::byte* const own = frame;
+  const ValueFlow* const flow = worker->grid.code.flow(*op);
+  if (flow && flow->overwrites_source) worker->grid.watcher->about_to_overwrite(*this, *op, active & guarded);
+  const Operation* const next = op->run(*this, op);
+  if (next == op + 1 && frame == own && mask == active && (active & guarded))
+    worker->grid.watcher->executed(*this, *op, active & guarded);
+  return next;
 }
 
 void Warp::set_reconvergence(std::int32_t index) {
@@ -167,7 +186,7 @@ const Operation* Warp::complete(std::int32_t index) {
     std::vector<Frame::Slot> results = listed_slots(code, position);
     const Frame& callee = code.frames[met.callee_index];
     for (std::size_t i = 0; i < results.size() && i < callee.results.size(); ++i)
-      copy_slot(met.frame, results[i], met.callee_frame.data(), callee.results[i], met.arrived);
+      copy_slot(*this, met.frame, results[i], met.callee_frame.data(), callee.results[i], met.arrived);
   }
   frame = met.frame;
   local_base = met.local_base;
@@ -220,7 +239,7 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   std::uint32_t position = op->list;
   std::vector<Frame::Slot> arguments = listed_slots(code, position);
   for (std::size_t i = 0; i < arguments.size() && i < callee.parameters.size(); ++i)
-    copy_slot(back.callee_frame.data(), callee.parameters[i], frame, arguments[i], mask);
+    copy_slot(*this, back.callee_frame.data(), callee.parameters[i], frame, arguments[i], mask);
   frame = back.callee_frame.data();
   local_base = callee_local;
   frame_index = callee_index;

@@ -93,6 +93,7 @@ struct Warp {
   OperationCounters* counters = nullptr;
   Worker* worker = nullptr;
   bool watched = false;    // there is a watcher
+  bool followed = false;   // and it follows values
   bool kept_apart = false; // the end of a time slice, not the program, keeps lanes apart
   alignas(64) std::int32_t lanes[warp_lanes] = {}; // `mask` spread out: -1 where the lane is active
 
@@ -162,6 +163,7 @@ struct Warp {
   void save(const Operation* next, DivergentPath::State state);
 
 private:
+  const Operation* run_followed(const Operation* op);
   ReconvergencePoint& point(std::int32_t index) {
     return reconvergence_points[static_cast<std::size_t>(index)];
   }

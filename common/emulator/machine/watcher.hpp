@@ -5,6 +5,7 @@
 
 #include "code.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -73,6 +74,14 @@ public:
   virtual void access(const Access&) = 0;
   // A strong access that reads, and that access() was told of, has happened: its value has now been read.
   virtual void has_read(const Warp&) {}
+  // Whether values are followed: then executed() is called after each operation of an instruction that has a
+  // ValueFlow, for the lanes that executed it (and about_to_overwrite() before it, if that changes what it
+  // reads), and carried() when a call brings a lane's argument or result from one frame to another.
+  virtual bool follows_values() const { return false; }
+  virtual void about_to_overwrite(const Warp&, const Operation&, std::uint32_t /*lanes*/) {}
+  virtual void executed(const Warp&, const Operation&, std::uint32_t /*lanes*/) {}
+  virtual void carried(const Warp&, const std::byte* /*to*/, const std::byte* /*from*/,
+                       std::uint32_t /*bytes*/) {}
   // The short form of access() for the most common case. False: the watcher wants access() to be called
   // instead.
   virtual bool row(const RowAccess&) { return false; }

@@ -46,7 +46,7 @@ void copy_box(const Box& destination, const Box& source, const cudaExtent& exten
   each_row(destination, source, extent, [&](std::byte* to, const std::byte* from) {
     check_written(to, from, extent.width);
     std::memmove(to, from, extent.width);
-    note_written(to, extent.width);
+    note_written(to, extent.width, from);
   });
 }
 
@@ -72,7 +72,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
           ordering::copies(destination, source, size, blocking);
           check_written(destination, source, size);
           if (size) std::memmove(destination, source, size);
-          note_written(destination, size);
+          note_written(destination, size, source);
           count_copy(destination, source, size);
           return cudaSuccess;
         },

@@ -140,8 +140,14 @@ void check_written(const void* destination, const void* source, std::size_t size
   runtime.recorder.add(std::move(hazard));
 }
 
-void note_written(const void* begin, std::size_t size) {
-  if (watch::Checker* checker = Runtime::get().checker()) checker->written(begin, size);
+void note_written(const void* begin, std::size_t size, const void* source) {
+  Runtime& runtime = Runtime::get();
+  if (watch::Checker* checker = runtime.checker()) checker->written(begin, size);
+  if (!runtime.provenance) return;
+  if (source)
+    runtime.provenance->copied(begin, source, size);
+  else
+    runtime.provenance->filled(begin, size);
 }
 
 } // namespace warpfold::runtime

@@ -23,8 +23,9 @@ void check_any_range(const char* what, const void* pointer, std::size_t size);
 // Checks both ends of a copy of `size` bytes against its direction.
 void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind);
 
-// Tells the checks that device memory counts as written from now on, whatever the source held.
-void note_written(const void* begin, std::size_t size);
+// Tells the checks that device memory counts as written from now on, whatever the source held. `source`: what
+// was copied; null for anything else.
+void note_written(const void* begin, std::size_t size, const void* source = nullptr);
 
 // Reports a copy to the host of device memory that nothing has written. Within the work that copies.
 void check_written(const void* destination, const void* source, std::size_t size);

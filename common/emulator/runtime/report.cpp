@@ -121,6 +121,15 @@ const char* warpfold_emulator_report(void) {
   return text.c_str();
 }
 
+const char* warpfold_emulator_provenance(const void* results, size_t width, size_t count) {
+  static std::string& text = *new std::string;
+  wait_for_all_devices();
+  const DeviceMemoryInUse open;
+  const auto& provenance = Runtime::get().provenance;
+  text = provenance ? provenance->json(results, width, count) : "";
+  return text.c_str();
+}
+
 size_t warpfold_emulator_launches(void) {
   return Runtime::get().recorder.launch_count();
 }

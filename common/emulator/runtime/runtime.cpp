@@ -113,6 +113,11 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.time_limit = number;
     return true;
   }
+  if (name == "provenance" && is_switch) { // set by a lab; has no environment variable
+    Runtime& runtime = Runtime::get();
+    runtime.provenance = value == "on" ? std::make_unique<watch::Provenance>(runtime.memory) : nullptr;
+    return true;
+  }
   if (name == "launches-kept" && parse_number(value, number)) { // set by a lab; has no environment variable
     Runtime::get().recorder.keep_launches(number);
     return true;
@@ -139,6 +144,7 @@ watch::Checker* Runtime::checker() {
 }
 
 machine::Watcher* Runtime::watcher() {
+  if (provenance) return provenance.get();
   watch::Checker* const checks = checker();
   if (!tracer || !recording) return checks;
   if (!checks) return tracer.get();

@@ -8,6 +8,7 @@
 #include "registration.hpp"
 #include "report_file.hpp"
 #include "watch/checker.hpp"
+#include "watch/provenance.hpp"
 #include "watch/report.hpp"
 #include "watch/several.hpp"
 #include "watch/touched_memory.hpp"
@@ -64,6 +65,8 @@ public:
   // Null while no check is on. Created when first needed, since its shadow memory is large.
   watch::Checker* checker();
   std::unique_ptr<watch::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
+  // While it is there, it watches alone. Set between launches.
+  std::unique_ptr<watch::Provenance> provenance;
   // The watcher of a running kernel; null if there is none.
   machine::Watcher* watcher();
 

@@ -34,8 +34,14 @@ size_t warpfold_emulator_launches(void);
  *   "print-limit" lines of printf that a launch may print, the rest being counted; "0" is no limit
  *   "time-limit"  milliseconds after which a launch that has not ended counts as endless; "0" is no limit
  *   "launches-kept" how many launches the report lists one by one; its totals include all of them
+ *   "provenance"  "on": from now on, it is kept where values come from, beginning with nothing; "off"
  *   "recording"   "0": launches are not recorded for the report until this is "1" again or all is reset */
 int warpfold_emulator_option(const char* name, const char* value);
+
+/* While the option "provenance" is on: waits for all work, then returns where the `count` values of `width`
+ * bytes each at `results` in device memory come from, as JSON text (docs/reference/report.md). Valid until
+ * the next call. "" if the option is off. */
+const char* warpfold_emulator_provenance(const void* results, size_t width, size_t count);
 
 /* Stops what runs on the device and lets nothing start: a running launch fails with a message that says where
  * its threads are, and later launches fail immediately. Any thread may call it, at any time. */

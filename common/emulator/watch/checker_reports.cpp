@@ -33,7 +33,8 @@ void Checker::report_not_checked(HazardCause cause, const Notes& mine, const mac
 namespace {
 
 // Does `other` store the same in this place? Nothing if it does not reach it.
-std::optional<bool> stores_the_same(const machine::Access& access, unsigned lane, const machine::Access& other) {
+std::optional<bool> stores_the_same(const machine::Access& access, unsigned lane,
+                                    const machine::Access& other) {
   const std::uint64_t place = access.addresses[lane];
   for (std::uint32_t mask = other.mask; mask; mask &= mask - 1) {
     const auto each = static_cast<unsigned>(std::countr_zero(mask));

@@ -27,6 +27,18 @@ std::string index_in_words(std::uint64_t linear, const machine::Dim3& shape) {
 
 } // namespace
 
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') out += '\\';
+    if (static_cast<unsigned char>(letter) < ' ')
+      out += ' ';
+    else
+      out += letter;
+  }
+  return out + '"';
+}
+
 std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigned width) {
   const machine::Code::SharedName* found = nullptr;
   for (const auto& variable : code.shared_names)

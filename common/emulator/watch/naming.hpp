@@ -15,4 +15,7 @@ std::string global_name(const machine::AddressSpace& memory, std::uint64_t addre
 // dimension.
 std::string thread_name(const machine::LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane);
 
+// As a string of JSON.
+std::string quoted(const std::string& text);
+
 } // namespace warpfold::watch

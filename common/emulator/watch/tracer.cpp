@@ -15,18 +15,6 @@ using machine::AccessKind;
 
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') out += '\\';
-    if (static_cast<unsigned char>(letter) < ' ')
-      out += ' ';
-    else
-      out += letter;
-  }
-  return out + '"';
-}
-
 std::string dimensions(const machine::Dim3& size) {
   return fmt::format("[{},{},{}]", size.x, size.y, size.z);
 }

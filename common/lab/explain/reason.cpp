@@ -1,6 +1,7 @@
 #include "explain/reason.hpp"
 
 #include "explain/weights.hpp"
+#include "explain/where_values_went.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
@@ -9,8 +10,28 @@
 #include <optional>
 
 namespace lab {
+namespace {
+
+// Follows the values of one more run to its first wrong result. The kind is empty if they do not show why.
+Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
+                        bool& device_lost) {
+  constexpr std::size_t most_elements = 20'000; // a node for each value of each thread
+  if (!on_emulator() || given.n > most_elements) return {};
+  const Outcome outcome = run_followed(variant, given, input);
+  device_lost = outcome.device_lost;
+  for (std::size_t row = 0; row < outcome.results.size(); ++row)
+    if (!is_right(expect(rung, given, input, row), outcome.results[row]))
+      return from_values(outcome, given, input, row);
+  return {};
+}
+
+} // namespace
+
 Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                          double got, bool& device_lost, const SearchForReasons* to_find_weights) {
+  if (Diagnosis found = follow_values(rung, variant, given, input, device_lost);
+      !found.kind.empty() || device_lost)
+    return found;
   Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
                   variant.by_rows};
   symptom.is_kahan = rung.is_kahan;
@@ -50,6 +71,9 @@ Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& g
 
 Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
                               const Sequence& input, const std::vector<double>& got, bool& device_lost) {
+  if (Diagnosis found = follow_values(rung, variant, given, input, device_lost);
+      !found.kind.empty() || device_lost)
+    return found;
   const auto observed = [&](const Sequence& sequence, const std::vector<double>& results) {
     RowObservation seen{&sequence, {}, results};
     for (std::size_t row = 0; row < given.rows; ++row) {

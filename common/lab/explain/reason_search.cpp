@@ -15,7 +15,7 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t few_elements = 1000, no_size = static_cast<std::size_t>(-1);
+constexpr std::size_t few_elements = 1000, many_elements = 19'997, no_size = static_cast<std::size_t>(-1);
 
 bool is_usual(const Failure& failure) {
   return failure.given.offset == 0 && failure.given.block == usual_block;
@@ -122,6 +122,7 @@ private:
       look_at_another(found, found.failure.given.n, found.failure.given.block / 2, search);
     // With few elements, the result may be nothing or one block's part, where many elements show more.
     const bool may_be_kahan = rung_.is_kahan && found.reason.kind == "twice";
+    if (found.reason.kind == "nothing-read") look_at_another(found, many_elements, 32, search);
     if (found.reason.kind == "nothing-added" || found.reason.kind == "only-block-0" || may_be_kahan)
       look_at_another(found, prime_near_a_million, found.failure.given.block, search);
     return found;

@@ -1,5 +1,7 @@
 #include "explain/weights.hpp"
 
+#include "explain/element_words.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -11,7 +13,6 @@
 namespace lab {
 namespace {
 
-using Indices = std::vector<std::size_t>;
 using ResultOn = std::function<std::optional<double>(const Sequence&)>;
 
 constexpr std::size_t most_one_by_one = 1100, most_runs = 1500;
@@ -122,63 +123,6 @@ bool explains(const Weights& weights, const Observation& observation) {
   }
   if (observation.input->type != Type::float32 || magnitude <= exact_up_to) return sum == observation.got;
   return std::abs(sum - observation.got) <= magnitude * std::min(additions * 0x1p-24, most_rounding);
-}
-
-std::string times(double weight) {
-  if (weight == 0) return "not at all";
-  if (weight == 1) return "once";
-  if (weight == 2) return "twice";
-  if (weight < 0) return weight == -1 ? "negatively" : fmt::format("{:g} times", weight);
-  return fmt::format("{:g} times", weight);
-}
-
-// "elements 3 and 7"; "" where there are too many.
-std::string few(const Indices& places) {
-  if (places.size() > 4) return "";
-  std::string text = fmt::format("element{} {}", places.size() == 1 ? "" : "s", places[0]);
-  for (std::size_t i = 1; i < places.size(); ++i)
-    text += fmt::format("{} {}", i + 1 == places.size() ? " and" : ",", places[i]);
-  return text;
-}
-
-std::string ordinal(std::size_t number) { // for powers of two from 2 on
-  return number == 2 ? "second"
-                     : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
-}
-
-// Consecutive places, or the same places of each `period` elements; "" if they are neither.
-std::string regular(const Indices& places, std::size_t n, unsigned block) {
-  const std::size_t first = places.front(), last = places.back();
-  if (last - first + 1 == places.size()) {
-    if (places.size() == n) return "every element";
-    return fmt::format("elements {} to {}{}", first, last,
-                       first == 0      ? fmt::format(" (the first {})", places.size())
-                       : last + 1 == n ? fmt::format(" (the last {})", places.size())
-                                       : "");
-  }
-  std::vector<bool> held(n);
-  for (const std::size_t place : places) held[place] = true;
-  for (std::size_t period = 2; period <= 4 * std::size_t{block} && 2 * period <= n; period *= 2) {
-    bool repeats = true;
-    for (std::size_t i = period; i < n && repeats; ++i) repeats = held[i] == held[i - period];
-    if (!repeats) continue;
-    std::size_t begin = 0, end = period;
-    while (!held[begin]) ++begin;
-    while (!held[end - 1]) --end;
-    const auto count = std::count(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(period), true);
-    if (static_cast<std::size_t>(count) != end - begin) return "";
-    if (end - begin == 1)
-      return fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period);
-    return fmt::format("elements {1} to {2} of every {0} ({3} to {4}, {5} to {6}, ...)", period, begin,
-                       end - 1, begin, end - 1, begin + period, end - 1 + period);
-  }
-  return "";
-}
-
-std::string in_words(const Indices& places, std::size_t n, unsigned block) {
-  if (const std::string text = regular(places, n, block); !text.empty() && places.size() > 2) return text;
-  if (const std::string text = few(places); !text.empty()) return text;
-  return fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2]);
 }
 
 std::string constant_in_words(double constant, const Symptom& symptom) {
@@ -448,28 +392,10 @@ Diagnosis describe(const Weights& weights, const Symptom& symptom) {
   if (Diagnosis found = from_shards(weights, symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_index(weights, symptom); !found.kind.empty()) return found;
   if (Diagnosis found = from_halving(weights, symptom.given.block); !found.kind.empty()) return found;
-  const auto as_it_should = by_weight.find(1);
-  const bool mostly_right = as_it_should != by_weight.end() && 2 * as_it_should->second.size() > n;
-  std::string text;
-  constexpr std::size_t most_groups = 4;
-  if (by_weight.size() > most_groups) {
-    text = fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}",
-                       by_weight.begin()->first, by_weight.rbegin()->first, times(weights.of[0]), n - 1,
-                       times(weights.of[n - 1]));
-    text = "the elements " + text;
-  } else {
-    for (const auto& [weight, places] : by_weight) {
-      if (weight == 1 && mostly_right) continue;
-      text +=
-          fmt::format("{}{} count{} {}", text.empty() ? "" : ", ", in_words(places, n, symptom.given.block),
-                      places.size() == 1 || places.size() == n ? "s" : "", times(weight));
-    }
-    if (mostly_right) text += ", and the others once, as they should";
-  }
   const bool all_alike = by_weight.size() == 1 && by_weight.begin()->first > 1 && weights.constant == 0;
   return {all_alike ? "many-times" : "weights",
-          fmt::format("Each element should count once. Here {}.{}{}", text,
-                      constant_in_words(weights.constant, symptom), hint(weights, by_weight, symptom)),
+          how_often(by_weight, n, symptom.given.block) + constant_in_words(weights.constant, symptom) +
+              hint(weights, by_weight, symptom),
           true, by_weight.rbegin()->first};
 }
 

@@ -118,6 +118,12 @@ Recorded recorded_so_far() {
   return recorded_from(runner().report());
 }
 
+std::string where_from(const void* results, std::size_t width, std::size_t count) {
+  return on_emulator() ? look_up<decltype(warpfold_emulator_provenance)>("warpfold_emulator_provenance")(
+                             results, width, count)
+                       : "";
+}
+
 std::size_t launches_so_far() {
   return on_emulator() ? look_up<decltype(warpfold_emulator_launches)>("warpfold_emulator_launches")() : 0;
 }

@@ -21,6 +21,9 @@ std::string report();
 void set(const std::string& option, const std::string& value);
 } // namespace emulator
 
+// While values are followed: where these results come from, as JSON; otherwise "".
+std::string where_from(const void* results, std::size_t width, std::size_t count);
+
 // How many launches have ended since record() began, without waiting for others; any thread may ask. 0 on a
 // GPU.
 std::size_t launches_so_far();

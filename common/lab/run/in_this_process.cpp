@@ -54,6 +54,16 @@ void read_results(const Variant& variant, const void* device_memory, std::size_t
   }
 }
 
+Followed followed(std::vector<Followed::Part> input, const Variant& variant, const void* results,
+                  std::size_t rows) {
+  return {where_from(results, size_of(variant.type), rows), std::move(input),
+          reinterpret_cast<std::uint64_t>(results)};
+}
+
+Followed::Part part(const void* input, std::size_t first, std::size_t n) {
+  return {reinterpret_cast<std::uint64_t>(input), first, n};
+}
+
 // "", or where the input on the device is no longer what it was.
 std::string change_of(const Variant& variant, const Sequence& input, const void* on_device) {
   if (variant.in_place) return "";
@@ -141,6 +151,10 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   protect_input(nullptr, 0);
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
+  std::vector<Followed::Part> parts;
+  for (unsigned k = 0; k < here.end() - here.begin(); ++k)
+    parts.push_back(part(here[k].input, first_of_part(given.n, given.devices, k), here[k].n));
+  outcome.followed = followed(std::move(parts), variant, on.result.data(), 1);
   end_peer_access(here);
   read_results(variant, on.result.data(), 1, outcome);
   outcome.input_change = on.shared.change();
@@ -171,6 +185,7 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
   protect_input(nullptr, 0);
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
+  outcome.followed = followed({part(data.data(), 0, given.n)}, variant, result.data(), given.rows);
   read_results(variant, result.data(), given.rows, outcome);
   outcome.input_change = change_of(variant, input, data.data());
   for (const std::string& where : {data.damage(), result.damage(), scratch_run.damage()}) {
@@ -275,6 +290,16 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
 
 Counted run_counted(const Variant& variant, const Case& given, const Sequence& input) {
   return runner().count(variant, given, input);
+}
+
+Outcome run_followed(const Variant& variant, const Case& given, const Sequence& input) {
+  if (!on_emulator()) return run_once(variant, given, input);
+  const WithoutChecks fast;
+  runner().set("provenance", "on");
+  struct Off {
+    ~Off() { runner().set("provenance", "off"); }
+  } at_the_end;
+  return run_once(variant, given, input);
 }
 
 } // namespace lab

@@ -5,9 +5,24 @@
 #include "promises/rung.hpp"
 #include "run/recorded.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace lab {
+
+// Where the results of a run came from, if values were followed: the emulator's graph as JSON ("": none), and
+// where the input lay.
+struct Followed {
+  struct Part {
+    std::uint64_t address = 0;
+    std::size_t first = 0, n = 0; // elements
+  };
+  std::string graph;
+  std::vector<Part> input;
+  std::uint64_t results = 0; // address
+};
 
 // The outcome of a run.
 struct Outcome {
@@ -18,6 +33,7 @@ struct Outcome {
   bool stopped = false;             // it took longer than a run may
   std::string input_change, damage; // "", or what was written that must not be
   std::string in_vain;              // "", or what the host function asked for and did not get, when grading
+  Followed followed;
 };
 
 struct Counted {
@@ -65,5 +81,7 @@ unsigned devices_for(const Variant& variant);
 // By the runner in use. The second counts, from the host function's call to its end: only on the emulator.
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input);
 Counted run_counted(const Variant& variant, const Case& given, const Sequence& input);
+// The first, with values followed and nothing checked. On a GPU, the outcome says nothing of where they went.
+Outcome run_followed(const Variant& variant, const Case& given, const Sequence& input);
 
 } // namespace lab

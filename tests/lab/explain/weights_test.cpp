@@ -44,7 +44,7 @@ TEST(Weights, AreSaidOfStretchesAndOfPlacesThatRepeat) {
   const auto second_half = said_of({1000, [](std::size_t i) { return i < 500 ? 1.0 : 2.0; }});
   EXPECT_TRUE(has(second_half, "elements 500 to 999 (the last 500) count twice")) << second_half;
   const auto one = said_of({1000, [](std::size_t i) { return i == 17 ? 0.0 : 1.0; }});
-  EXPECT_TRUE(has(one, "element 17 counts not at all, and the others once")) << one;
+  EXPECT_TRUE(has(one, "element 17 does not count, and the others count once")) << one;
   const auto lanes = said_of({1000, [](std::size_t i) { return i % 32 == 5 ? 1.0 : 0.0; }});
   EXPECT_TRUE(has(lanes, "every 32nd element (5, 37, ...) count once")) << lanes;
   const auto steps = said_of({1000, [](std::size_t i) { return i % 64 < 16 ? 1.0 : 0.0; }});
@@ -87,9 +87,8 @@ TEST(Weights, OfWholeShardsNameTheDevices) {
     return describe(weights, symptom).text;
   };
   EXPECT_TRUE(has(said([](std::size_t i) { return i < 128 ? 4.0 : 0.0; }),
-                  "those of devices 1, 2, 3 count not at all, those of device 0 count 4 times."));
-  EXPECT_TRUE(
-      has(said([](std::size_t i) { return i < 384 ? 1.0 : 0.0; }), "those of device 3 count not at all"));
+                  "those of devices 1, 2, 3 do not count, those of device 0 count 4 times."));
+  EXPECT_TRUE(has(said([](std::size_t i) { return i < 384 ? 1.0 : 0.0; }), "those of device 3 do not count"));
   EXPECT_TRUE(has(said([](std::size_t) { return 4.0; }), "There are 4 devices"));
   EXPECT_FALSE(has(said([](std::size_t i) { return i < 100 ? 3.0 : 0.0; }), "device"));
 }
@@ -125,7 +124,7 @@ TEST(Weights, AConstantIsToldApart) {
 
 TEST(Weights, OfLongInputsAreFoundInStretches) {
   const auto text = said_of({100003, [](std::size_t i) { return i < 65536 ? 1.0 : 0.0; }});
-  EXPECT_TRUE(has(text, "elements 65536 to 100002 (the last 34467) count not at all")) << text;
+  EXPECT_TRUE(has(text, "elements 65536 to 100002 (the last 34467) do not count")) << text;
 }
 
 TEST(Weights, NothingIsSaidOfWhatIsNoWeighedSum) {

@@ -52,6 +52,8 @@ void put(Message& to, const Outcome& outcome) {
   to.put(outcome.bits.data(), outcome.bits.size());
   to.put(outcome.error).put(outcome.input_change).put(outcome.damage).put(outcome.in_vain);
   to.put(outcome.device_lost).put(outcome.stopped);
+  to.put(outcome.followed.graph).put(outcome.followed.results);
+  to.put(outcome.followed.input.data(), outcome.followed.input.size() * sizeof(Followed::Part));
 }
 
 // `rows`: how many results there must be, unless the run failed.
@@ -65,6 +67,12 @@ Outcome take_outcome(Message& from, std::size_t rows) {
   for (std::string* text : {&outcome.error, &outcome.input_change, &outcome.damage, &outcome.in_vain})
     *text = from.take_text();
   outcome.device_lost = from.take<std::uint8_t>() != 0, outcome.stopped = from.take<std::uint8_t>() != 0;
+  outcome.followed.graph = from.take_text(), outcome.followed.results = from.take<std::uint64_t>();
+  const std::vector<std::byte> parts = from.take_bytes();
+  outcome.followed.input.resize(parts.size() / sizeof(Followed::Part));
+  if (!outcome.followed.input.empty())
+    std::memcpy(outcome.followed.input.data(), parts.data(),
+                outcome.followed.input.size() * sizeof(Followed::Part));
   if (outcome.error.empty() && outcome.results.size() != rows)
     throw std::runtime_error("the process with the emulator returned another number of results");
   return outcome;

@@ -1,0 +1,78 @@
+#include "explain/value_graph.hpp"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace lab {
+namespace {
+
+using nlohmann::json;
+
+ValueGraph::Where where_from(const json& at) {
+  return {at.at(0), at.at(1), at.at(2), at.at(3)};
+}
+
+ValueGraph::Operand operand_from(const json& operand) {
+  return {operand.at(0), operand.at(1)};
+}
+
+void check(bool holds) {
+  if (!holds) throw std::runtime_error("the emulator's graph of values names what is not in it");
+}
+
+// Operands come before what is made of them, so that whoever walks back ends.
+void check_all(const ValueGraph& graph) {
+  const auto check_where = [&](const ValueGraph::Where& at) {
+    check(at.place < graph.places.size() && (at.launch < graph.launches.size() || graph.launches.empty()));
+  };
+  const auto check_node = [&](std::uint32_t number) { check(number < graph.end()); };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const ValueGraph::Node& node = graph.nodes[i];
+    if (node.kind == ValueGraph::Node::Kind::computed || node.kind == ValueGraph::Node::Kind::selected)
+      check_where(node.where);
+    check(std::uint64_t{node.first_operand} + node.operands <= graph.operands.size());
+    for (const ValueGraph::Operand& operand : graph.operands_of(node)) check(operand.node < first_node + i);
+  }
+  for (const std::uint32_t root : graph.roots) check_node(root);
+  for (const ValueGraph::Loss& loss : graph.losses) check_node(loss.node);
+  for (const ValueGraph::HostCopy& copy : graph.host_copies)
+    for (const ValueGraph::Operand& value : copy.values) check_node(value.node);
+}
+
+} // namespace
+
+ValueGraph value_graph_from(const std::string& text) {
+  const json all = json::parse(text);
+  ValueGraph graph;
+  graph.complete = all.at("complete");
+  graph.roots = all.at("roots").get<std::vector<std::uint32_t>>();
+  for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2)});
+  if (graph.places.empty()) graph.places.emplace_back();
+  for (const json& launch : all.at("launches"))
+    graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3)});
+  graph.launches.emplace_back(); // of what the host does after the last one
+  graph.nodes.reserve(all.at("nodes").size());
+  for (const json& node : all.at("nodes")) {
+    const int kind = node.at(0);
+    check(kind >= 0 && kind <= static_cast<int>(ValueGraph::Node::Kind::packed));
+    graph.nodes.push_back({static_cast<ValueGraph::Node::Kind>(kind), node.at(1), where_from(node.at(2)),
+                           node.at(3), node.at(4), node.at(5), node.at(6)});
+    check(graph.nodes.back().where.place < graph.places.size());
+    check(graph.nodes.back().where.launch < graph.launches.size());
+  }
+  graph.operands.reserve(all.at("operands").size());
+  for (const json& operand : all.at("operands")) graph.operands.push_back(operand_from(operand));
+  for (const json& loss : all.at("losses")) {
+    const bool overwritten = !loss.at(3).is_null();
+    graph.losses.push_back({loss.at(0), loss.at(1), where_from(loss.at(2)),
+                            overwritten ? where_from(loss.at(3)) : ValueGraph::Where{}, overwritten});
+  }
+  for (const json& copy : all.at("host_copies")) {
+    ValueGraph::HostCopy& added = graph.host_copies.emplace_back();
+    for (std::size_t i = 1; i < copy.size(); ++i) added.values.push_back(operand_from(copy[i]));
+  }
+  check_all(graph);
+  return graph;
+}
+
+} // namespace lab

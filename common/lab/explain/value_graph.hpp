@@ -1,0 +1,72 @@
+// Where the values of a run came from, as the emulator followed them (common/emulator/watch/provenance.hpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+// A value that was made of nothing in memory has one of the first numbers instead of a node.
+enum BareValue : std::uint32_t { of_constants, of_arguments, of_thread_numbers, first_node };
+
+struct ValueGraph {
+  struct Where { // of an event
+    std::uint32_t place = 0, launch = 0, block = 0, thread = 0;
+  };
+  struct Operand {
+    std::uint32_t node = 0;
+    std::uint64_t bits = 0;
+  };
+  struct Node {
+    // `loaded` from memory that no kernel had written; `host`: the host had changed it.
+    enum class Kind { loaded, host, computed, selected, packed } kind{};
+    unsigned width = 0; // bytes
+    Where where;
+    std::uint64_t bits = 0;    // the value; unknown of an atomic operation
+    std::uint64_t address = 0; // if it was loaded
+    std::uint32_t first_operand = 0, operands = 0;
+  };
+  struct Place {
+    std::string operation; // "add.f32"
+    unsigned line = 0;
+  };
+  struct Launch {
+    std::uint64_t blocks = 0, threads = 0; // threads per block
+    int device = 0;
+  };
+  struct Loss { // of what was stored and never read
+    std::uint32_t node = 0;
+    std::string place; // "partial[3]"
+    Where stored, by;
+    bool overwritten = false; // `by`; otherwise it is there to the end
+  };
+  struct HostCopy { // to the host
+    std::vector<Operand> values;
+  };
+
+  bool complete = false;
+  std::vector<std::uint32_t> roots; // of the results
+  std::vector<Node> nodes;
+  std::vector<Operand> operands;
+  std::vector<Place> places;
+  std::vector<Launch> launches;
+  std::vector<Loss> losses;
+  std::vector<HostCopy> host_copies;
+
+  static bool is_bare(std::uint32_t node) { return node < first_node; }
+  const Node& node(std::uint32_t number) const { return nodes[number - first_node]; }
+  std::uint32_t end() const { return first_node + static_cast<std::uint32_t>(nodes.size()); }
+  std::span<const Operand> operands_of(const Node& of) const {
+    return std::span(operands).subspan(of.first_operand, of.operands);
+  }
+  std::string_view operation_of(const Node& of) const { return places[of.where.place].operation; }
+  unsigned line(const Where& at) const { return places[at.place].line; }
+};
+
+// Throws std::exception if the text is no graph: it may come from a process that a stranger has taken over.
+ValueGraph value_graph_from(const std::string& json);
+
+} // namespace lab
