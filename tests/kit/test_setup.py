@@ -114,6 +114,11 @@ class Setup(CloneCase):
         result = self.kit("setup", PYTHONPATH=str(broken), **NO_INDEX)
         self.assertFails(result, 3, "no venv module", f"python3.{sys.version_info.minor}-venv")
         self.assertEqual(len(result.stderr.splitlines()), 2, "the cause and the way out, and nothing before")
+        (self.programs / "pkg-config").unlink()
+        self.fake("pkg-config", "exit 1")
+        result = self.kit("setup", "--tests", PYTHONPATH=str(broken), **NO_INDEX)
+        self.assertFails(result, 3, "no venv module")
+        self.assertNotIn("Meson", result.stderr)
         self.assertFalse((self.clone / ".kit" / "venv").exists())
 
     def test_the_cost_is_said_first_and_then_numbered_steps(self):

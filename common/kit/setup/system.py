@@ -89,8 +89,6 @@ def provide(needs: list[Need]) -> bool:
     for need in needs:
         if need in OF_ONE_LAB:
             say(f"not installed: {names([need])}; what needs it is skipped ({need.purpose})")
-        elif need in TEST_LIBRARIES:
-            say(f"not installed: {names([need])}; Meson will download and build its own copy")
     return any(need in LIBRARIES for need in needs)
 
 
