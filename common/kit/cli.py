@@ -38,7 +38,27 @@ EXIT_CODES = (
 )
 
 
+class Format(argparse.HelpFormatter):
+    """Breaks lines only between words: the names of packages, with their hyphens, are there to be copied."""
+
+    def _split_lines(self, text, width):
+        return console.wrap(" ".join(text.split()), width)
+
+    def _fill_text(self, text, width, indent):
+        return "\n".join(console.wrap(" ".join(text.split()), width, indent))
+
+
 class Parser(argparse.ArgumentParser):
+    def __init__(self, **options):
+        super().__init__(**{"formatter_class": Format} | options)
+
+    def parse_known_args(self, args=None, namespace=None):
+        """An option that a command does not have is refused by the command, whose --help lists those that it has."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str):
         raise KitError(message, f"{self.prog} --help lists its options.", USAGE)
 
@@ -62,7 +82,7 @@ def version() -> str:
 
 
 class Top(Parser):
-    """Its help has a line for each command, beside those who need it, and fits on a screen."""
+    """Its help has a line for each command, beside those who need it, and fits on a screen of 80 columns."""
 
     modules: dict[str, ModuleType] = {}
 
@@ -70,10 +90,12 @@ class Top(Parser):
         width = max(map(len, GROUPS))
         lines, before = [], None
         for name, module in self.modules.items():
-            lines.append(f"{'' if module.GROUP == before else module.GROUP:{width}}  {name:9} {module.PURPOSE}")
+            start = f"{'' if module.GROUP == before else module.GROUP:{width}}  {name:9} "
+            lines.append(console.fill(module.PURPOSE, start, " " * len(start)))
             before = module.GROUP
         usage = f"usage: {self.prog} COMMAND ...    {self.prog} COMMAND --help explains a command"
-        return "\n".join([PURPOSE, usage, "", *lines, *(["", self.epilog] if self.epilog else []), ""])
+        end = ["", console.fill(self.epilog)] if self.epilog else []
+        return "\n".join([*map(console.fill, (PURPOSE, usage)), "", *lines, *end, ""])
 
 
 def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.ArgumentParser:

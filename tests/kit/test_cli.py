@@ -53,6 +53,15 @@ class Commands(unittest.TestCase):
         self.assertLessEqual(len(lines), 24)
         self.assertLessEqual(max(map(len, lines)), 80)
 
+    def test_in_40_columns_it_breaks_only_between_words(self):
+        def told(columns: str) -> list[str]:
+            with mock.patch.dict(os.environ, COLUMNS=columns):
+                return [parser.format_help() for parser in [cli.parser(), *parsers().values()]]
+
+        narrow, wide = told("40"), told("1000")
+        self.assertLessEqual(max(map(len, narrow[0].splitlines())), 40)
+        self.assertEqual(set(" ".join(narrow).split()), set(" ".join(wide).split()))
+
     def test_each_argument_is_described(self):
         for name, parser in parsers().items():
             for action in parser._actions:
@@ -170,7 +179,7 @@ class CommandLine(CloneCase):
         self.assertFails(self.kit("dance"), 2, "invalid choice: 'dance'", "--help")
 
     def test_unknown_option(self):
-        self.assertFails(self.kit("demo", "--faster"), 2, "--faster")
+        self.assertFails(self.kit("demo", "--faster"), 2, "--faster", "./kit demo --help lists its options")
 
     def test_missing_argument(self):
         self.assertFails(self.kit("watch", "--rung", "sequential"), 2, "--rung needs a lab")

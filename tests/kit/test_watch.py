@@ -1,5 +1,7 @@
 """`kit watch` without a build: its children end with it, a save starts a check again, and it finds the next TODO."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -215,6 +217,15 @@ class Course(Folder):
         self.assertIn("1 of 2 rungs pass", told)
         self.assertIn("a.cu:2", told)
         self.assertIn("TODO: Do this and that.", told)
+
+    def test_in_40_columns_it_breaks_only_between_words(self):
+        session = Session(None, [self.one], None, [], SimpleNamespace(there=True))
+        printed = io.StringIO()
+        with mock.patch.dict(os.environ, COLUMNS="40"), contextlib.redirect_stdout(printed):
+            session.announce(self.one)
+            session.say_what_it_waits_for("x.cu")
+        lines = [line for line in printed.getvalue().splitlines() if str(self.folder) not in line]
+        self.assertLessEqual(max(map(len, lines)), 40, lines)
 
     def told(self, session: Session, outcome: check.Outcome) -> str:
         said: list[str] = []

@@ -112,13 +112,13 @@ class Session:
             return
         place = course.todo(following)
         where = f" at {relative(place.file)}:{place.line}" if place else ""
-        print(f"Next: {paint(following.name, 'bold')}{where}")
+        print(fill(f"Next: {paint(following.name, 'bold')}{where}"))
         print(f"      ./kit watch {following.lab.name} --rung {following.name}")
 
     def announce(self, rung: course.Rung) -> None:
         """Says where the student is, and what to do there."""
         done = sum(each in self.passed for each in self.every)
-        print(f"\n{paint(course.bar(done, len(self.every)), 'green')}   {rung.lab.name}: {paint(rung.name, 'bold')}")
+        print("\n" + fill(f"{paint(course.bar(done, len(self.every)), 'green')}   {rung.lab.name}: {paint(rung.name, 'bold')}"))
         if place := course.todo(rung):
             print(f"{relative(place.file)}:{place.line}")
             print(fill(f"TODO: {place.text}", "  "))
@@ -151,12 +151,12 @@ class Session:
                 self.show(COMMANDS[key], rung if key == "h" else self.to_look_at(rung))
                 self.say_what_it_waits_for(files)
             elif key:
-                print(HELP, flush=True)
+                print(fill(HELP), flush=True)
         return ""
 
     def say_what_it_waits_for(self, files: str) -> None:
         if self.keys.there:
-            print(paint(f"waiting for {files} to be saved\n{HELP}", "grey"), flush=True)
+            print(paint(fill(f"waiting for {files} to be saved\n{HELP}"), "grey"), flush=True)
         else:
             say(f"waiting for {files} to be saved; Ctrl-C ends")
 
