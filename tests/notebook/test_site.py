@@ -100,6 +100,24 @@ def readable(site: Path, browser) -> list[str]:
     return problems
 
 
+def files_readable(site: Path, browser) -> list[str]:
+    """The same of drawings that are files, each of which has one scale. A card's picture is decoration."""
+    page, drawing, problems = browser.new_page(viewport={"width": 390, "height": 900}), browser.new_page(), []
+    for path in (site / "index.html", *sorted((site / "reference").glob("*.html")), *sorted((site / "results").glob("*.html"))):
+        page.goto(path.as_uri())
+        shown = page.evaluate("""() => [...document.querySelectorAll("img[src$='.svg']:not(.card img)")].filter(image => image.checkVisibility())
+            .map(image => [image.src, image.getBoundingClientRect().width])""")
+        for source, width in shown:
+            drawing.goto(source)
+            letter = drawing.evaluate("""() => Math.min(...[...document.querySelectorAll("text")].map(text => parseFloat(getComputedStyle(text).fontSize)))
+                / document.documentElement.viewBox.baseVal.width""")
+            if letter * width < LEAST_LETTER:
+                problems.append(f"{path.name} at 390: the letters of {source.rpartition('/')[2]} are {letter * width:.1f} pixels high")
+    page.close()
+    drawing.close()
+    return problems
+
+
 def follow(site: Path, browser) -> list[str]:
     """Drawings that are files are dark on a dark page, whether its reader or the reader's system asked for that."""
     from matplotlib.image import imread
@@ -135,7 +153,8 @@ def main() -> int:
         if program:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
-                problems += look(site, browser) + step(site, browser) + readable(site, browser) + follow(site, browser)
+                problems += look(site, browser) + step(site, browser) + readable(site, browser)
+                problems += files_readable(site, browser) + follow(site, browser)
                 problems += accessible.problems([*(site / name for name in CHECKED), *accessible.other_pages(site, Path(folder))], browser)
                 browser.close()
         else:
