@@ -16,7 +16,8 @@ support.use_python_with("matplotlib", "IPython")
 sys.path.insert(0, str(support.ROOT / "docs"))
 
 import open_rungs  # noqa: E402
-from warpfold import annotated, code, figures, magics, measured, plots, predictions, regions  # noqa: E402
+from kit.errors import KitError  # noqa: E402
+from warpfold import annotated, clone, code, figures, magics, measured, plots, predictions, regions  # noqa: E402
 from warpfold.progress import Progress  # noqa: E402
 from warpfold.verdict import Cell, CheckFailed, Interrupted, LabError, Verdict  # noqa: E402
 
@@ -161,6 +162,10 @@ class Verdicts(unittest.TestCase):
         self.assertIn("thread 39", str(verdict))
         self.assertNotIn("thread 40", str(verdict))
         self.assertIn("(and 60 more lines)", verdict.html())
+
+    def test_the_kits_advice_stands_on_a_line_of_its_own(self):
+        with self.assertRaisesRegex(LabError, "^there is no nvcc\nInstall it.$"), clone.lab_errors():
+            raise KitError("there is no nvcc", "Install it.")
 
     def test_says_a_thing_once(self):
         checks = [{"name": f"n = {n}", "ok": False, "message": "got 0"} for n in range(6)]

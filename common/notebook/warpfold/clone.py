@@ -69,7 +69,7 @@ def lab_errors():
         said = compiler_messages(error.said)
         raise BuildFailed(said, cell_at_fault(said)) from None
     except KitError as error:
-        raise LabError(f"{error} {error.advice}".strip()) from None
+        raise LabError(f"{error}\n{error.advice}".strip()) from None
 
 
 def all_labs(solved: bool, progress: Progress) -> list[kit_labs.Lab]:
