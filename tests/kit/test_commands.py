@@ -88,6 +88,13 @@ class Commands(unittest.TestCase):
                 self.assertIn("naive_atomic", written)
                 self.assertEqual("\033" in written, not no_color, written)
 
+    def test_no_color_leaves_meson_no_terminal(self):
+        script = "import os; from kit.commands import test; test.shown(['sh', '-c', 'test -t 1 && echo escapes; echo ended'], os.environ)"
+        for no_color in ("", "1"):
+            written = in_terminal([sys.executable, "-c", script], NO_COLOR=no_color, PYTHONPATH=str(ROOT / "common"))
+            self.assertIn("ended", written)
+            self.assertEqual("escapes" in written, not no_color)
+
     def test_demo_of_one_lab(self):
         result = kit("demo", "--lab", "01_naive_atomic", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)

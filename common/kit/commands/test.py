@@ -71,13 +71,22 @@ def run(options) -> int:
     log.unlink(missing_ok=True)
     command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *words_for_meson(options, chosen)]
     sys.stdout.flush()
-    status = subprocess.run(command, env=build.environment | {"WARPFOLD_KIT_TEST": "1"}).returncode
+    status = shown(command, build.environment | {"WARPFOLD_KIT_TEST": "1"})
     if not log.exists():
         raise KitError("Meson ran no tests", "Its output is above.")
     counts = tally(log.read_text())
     colour = "red" if counts["failed"] or status else "green"
     print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))
     return 1 if counts["failed"] or status else 0
+
+
+def shown(command: list[str], environment: dict[str, str]) -> int:
+    """Meson does not know NO_COLOR, but writes no escapes into a pipe."""
+    pipe = subprocess.PIPE if os.environ.get("NO_COLOR") else None
+    with subprocess.Popen(command, env=environment, stdout=pipe, text=True, errors="replace") as meson:
+        for line in meson.stdout or ():
+            print(line, end="", flush=True)
+    return meson.returncode
 
 
 def words_for_meson(options, chosen: list[tests.Test]) -> list[str]:
