@@ -316,6 +316,10 @@ class Site(unittest.TestCase):
         self.assertIn("0 checks", mixed)
         self.assertEqual(page.once("<p>text</p>"), "<p>text</p>")
 
+    def test_each_handout_shows_one_example_that_is_solved(self):
+        for path in (support.ROOT / "docs" / "handouts").glob("*.md"):
+            self.assertEqual(path.read_text().count("warpfold.example("), 1, path.name)
+
     def test_the_first_cell_of_a_handout_fits_its_width(self):
         for path in (support.ROOT / "docs" / "handouts").glob("*.md"):
             cell = path.read_text().partition("```{code-cell} ipython3\nimport")[2].partition("```")[0]
