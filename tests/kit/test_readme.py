@@ -8,6 +8,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import support  # noqa: F401  (finds the kit)
+from kit.setup import plan
 from support import ROOT, tracked_files
 
 README = ROOT / "README.md"
@@ -49,6 +51,7 @@ class Readme(unittest.TestCase):
     def test_the_two_commands_are_there(self):
         self.assertIn("./kit demo", commands())
         self.assertIn("./kit test", commands())
+        self.assertIn(plan.TESTS, README.read_text())
 
     def test_the_one_command_comes_before_a_wrong_kernel_which_is_wrapped(self):
         """On the site's front page too, which says the same."""

@@ -13,7 +13,7 @@ from ..building.folder import FOLDER
 from ..console import paint, say
 from ..errors import KitError
 from ..paths import ROOT
-from ..setup import environment, system, toolchain
+from ..setup import environment, plan, system, toolchain
 from ..table import Table
 
 PURPOSE = "run every test: solutions, stubs, the kit's own"
@@ -37,6 +37,9 @@ def arguments(parser) -> None:
 
 
 def run(options) -> int:
+    everything = not options.names and not options.suite and not options.list
+    if everything:
+        say(f"running every test takes {plan.TESTS}")
     tools = toolchain.prepare(tests=True)
     build = folder.configured(tools, tests=True)
     chosen = tests.chosen(tests.of(build), options.names, options.suite)
@@ -56,7 +59,6 @@ def run(options) -> int:
         environment.install("class", "it spreads the grading of a class")
     if any("slurm" in test.suites for test in chosen):
         system.offer(system.SLURM, bool(shutil.which("slurmctld", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")))
-    everything = not options.names and not options.suite
     say(
         "building everything"
         if everything
