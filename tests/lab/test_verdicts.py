@@ -53,7 +53,7 @@ class Verdicts(unittest.TestCase):
         made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
         rung = rungs(made)["naive_atomic"]
         self.assertEqual(rung["state"], "wrong")
-        self.assertEqual(rung["diagnosis"]["kind"], "lost-tail")
+        self.assertEqual(rung["diagnosis"]["kind"], "not-read")
         self.assertIn("the last 232", rung["diagnosis"]["text"])
 
         text = run(made)
@@ -200,13 +200,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(found["sequential"]["state"], "pass")
         self.assertIn("ended the program (Segmentation fault)", found["many_pass"]["reason"])
 
-    def test_what_no_known_mistake_gives_is_told_by_how_often_each_element_counts(self):
+    def test_a_tree_whose_steps_do_not_fit_is_told_by_where_its_sums_stay(self):
         made = program(
             "02_tree", "weights", ("threadIdx.x % stride == 0 && i + stride < n", "threadIdx.x % (2 * stride) == 0 && i + stride < n")
         )
         rung = rungs(made, "--rung=in_place_interleaved")["in_place_interleaved"]
-        self.assertEqual(rung["diagnosis"]["kind"], "weights", rung)
+        self.assertEqual(rung["diagnosis"]["kind"], "not-read", rung)
         self.assertIn("Each element should count once. Here ", rung["diagnosis"]["text"])
+        self.assertIn("stores the sum of elements 12 and 13 in input[12], and nothing reads it", rung["diagnosis"]["text"])
 
     def test_what_follows_from_a_bad_access_is_not_told_beside_it(self):
         made = program("02_tree", "one_cause", ("t < stride && t + stride < n) data", "t + stride < n + 1) data"))
@@ -247,7 +248,7 @@ class Verdicts(unittest.TestCase):
         )
         rung = rungs(made, "--rung=max")["max"]
         self.assertEqual(rung["state"], "wrong")
-        self.assertEqual(rung["diagnosis"]["kind"], "wrong-identity")
+        self.assertEqual(rung["diagnosis"]["kind"], "foreign")
         self.assertIn("numeric_limits<float>::min()", rung["diagnosis"]["text"])
 
     def test_ones_upon_a_large_sum_show_that_nothing_is_compensated(self):

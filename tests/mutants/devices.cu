@@ -177,7 +177,7 @@ void length_of_the_first(lab::Shards shards, float* result, unsigned block) {
   peer_copies({alike, shards.size()}, result, block);
 }
 
-// MUTANT last_left_out: state=wrong kind=none diagnosis=missing-device
+// MUTANT last_left_out: state=wrong kind=none diagnosis=not-read
 // The loop ends one device too early.
 void last_left_out(lab::Shards shards, float* result, unsigned block) {
   peer_copies({shards.begin(), shards.size() > 1 ? shards.size() - 1 : 1}, result, block);

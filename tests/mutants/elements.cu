@@ -13,7 +13,7 @@ __global__ void sequential(const float* input, float* result, std::size_t n) {
 void lost_tail(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   if (n == 0) return;
-  // MUTANT lost_tail: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT lost_tail: state=wrong kind=none diagnosis=not-read
   // n / block blocks: the elements that do not fill a block are lost.
   const std::size_t blocks = n < block ? 1 : n / block;
   sequential<<<blocks, block, block * sizeof(float)>>>(input, result, n);
@@ -28,7 +28,7 @@ void no_blocks_at_all(const float* input, float* result, std::size_t n, unsigned
 
 __global__ void first_add_overlaps(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
-  // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=overlap
+  // MUTANT first_add_overlaps: state=wrong kind=none diagnosis=read-again
   // Each block takes two elements per thread, but starts only one block size after the block before it.
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   float sum = i < n ? input[i] : 0;
@@ -39,7 +39,7 @@ __global__ void first_add_overlaps(const float* input, float* result, std::size_
 
 __global__ void second_element_lost(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
-  // MUTANT second_element_lost: state=wrong kind=none diagnosis=lost-step
+  // MUTANT second_element_lost: state=wrong kind=none diagnosis=not-read
   // Half as many blocks, but each thread still takes one element.
   const std::size_t i = std::size_t{blockIdx.x} * 2 * blockDim.x + threadIdx.x;
   const float sum = tree_sum(i < n ? input[i] : 0, partial);
@@ -75,7 +75,7 @@ __global__ void no_bound(const float* input, float* result, std::size_t) {
 
 __global__ void same_part(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
-  // MUTANT same_part: state=wrong kind=none diagnosis=same-part
+  // MUTANT same_part: state=wrong kind=none diagnosis=not-read
   // The block's number is missing in the index.
   const std::size_t i = threadIdx.x;
   const float sum = tree_sum(i < n ? input[i] : 0, partial);
@@ -83,7 +83,7 @@ __global__ void same_part(const float* input, float* result, std::size_t n) {
 }
 
 __global__ void grid_dim_for_block_dim(const float* input, float* result, std::size_t n) {
-  // MUTANT grid_dim_for_block_dim: state=wrong kind=none diagnosis=wrong-index
+  // MUTANT grid_dim_for_block_dim: state=wrong kind=none diagnosis=not-read
   // gridDim in place of blockDim in the index: some elements are taken twice, others not at all.
   const std::size_t i = std::size_t{blockIdx.x} * gridDim.x + threadIdx.x;
   if (i < n) atomicAdd(result, input[i]);
@@ -100,7 +100,7 @@ __global__ void no_walk(const float* input, float* result, std::size_t n) {
 __global__ void stride_of_a_block(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // MUTANT stride_of_a_block: state=wrong kind=none diagnosis=wrong-stride
+  // MUTANT stride_of_a_block: state=wrong kind=none diagnosis=read-again
   // A stride of blockDim.x in a grid of many blocks: each block takes all that follows its first element.
   for (std::size_t i = first; i < n; i += blockDim.x) sum += input[i];
   sum = shuffle_sum(sum);
@@ -134,7 +134,7 @@ __global__ void endless_walk(const float* input, float* result, std::size_t n) {
 __global__ void last_element_lost(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // MUTANT last_element_lost: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT last_element_lost: state=wrong kind=none diagnosis=not-read
   // The last element's index is n - 1, but < leaves it out.
   const float sum = tree_sum(i < n - 1 ? input[i] : 0, partial);
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -188,7 +188,7 @@ constexpr unsigned coarsening = 2;
 __global__ void half_a_tile(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t tile = std::size_t{blockIdx.x} * 2 * coarsening * blockDim.x;
-  // MUTANT half_a_tile: state=wrong kind=none diagnosis=lost-part
+  // MUTANT half_a_tile: state=wrong kind=none diagnosis=not-read
   // Each thread takes `coarsening` elements of a tile that has twice as many for it.
   for (unsigned k = 0; k < coarsening; ++k) {
     const std::size_t i = tile + k * blockDim.x + threadIdx.x;

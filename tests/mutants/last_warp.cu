@@ -96,7 +96,7 @@ __device__ inline void syncwarp_forgotten_once(float* partial, unsigned t) {
   step(partial, t, 1);
 }
 
-// MUTANT tail_starts_at_16: state=wrong kind=none diagnosis=lost-step
+// MUTANT tail_starts_at_16: state=wrong kind=none diagnosis=never-read
 // The warp's first step, with stride 32, is missing.
 __device__ inline void tail_starts_at_16(float* partial, unsigned t) {
   step(partial, t, 16);
@@ -161,7 +161,7 @@ __global__ void unroll_all(const float* input, float* result, std::size_t n) {
   const unsigned t = threadIdx.x;
   partial[t] = two_elements(input, n);
   __syncthreads();
-  // MUTANT unrolled_step_missing: state=wrong kind=none diagnosis=lost-step
+  // MUTANT unrolled_step_missing: state=wrong kind=none diagnosis=never-read
   // The step from 256 values to 128 was left out when the loop was unrolled.
   if (B >= 512) {
     if (t < 256) partial[t] += partial[t + 256];

@@ -111,7 +111,7 @@ void reduce(const T* input, T* result, std::size_t n, unsigned block) {
 struct MinFrom0 : Min {
   template <class T>
   static __device__ T identity() {
-    // MUTANT minimum_from_0: state=wrong kind=none diagnosis=wrong-identity
+    // MUTANT minimum_from_0: state=wrong kind=none diagnosis=foreign
     // Starts from 0, which is less than every positive number.
     return 0;
   }
@@ -119,7 +119,7 @@ struct MinFrom0 : Min {
 
 // The maximum over the blocks by atomicMax, which integers have.
 __global__ void maximum_from_0_kernel(const int* input, int* result, std::size_t n) {
-  // MUTANT maximum_from_0: state=wrong kind=none diagnosis=wrong-identity
+  // MUTANT maximum_from_0: state=wrong kind=none diagnosis=foreign
   // Starts from 0, which is more than every negative number.
   int most = 0;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
@@ -137,7 +137,7 @@ void maximum_from_0(const int* input, int* result, std::size_t n, unsigned block
 struct MaxFromSmallest : Max {
   template <class T>
   static __device__ T identity() {
-    // MUTANT maximum_from_flt_min: state=wrong kind=none diagnosis=wrong-identity
+    // MUTANT maximum_from_flt_min: state=wrong kind=none diagnosis=foreign
     // FLT_MIN is the smallest float above 0, not the least float.
     return FLT_MIN;
   }
@@ -146,7 +146,7 @@ struct MaxFromSmallest : Max {
 struct MaxFromMinus1000 : Max {
   template <class T>
   static __device__ T identity() {
-    // MUTANT maximum_from_minus_1000: state=wrong kind=none diagnosis=wrong-identity
+    // MUTANT maximum_from_minus_1000: state=wrong kind=none diagnosis=foreign
     // Starts from a number that looks low enough.
     return -1000;
   }
@@ -155,7 +155,7 @@ struct MaxFromMinus1000 : Max {
 struct MinFromLeast : Min {
   template <class T>
   static __device__ T identity() {
-    // MUTANT minimum_from_least: state=wrong kind=none diagnosis=wrong-identity
+    // MUTANT minimum_from_least: state=wrong kind=none diagnosis=foreign
     // The identity of the maximum: nothing is less.
     return least<T>;
   }
@@ -182,7 +182,7 @@ struct MaxFromLowest : Max {
 struct ProductFrom0 : Product {
   template <class T>
   static __device__ T identity() {
-    // MUTANT product_from_0: state=wrong kind=none diagnosis=wrong-identity
+    // MUTANT product_from_0: state=wrong kind=none diagnosis=foreign
     // A product that starts from 0 stays 0.
     return 0;
   }
@@ -193,7 +193,7 @@ __global__ void first_twice_kernel(const T* input, T* results, std::size_t n) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   T value = i < n ? input[i] : Op::template identity<T>();
-  // MUTANT first_twice: state=wrong kind=none diagnosis=twice
+  // MUTANT first_twice: state=wrong kind=none diagnosis=read-again
   // Each thread starts from its first element, and its walk begins with that element again.
   for (; i < n; i += threads) value = Op::combine(value, input[i]);
   value = reduce_block<Op>(value);
@@ -283,7 +283,7 @@ __global__ void steps_from_8_kernel(const T* input, T* results, std::size_t n) {
   __shared__ T of_warps[32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   T value = walk_with<Op>(input, n);
-  // MUTANT steps_from_8: state=wrong kind=none diagnosis=passed-over
+  // MUTANT steps_from_8: state=wrong kind=none diagnosis=not-used
   // The shuffles reach 16 lanes of a warp's 32.
   for (unsigned distance = 8; distance > 0; distance /= 2) {
     value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
@@ -317,7 +317,7 @@ __global__ void zero_for_missing_kernel(const T* input, T* results, std::size_t 
   if (lane == 0) of_warps[warp] = value;
   __syncthreads();
   if (warp != 0) return;
-  // MUTANT zero_for_missing_warps: state=wrong kind=none diagnosis=wrong-identity
+  // MUTANT zero_for_missing_warps: state=wrong kind=none diagnosis=foreign
   // Copied from a sum: lanes without a warp bring 0 along, whatever the operator.
   value = reduce_warp<Op>(lane < blockDim.x / 32 ? of_warps[lane] : T{0});
   if (lane == 0) results[blockIdx.x] = value;
@@ -337,7 +337,7 @@ __global__ void no_warp_leaves_kernel(const T* input, T* results, std::size_t n)
 }
 
 __global__ void warps_added_kernel(const float* input, float* results, std::size_t n) {
-  // MUTANT warps_added: state=wrong kind=none diagnosis=other-operator
+  // MUTANT warps_added: state=wrong kind=none diagnosis=operation
   // Within a warp products, but the warps' values are added up. One block.
   const float value = reduce_block<Product, Add>(walk_with<Product>(input, n));
   if (threadIdx.x == 0) results[blockIdx.x] = value;
@@ -350,7 +350,7 @@ void adds_the_maxima(const int* input, int* result, std::size_t n, unsigned bloc
   const unsigned blocks = n == 0 ? 1 : lab::ceil_div(n, block);
   int* of_blocks = lab::scratch<int>(blocks);
   reduce_kernel<Max><<<blocks, block>>>(input, of_blocks, n);
-  // MUTANT adds_the_maxima: state=wrong kind=none diagnosis=other-operator
+  // MUTANT adds_the_maxima: state=wrong kind=none diagnosis=operation
   // The second launch adds up the blocks' maxima.
   reduce_kernel<Add><<<1, block>>>(of_blocks, result, blocks);
 }
@@ -365,7 +365,7 @@ void results_of_32(const float* input, float* result, std::size_t n, unsigned bl
 }
 
 __global__ void one_result_a_thread_kernel(const float* of_blocks, float* result, unsigned blocks) {
-  // MUTANT one_result_a_thread: state=wrong kind=none diagnosis=only-first-pass
+  // MUTANT one_result_a_thread: state=wrong kind=none diagnosis=never-read
   // The second launch does not walk: with more blocks than it has threads, the rest is left out.
   const float value = reduce_block<Add>(threadIdx.x < blocks ? of_blocks[threadIdx.x] : 0);
   if (threadIdx.x == 0) *result = value;
@@ -377,7 +377,7 @@ void one_result_a_thread(const float* input, float* result, std::size_t n, unsig
   one_result_a_thread_kernel<<<1, block>>>(of_blocks, result, blocks);
 }
 
-// MUTANT one_launch_only: state=wrong kind=none diagnosis=only-block-0
+// MUTANT one_launch_only: state=wrong kind=none diagnosis=not-used
 // No second launch: the first block's result is taken for that of all.
 void one_launch_only(const float* input, float* result, std::size_t n, unsigned block) {
   float* of_blocks = lab::scratch<float>(lab::resident_blocks(block));

@@ -106,7 +106,7 @@ struct ExcessOverwritten : Kahan {
   using Kahan::add;
   __device__ void add(float x) {
     const float wanted = x - excess;
-    // MUTANT sum_overwritten_first: state=wrong kind=none diagnosis=twice
+    // MUTANT sum_overwritten_first: state=wrong kind=none diagnosis=added-again
     // The sum is overwritten before the excess is worked out from it: each element counts in the sum and, as
     // excess, once more.
     sum = sum + wanted;

@@ -156,7 +156,7 @@ __global__ void read_once_not_kept(const float* input, float* result, std::size_
   __syncthreads();
   if (warp != 0) return;
   const float own = lane < warps ? warp_sums[lane] : 0;
-  // MUTANT read_once_not_kept: state=wrong kind=none diagnosis=stale-second-stage
+  // MUTANT read_once_not_kept: state=wrong kind=none diagnosis=not-used
   // stale_reads: read once, but each step still starts from the warp's own sum.
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     sum = own + __shfl_down_sync(lab::all_lanes, own, distance);
@@ -197,7 +197,7 @@ void one_block_more(const float* input, float* result, std::size_t n, unsigned b
 
 void rounded_to_nearest(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
-  // MUTANT rounded_to_nearest: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT rounded_to_nearest: state=wrong kind=none diagnosis=not-read
   // lost_tail: rounded to the nearest number of blocks, which is up only for a tail of half a block or more.
   const std::size_t blocks = (n + block / 2) / block;
   if (blocks == 0) return;
@@ -213,7 +213,7 @@ __global__ void maximum_kernel(const int* input, int* result, std::size_t n, int
   atomicMax(result, most);
 }
 void start_of_minus_1(const int* input, int* result, std::size_t n, unsigned block) {
-  // MUTANT start_of_minus_1: state=wrong kind=none diagnosis=wrong-identity
+  // MUTANT start_of_minus_1: state=wrong kind=none diagnosis=foreign
   // wrong_identity: less than 0, and still more than most.
   const int start = -1;
   cudaMemcpy(result, &start, sizeof start, cudaMemcpyHostToDevice);

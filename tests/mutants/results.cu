@@ -15,13 +15,13 @@ __global__ void block_sums(const float* input, float* sums, std::size_t n) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-// MUTANT not_zeroed: state=wrong kind=none diagnosis=added-to-old
+// MUTANT not_zeroed: state=wrong kind=none diagnosis=old-result
 // Nothing sets the result to 0 before the blocks add to it.
 void not_zeroed(const float* input, float* result, std::size_t n, unsigned block) {
   sequential<<<n == 0 ? 1 : lab::ceil_div(n, block), block, block * sizeof(float)>>>(input, result, n);
 }
 
-// MUTANT zeroed_too_late: state=wrong kind=none diagnosis=nothing-added
+// MUTANT zeroed_too_late: state=wrong kind=none diagnosis=overwritten
 // The result is set to 0 after the launch.
 void zeroed_too_late(const float* input, float* result, std::size_t n, unsigned block) {
   sequential<<<n == 0 ? 1 : lab::ceil_div(n, block), block, block * sizeof(float)>>>(input, result, n);
@@ -39,7 +39,7 @@ void never_launched(const float* input, float* result, std::size_t n, unsigned b
 __global__ void only_block_0(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT only_block_0: state=wrong kind=none diagnosis=only-block-0
+  // MUTANT only_block_0: state=wrong kind=none diagnosis=never-read
   // The thread with the number 0 in the whole grid, where thread 0 of each block is meant.
   if (blockIdx.x * blockDim.x + threadIdx.x == 0) atomicAdd(result, sum);
 }
@@ -92,7 +92,7 @@ __global__ void atomic_at_block(const float* input, float* result, std::size_t n
 __global__ void identity_of_products(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  // MUTANT identity_of_products: state=wrong kind=none diagnosis=wrong-identity
+  // MUTANT identity_of_products: state=wrong kind=none diagnosis=foreign
   // Threads beyond the end bring 1 along, as for a product.
   const float sum = tree_sum(i < n ? input[i] : 1, partial);
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -100,7 +100,7 @@ __global__ void identity_of_products(const float* input, float* result, std::siz
 
 // Sums kept in 16 bits stand in for sums of 32 bits, which the checks' inputs do not overflow.
 __global__ void sum_overflow_kernel(const int* input, int* result, std::size_t n) {
-  // MUTANT sum_overflow: state=wrong kind=none diagnosis=integer-overflow
+  // MUTANT sum_overflow: state=wrong kind=none diagnosis=operation
   // The sum has fewer bits than it needs.
   std::int16_t sum = 0;
   for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) sum = static_cast<std::int16_t>(sum + input[i]);

@@ -82,7 +82,7 @@ __global__ void last_column_lost(const float* matrix, float* sums, std::size_t r
   const std::size_t row = thread_of_grid();
   if (row >= rows) return;
   float sum = 0;
-  // MUTANT last_column_lost: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT last_column_lost: state=wrong kind=none diagnosis=not-read
   // + 1 < where < is meant: the last element of each row is left out.
   for (std::size_t column = 0; column + 1 < columns; ++column) sum += matrix[row * columns + column];
   sums[row] = sum;
@@ -111,7 +111,7 @@ __global__ void lanes_stride_of_block(const float* matrix, float* sums, std::siz
   const std::size_t row = thread_of_grid() / 32;
   if (row >= rows) return;
   float sum = 0;
-  // MUTANT lanes_stride_of_block: state=wrong kind=none diagnosis=only-first-warp
+  // MUTANT lanes_stride_of_block: state=wrong kind=none diagnosis=not-read
   // The lanes walk at a stride of the block; a row has the 32 lanes of one warp.
   for (std::size_t column = threadIdx.x % 32; column < columns; column += blockDim.x) {
     sum += matrix[row * columns + column];
@@ -156,7 +156,7 @@ __global__ void lane_without_shuffles(const float* matrix, float* sums, std::siz
                                       std::size_t columns) {
   const std::size_t row = thread_of_grid() / 32;
   if (row >= rows) return;
-  // MUTANT lane_without_shuffles: state=wrong kind=none diagnosis=only-first-lanes
+  // MUTANT lane_without_shuffles: state=wrong kind=none diagnosis=not-used
   // The lanes' sums are not added up: lane 0's own is taken for the row's.
   const float sum = walk_of_lane(matrix + row * columns, columns);
   if (threadIdx.x % 32 == 0) sums[row] = sum;
@@ -192,7 +192,7 @@ __global__ void no_barrier_in_row(const float* matrix, float* sums, std::size_t,
 }
 
 __global__ void first_warp_of_row(const float* matrix, float* sums, std::size_t, std::size_t columns) {
-  // MUTANT first_warp_of_row: state=wrong kind=none diagnosis=only-first-warp
+  // MUTANT first_warp_of_row: state=wrong kind=none diagnosis=not-used
   // No second stage: the first warp's sum is taken for the row's.
   const float sum = warp_sum(walk_of_thread(matrix + blockIdx.x * columns, columns));
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
@@ -205,7 +205,7 @@ __global__ void right_by_block(const float* matrix, float* sums, std::size_t, st
 
 __global__ void row_added(const float* matrix, float* sums, std::size_t, std::size_t columns) {
   const float sum = warp_sum(walk_of_thread(matrix + blockIdx.x * columns, columns));
-  // MUTANT row_added: state=wrong kind=none diagnosis=added-to-old
+  // MUTANT row_added: state=wrong kind=none diagnosis=old-result
   // Each warp adds its sum to the row's, which nothing has set to 0.
   if (threadIdx.x % 32 == 0) atomicAdd(&sums[blockIdx.x], sum);
 }

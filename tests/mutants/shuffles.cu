@@ -71,7 +71,7 @@ __global__ void second_stage_rereads(const float* input, float* result, std::siz
   if (at.warp == 0) {
     sum = warp_sums[at.lane];
     for (unsigned distance = 16; distance > 0; distance /= 2) {
-      // MUTANT second_stage_rereads: state=wrong kind=none diagnosis=stale-second-stage
+      // MUTANT second_stage_rereads: state=wrong kind=none diagnosis=not-used
       // Each step shuffles the warp sum as it stands in shared memory, not the sum so far.
       sum += __shfl_down_sync(lab::all_lanes, warp_sums[at.lane], distance);
     }
@@ -127,7 +127,7 @@ __global__ void atomic_of_each_warp(const float* input, float* result, std::size
 }
 
 __global__ void only_first_warp(const float* input, float* result, std::size_t n) {
-  // MUTANT only_first_warp: state=wrong kind=none diagnosis=only-first-warp
+  // MUTANT only_first_warp: state=wrong kind=none diagnosis=not-used
   // No second stage: only the first warp's sum is added.
   const float sum = warp_sum(two_elements(input, n));
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -139,7 +139,7 @@ __global__ void last_warp_left_out(const float* input, float* result, std::size_
   float sum = warp_sum(two_elements(input, n));
   if (at.lane == 0) warp_sums[at.warp] = sum;
   __syncthreads();
-  // MUTANT last_warp_left_out: state=wrong kind=none diagnosis=last-warp-lost
+  // MUTANT last_warp_left_out: state=wrong kind=none diagnosis=not-used
   // One off in the number of warps.
   if (at.warp == 0) sum = warp_sum(at.lane < blockDim.x / 32 - 1 ? warp_sums[at.lane] : 0);
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -149,7 +149,7 @@ __global__ void first_distance_8(const float* input, float* result, std::size_t 
   __shared__ float warp_sums[32];
   const Stage at;
   float sum = two_elements(input, n);
-  // MUTANT first_distance_8: state=wrong kind=none diagnosis=lost-step
+  // MUTANT first_distance_8: state=wrong kind=none diagnosis=not-used
   // A warp has 32 lanes, so the first distance is 16, not 8.
   for (unsigned distance = 8; distance > 0; distance /= 2)
     sum += __shfl_down_sync(lab::all_lanes, sum, distance);
@@ -162,7 +162,7 @@ __global__ void first_distance_8(const float* input, float* result, std::size_t 
 __global__ void up_for_down(const float* input, float* result, std::size_t n) {
   float sum = two_elements(input, n);
   for (unsigned distance = 16; distance > 0; distance /= 2) {
-    // MUTANT up_for_down: state=wrong kind=none diagnosis=wrong-lane
+    // MUTANT up_for_down: state=wrong kind=none diagnosis=not-used
     // Shuffled upwards, the warp's sum is in lane 31; lane 0 has doubled its own value five times.
     sum += __shfl_up_sync(lab::all_lanes, sum, distance);
   }
@@ -171,7 +171,7 @@ __global__ void up_for_down(const float* input, float* result, std::size_t n) {
 
 __global__ void result_of_lane_31(const float* input, float* result, std::size_t n) {
   const float sum = warp_sum(two_elements(input, n));
-  // MUTANT result_of_lane_31: state=wrong kind=none diagnosis=wrong-lane
+  // MUTANT result_of_lane_31: state=wrong kind=none diagnosis=not-used
   // After shuffling down the sum is in lane 0, not in the last lane.
   if (threadIdx.x % 32 == 31) atomicAdd(result, sum);
 }
@@ -183,7 +183,7 @@ __global__ void every_warp_adds(const float* input, float* result, std::size_t n
   if (at.lane == 0) warp_sums[at.warp] = sum;
   __syncthreads();
   sum = warp_sum(at.lane < blockDim.x / 32 ? warp_sums[at.lane] : 0);
-  // MUTANT every_warp_adds: state=wrong kind=none diagnosis=many-times
+  // MUTANT every_warp_adds: state=wrong kind=none diagnosis=added-again
   // Lane 0 of every warp adds the block's sum; thread 0 of the block should.
   if (at.lane == 0) atomicAdd(result, sum);
 }

@@ -129,7 +129,7 @@ __global__ void strided_index_too_far(const float* input, float* result, std::si
   if (threadIdx.x == 0) atomicAdd(result, partial[0]);
 }
 
-// MUTANT half_tree: state=wrong kind=none diagnosis=lost-step
+// MUTANT half_tree: state=wrong kind=none diagnosis=never-read
 // The first stride is a quarter of the block, not half of it.
 __global__ void half_tree(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
@@ -144,7 +144,7 @@ __global__ void stops_early(const float* input, float* result, std::size_t n) {
   const unsigned t = threadIdx.x;
   partial[t] = own_element(input, n);
   __syncthreads();
-  // MUTANT stops_early: state=wrong kind=none diagnosis=lost-step
+  // MUTANT stops_early: state=wrong kind=none diagnosis=never-read
   // stride > 1 where stride > 0 is meant: the last step is missing.
   for (unsigned stride = blockDim.x / 2; stride > 1; stride /= 2) {
     if (t < stride) partial[t] += partial[t + stride];
@@ -159,7 +159,7 @@ __global__ void stored_not_added(const float* input, float* result, std::size_t 
   partial[t] = own_element(input, n);
   __syncthreads();
   for (unsigned stride = blockDim.x / 2; stride > 0; stride /= 2) {
-    // MUTANT stored_not_added: state=wrong kind=none diagnosis=only-last-thread
+    // MUTANT stored_not_added: state=wrong kind=none diagnosis=overwritten
     // = where += is meant: the tree hands the last thread's value on.
     if (t < stride) partial[t] = partial[t + stride];
     __syncthreads();
@@ -193,7 +193,7 @@ __global__ void odd_block(const float* input, float* result, std::size_t n) {
   }
   if (t == 0) atomicAdd(result, partial[0]);
 }
-// MUTANT block_of_96: state=wrong kind=none diagnosis=odd-halving
+// MUTANT block_of_96: state=wrong kind=none diagnosis=never-read
 // A tree by halves in a block whose size is no power of two: three quarters of the threads asked for.
 void block_of_96(const float* input, float* result, std::size_t n, unsigned block) {
   launch_blocks(odd_block, input, result, n, block / 4 * 3, 1);
@@ -242,7 +242,7 @@ void shared_too_small(const float* input, float* result, std::size_t n, unsigned
 __global__ void atomic_of_every_thread(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
   const float sum = tree_sum(own_element(input, n), partial);
-  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=many-times
+  // MUTANT atomic_of_every_thread: state=wrong kind=none diagnosis=added-again
   // Every thread of the block adds the block's sum.
   atomicAdd(result, sum);
 }

@@ -38,7 +38,7 @@ __global__ void vector_tail_lost(const float* input, float* result, std::size_t 
   const Place at;
   const unsigned head = head_of(input, n);
   float sum = at.thread < head ? input[at.thread] : 0;
-  // MUTANT vector_tail_lost: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT vector_tail_lost: state=wrong kind=none diagnosis=not-read
   // Up to three elements after the last whole vector are left out.
   for (std::size_t i = at.thread; i < (n - head) / 4; i += at.threads) {
     sum += fold(reinterpret_cast<const float4*>(input + head)[i]);
@@ -67,7 +67,7 @@ __global__ void three_of_four(const float* input, float* result, std::size_t n) 
   float sum = at.thread < head ? input[at.thread] : 0;
   for (std::size_t i = at.thread; i < vectors; i += at.threads) {
     const float4 v = reinterpret_cast<const float4*>(input + head)[i];
-    // MUTANT three_of_four: state=wrong kind=none diagnosis=lost-component
+    // MUTANT three_of_four: state=wrong kind=none diagnosis=not-used
     // The fourth element of each vector is forgotten.
     sum += v.x + v.y + v.z;
   }
@@ -84,7 +84,7 @@ __global__ void tail_twice(const float* input, float* result, std::size_t n) {
   for (std::size_t i = at.thread; i < vectors; i += at.threads) {
     sum += fold(reinterpret_cast<const float4*>(input + head)[i]);
   }
-  // MUTANT tail_twice: state=wrong kind=none diagnosis=doubled-element
+  // MUTANT tail_twice: state=wrong kind=none diagnosis=read-again
   // The tail starts one element too soon, with the last one of the last vector.
   const std::size_t tail = head + 4 * vectors - (vectors > 0);
   if (tail + at.thread < n) sum += input[tail + at.thread];

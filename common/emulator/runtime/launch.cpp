@@ -230,13 +230,14 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   }
   options.watcher = runtime.watcher();
   std::optional<Runtime::Touches> touches;
-  if (ordering::wants_touches()) options.watcher = touches.emplace(runtime, options.watcher).watcher();
+  if (!runtime.provenance && ordering::wants_touches())
+    options.watcher = touches.emplace(runtime, options.watcher).watcher();
   ordering::is_kernel(readable_name(*launch.entry));
   ordering::launches_next();
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
   std::vector<watch::Hazard> in_other_order;
-  if (runtime.options.both_orders && runtime.options.check_races) {
+  if (runtime.options.both_orders && runtime.options.check_races && !runtime.provenance) {
     std::lock_guard alone(runtime.contents);
     in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);
     if (runtime.second_order.has_run()) runtime.recorder.add_launch_in_both_orders();

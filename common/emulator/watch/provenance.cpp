@@ -17,6 +17,15 @@ namespace {
 
 constexpr unsigned widest_value = 16; // bytes
 
+// Of the operation that this thread executes, by lane: its sources, if it overwrites one of them, and where
+// an asynchronous copy has read. Each device has a thread of its own.
+template <typename Value>
+std::array<std::vector<Value>, machine::warp_lanes>& sources_before() {
+  static thread_local std::array<std::vector<Value>, machine::warp_lanes> values;
+  return values;
+}
+thread_local std::array<std::uint64_t, machine::warp_lanes> copied_from{};
+
 std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
@@ -143,6 +152,13 @@ void Provenance::clear(const void* begin, std::size_t bytes) {
   }
 }
 
+void Provenance::overwritten_by_host(const void* begin, std::size_t bytes) {
+  for (const auto& [at, held] : cells_in(address_of(begin), bytes))
+    if (held->in_memory && held->node >= first_node && !held->read)
+      losses_.push_back({held->node, name_in_memory(at, held->width), held->stored, true, {}});
+  clear(begin, bytes);
+}
+
 std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Operation& operation) {
   const auto [entry, is_new] = place_numbers_.try_emplace({&code, operation.index}, places_.size());
   if (is_new) {
@@ -246,7 +262,7 @@ std::string Provenance::name_of(const machine::Access& access, unsigned lane, un
 void Provenance::load(const machine::Access& access, const ValueFlow& flow, unsigned lane) {
   const std::uint64_t key = key_of(access, lane);
   if (flow.to.empty()) { // cp.async: it also stores
-    copied_from_[lane] = key;
+    copied_from[lane] = key;
     return;
   }
   const auto width = access.width / static_cast<unsigned>(flow.to.size());
@@ -260,7 +276,7 @@ void Provenance::load(const machine::Access& access, const ValueFlow& flow, unsi
 void Provenance::store(const machine::Access& access, const ValueFlow& flow, unsigned lane) {
   const std::uint64_t key = key_of(access, lane);
   const Where here = where(access.warp, access.operation, lane);
-  if (flow.from.empty()) return carry(key, copied_from_[lane], access.width, here); // cp.async
+  if (flow.from.empty()) return carry(key, copied_from[lane], access.width, here); // cp.async
   const auto width = access.width / static_cast<unsigned>(flow.from.size());
   for (unsigned i = 0; i < flow.from.size(); ++i) {
     const Value value = source(access.warp, flow.from[i], lane);
@@ -331,7 +347,7 @@ void Provenance::about_to_overwrite(const machine::Warp& warp, const machine::Op
                                     std::uint32_t lanes) {
   std::lock_guard lock(mutex_);
   const ValueFlow& flow = *warp.worker->grid.code.flow(operation);
-  each_lane(lanes, [&](unsigned lane) { before_[lane] = sources(warp, flow, lane); });
+  each_lane(lanes, [&](unsigned lane) { sources_before<Value>()[lane] = sources(warp, flow, lane); });
 }
 
 void Provenance::executed(const machine::Warp& warp, const machine::Operation& operation,
@@ -345,7 +361,7 @@ void Provenance::executed(const machine::Warp& warp, const machine::Operation& o
   std::array<NodeId, machine::warp_lanes> nodes{}; // of all lanes, before any of them is changed
   const auto result = [&](unsigned lane) { return bits_at(in_frame(warp, to, lane), to.width); };
   const auto all_sources = [&](unsigned lane) {
-    return flow->overwrites_source ? std::move(before_[lane]) : sources(warp, *flow, lane);
+    return flow->overwrites_source ? std::move(sources_before<Value>()[lane]) : sources(warp, *flow, lane);
   };
   switch (flow->kind) {
   case Kind::computed:
@@ -423,7 +439,8 @@ void Provenance::copied(const void* to, const void* from, std::size_t bytes) {
   const std::uint64_t into = address_of(to), out_of = address_of(from);
   const Where here{.launch = static_cast<std::uint32_t>(launches_.size())};
   const bool from_device = memory_.find(out_of).has_value(), to_device = memory_.find(into).has_value();
-  if (bytes == 0 || (!from_device && (host_copies_.empty() || bytes > most))) return clear(to, bytes);
+  if (bytes == 0 || (!from_device && (host_copies_.empty() || bytes > most)))
+    return overwritten_by_host(to, bytes);
   if (from_device) {
     if (bytes > most && !to_device) return;
     carry(into, out_of, bytes, here);
@@ -456,7 +473,7 @@ void Provenance::copied(const void* to, const void* from, std::size_t bytes) {
 
 void Provenance::filled(const void* begin, std::size_t bytes) {
   std::lock_guard lock(mutex_);
-  clear(begin, bytes);
+  overwritten_by_host(begin, bytes);
 }
 
 std::string Provenance::json(const void* results, std::size_t width, std::size_t count) {

@@ -98,6 +98,7 @@ private:
   Value read(std::uint64_t address, unsigned width, const Where& where, bool in_memory);
   void write(std::uint64_t address, unsigned width, NodeId node, const Where* stored);
   void clear(const void* begin, std::size_t bytes);
+  void overwritten_by_host(const void* begin, std::size_t bytes);
   void carry(std::uint64_t to, std::uint64_t from, std::size_t bytes, const Where& where);
   NodeId add(Node node, const std::vector<Value>& operands);
   NodeId combined(Node::Kind kind, unsigned width, std::uint64_t bits, const std::vector<Value>& operands,
@@ -124,11 +125,9 @@ private:
   std::vector<HostCopy> host_copies_;
   bool complete_ = true;
   std::map<std::pair<const machine::Code*, std::uint32_t>, std::uint32_t> place_numbers_;
-  std::vector<std::string> places_, launches_;
+  std::vector<std::string> places_{"[\"\",\"\",0,0]"}; // the first is the host
+  std::vector<std::string> launches_;
   std::map<const machine::Grid*, std::uint32_t> running_;
-  // By lane: the sources of the operation that is about to overwrite one of them.
-  std::array<std::vector<Value>, machine::warp_lanes> before_;
-  std::array<std::uint64_t, machine::warp_lanes> copied_from_{}; // by the cp.async that is being executed
 };
 
 } // namespace warpfold::watch

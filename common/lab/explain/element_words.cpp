@@ -57,12 +57,20 @@ std::string in_words(const Indices& places, std::size_t n, unsigned block) {
   return fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2]);
 }
 
+namespace {
+
 std::string times(double weight) {
-  if (weight == 0) return "not at all";
   if (weight == 1) return "once";
   if (weight == 2) return "twice";
   if (weight < 0) return weight == -1 ? "negatively" : fmt::format("{:g} times", weight);
   return fmt::format("{:g} times", weight);
+}
+
+} // namespace
+
+std::string counted(double count, bool one) {
+  return count == 0 ? fmt::format("do{} not count", one ? "es" : "")
+                    : fmt::format("count{} {}", one ? "s" : "", times(count));
 }
 
 std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, unsigned block) {
@@ -76,17 +84,16 @@ std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, 
   std::string text;
   constexpr std::size_t most_groups = 4;
   if (by_count.size() > most_groups) {
-    text =
-        fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}", by_count.begin()->first,
-                    by_count.rbegin()->first, times(count_of(0)), n - 1, times(count_of(n - 1)));
+    text = fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}",
+                       by_count.begin()->first, by_count.rbegin()->first, counted(count_of(0), true), n - 1,
+                       counted(count_of(n - 1), true));
     text = "the elements " + text;
   } else {
     for (const auto& [count, places] : by_count) {
       if (count == 1 && mostly_right) continue;
       const bool one = places.size() == 1 || places.size() == n;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", in_words(places, n, block),
-                          count == 0 ? fmt::format("do{} not count", one ? "es" : "")
-                                     : fmt::format("count{} {}", one ? "s" : "", times(count)));
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "" : ", ", in_words(places, n, block), counted(count, one));
     }
     if (mostly_right) text += ", and the others count once, as they should";
   }

@@ -15,8 +15,9 @@ namespace {
 // Follows the values of one more run to its first wrong result. The kind is empty if they do not show why.
 Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                         bool& device_lost) {
-  constexpr std::size_t most_elements = 20'000; // a node for each value of each thread
-  if (!on_emulator() || given.n > most_elements) return {};
+  constexpr std::size_t most_elements = 20'000;                   // a node for each value of each thread
+  const bool in_one_process = variant.processes.begin == nullptr; // others keep graphs of their own
+  if (!on_emulator() || given.n > most_elements || !in_one_process) return {};
   const Outcome outcome = run_followed(variant, given, input);
   device_lost = outcome.device_lost;
   for (std::size_t row = 0; row < outcome.results.size(); ++row)

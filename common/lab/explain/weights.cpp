@@ -365,8 +365,8 @@ Diagnosis from_shards(const Weights& weights, const Symptom& symptom) {
   if (by_weight.size() == 1) return {};
   std::string text;
   for (const auto& [weight, numbers] : by_weight)
-    text += fmt::format("{}those of device{} {} count {}", text.empty() ? "" : ", ",
-                        numbers.size() == 1 ? "" : "s", fmt::join(numbers, ", "), times(weight));
+    text += fmt::format("{}those of device{} {} {}", text.empty() ? "" : ", ", numbers.size() == 1 ? "" : "s",
+                        fmt::join(numbers, ", "), counted(weight));
   return {"shards",
           fmt::format("Each element should count once. Here {}.{} Look at how the devices' sums are brought "
                       "together.",

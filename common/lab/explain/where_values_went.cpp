@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -106,6 +107,7 @@ private:
   bool explains() const;
   bool count();
   std::string explain_elements();
+  std::string explain_operation();
   std::string explain_terms();
   std::string unread(const Indices& elements, std::size_t missing);
   std::string reads();
@@ -129,7 +131,7 @@ private:
   std::vector<Term> terms_;
   std::vector<std::vector<NodeId>> users_; // by node: those that count it
   std::string kind_;
-  bool reads_are_told_ = false;
+  bool reads_are_told_ = false, nothing_stored_ = false;
 };
 
 // ---- counting
@@ -378,7 +380,7 @@ std::string Explanation::value_of(NodeId id) const {
 
 // Which elements each thread reads, if one formula holds for all. Said once.
 std::string Explanation::reads() {
-  if (std::exchange(reads_are_told_, true)) return "";
+  if (std::exchange(reads_are_told_, true) || given_.devices > 1) return "";
   using Thread = std::pair<std::uint32_t, std::uint32_t>; // block, thread
   std::map<unsigned, std::map<Thread, Indices>> by_line;  // a loop may have been unrolled
   for (NodeId id = first_node; id < graph_.end(); ++id) {
@@ -423,8 +425,9 @@ std::string Explanation::reads() {
   add(per_block, "b", "blockIdx.x"), add(per_thread, "t", "threadIdx.x");
   if (*origin != 0 || index.empty()) index += fmt::format("{}{:g}", index.empty() ? "" : " + ", *origin);
   if (step != 0)
-    index += most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
-                       : fmt::format(", then every {:g} elements further", step);
+    index += step == 1   ? fmt::format(" and the {} after it", most - 1)
+             : most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
+                         : fmt::format(", then every {:g} elements further", step);
   return fmt::format(" In line {}, thread t{} reads element {} ({}{}blockDim.x is {}, gridDim.x is {}).",
                      line, launch.blocks > 1 ? " of block b" : "", index, key, key.empty() ? "" : ", ",
                      launch.threads, launch.blocks);
@@ -492,6 +495,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     return sentence("{}, and nothing reads it from there. Which thread should, in which step?", stored);
   }
   kind_ = "overwritten";
+  if (graph_.line(loss.by) == 0) return sentence("{}. The host overwrites it.", stored);
   return sentence("{}. {} overwrites it in line {} before anything has read it.", stored,
                   capital(thread(loss.by)), graph_.line(loss.by));
 }
@@ -533,6 +537,7 @@ std::string Explanation::counted_often(const Indices& elements) {
     const ValueGraph::Node& user = graph_.node(uses[0]);
     if (uses.size() == 2 && uses[0] == uses[1])
       return sentence("in {}, {} adds {} to itself.", lines_of(uses), thread(user.where), value);
+    if (counts_[id] < 0) kind_ = "subtracted";
     if (uses.size() == 1)
       return sentence("in {}, {} makes {:g} times {} ({}).", lines_of(uses), thread(user.where),
                       counts_[id] / counts_[uses[0]], value, graph_.operation_of(user));
@@ -567,6 +572,28 @@ std::string Explanation::explain_elements() {
   return text;
 }
 
+// The first step that is none of the operator's, such as a product in a sum.
+std::string Explanation::explain_operation() {
+  const Term* first = nullptr;
+  for (const Term& term : terms_)
+    if (!ValueGraph::is_bare(term.node) && term.origin == term.node && (!first || term.node < first->node) &&
+        graph_.node(term.node).kind == NodeKind::computed)
+      first = &term;
+  if (!first) return "";
+  kind_ = "operation";
+  const ValueGraph::Node& node = graph_.node(first->node);
+  const std::string_view operation = graph_.operation_of(node), to = last_part(operation);
+  const bool converts = operation.starts_with("cvt.");
+  const std::string_view from = converts ? to : to;
+  const std::string_view of =
+      converts ? last_part(operation.substr(0, operation.size() - from.size() - 1)) : to;
+  std::string values;
+  for (const ValueGraph::Operand& operand : graph_.operands_of(node))
+    values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, from, node.width));
+  return sentence("in line {}, {} makes {:.10g} of {} ({}).", graph_.line(node.where), thread(node.where),
+                  number(node.bits, of, node.width), values, operation);
+}
+
 // What was added that is no element of the row.
 std::string Explanation::explain_terms() {
   for (std::size_t i = 0; i < given_.n; ++i) {
@@ -575,7 +602,7 @@ std::string Explanation::explain_terms() {
     return fmt::format(" Element {} of row {} counts in it too: {}.", i % columns_, i / columns_,
                        value_of(by_element_[i].front()));
   }
-  if (terms_.empty()) return "";
+  if (terms_.empty() || nothing_stored_) return "";
   // The first in time.
   const Term& term = *std::ranges::min_element(terms_, {}, &Term::node);
   if (ValueGraph::is_bare(term.node)) {
@@ -596,20 +623,25 @@ std::string Explanation::explain_terms() {
           " {:.10g} counts too, which {} reads in line {} from memory that no kernel has written.",
           term.value, thread(node.where), graph_.line(node.where));
     }
-    kind_ = "operation";
-    const auto operands = graph_.operands_of(node);
-    const std::string_view operation = graph_.operation_of(node), type = last_part(operation);
-    std::string from;
-    for (const ValueGraph::Operand& operand : operands)
-      from += fmt::format("{}{:.10g}", from.empty() ? "" : " and ", number(operand.bits, type, node.width));
-    return fmt::format(" In line {}, {} makes {:.10g} of {} ({}).", graph_.line(node.where),
-                       thread(node.where), term.value, from, operation);
+    return ""; // explain_operation() has said it
   }
   const char* const origin = term.origin == of_thread_numbers ? "it is made of a thread's own number"
                              : term.origin == of_arguments ? "it comes from the launch's arguments or sizes"
                                                            : "it is a constant of the program";
-  return fmt::format(" {:.10g} counts too, which {} takes as a value in line {}: {}.", term.value,
-                     thread(node.where), graph_.line(node.where), origin);
+  const bool is_smallest_positive =
+      (input_.type == Type::float32 && term.value == std::numeric_limits<float>::min()) ||
+      (input_.type == Type::float64 && term.value == std::numeric_limits<double>::min());
+  const std::string must =
+      is_smallest_positive
+          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest positive number; the one that is "
+                        "furthest below 0 is lowest().",
+                        name_of(input_.type))
+      : input_.op == Operator::add
+          ? ""
+          : fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",
+                        identity(input_.type, input_.op));
+  return sentence("in line {}, {} takes {:.10g} as a value: {}.{}", graph_.line(node.where),
+                  thread(node.where), term.value, origin, must);
 }
 
 // For a result that the host computed: what it was given is right, so it is the host's.
@@ -642,16 +674,29 @@ Diagnosis Explanation::of_the_host() {
 
 Diagnosis Explanation::diagnosis() {
   if (!graph_.complete || row_ >= graph_.roots.size()) return {};
-  if (!count()) return of_the_host();
+  if (!count()) return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL
   find_users();
-  const std::string elements = explain_elements();
-  const std::string kind = kind_;
-  const std::string terms = explain_terms();
-  std::string text = elements + terms;
+  const NodeId root = graph_.roots[row_];
+  nothing_stored_ = !ValueGraph::is_bare(root) && graph_.node(root).kind == NodeKind::loaded &&
+                    is_result(graph_.node(root).address) &&
+                    std::ranges::none_of(graph_.losses, [&](const ValueGraph::Loss& loss) {
+                      return loss.overwritten && graph_.line(loss.by) == 0; // by the host
+                    });
+  std::string text = explain_operation();
+  if (text.empty()) {
+    text = explain_elements();
+    const std::string kind = kind_;
+    text += explain_terms();
+    if (!kind.empty()) kind_ = kind;
+  }
+  if (nothing_stored_) {
+    kind_ = "never-written";
+    text = graph_.launches.size() == 1 ? "No kernel is launched, and the result stays what it was before."
+                                       : "What stood in the result before is still there. " + text;
+  }
   if (text.empty()) return {};
-  if (!kind.empty() && !elements.empty()) kind_ = kind;
   if (text.starts_with(' ')) text.erase(0, 1);
-  return {kind_.empty() ? "elements" : kind_, text, true};
+  return {kind_, text, true};
 }
 
 } // namespace

@@ -1,0 +1,236 @@
+#include "explain/where_values_went.hpp"
+
+#include <bit>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace lab {
+namespace {
+
+// A run of two blocks of four threads on the elements 1, 2, 3 ..., whose values were followed.
+class FollowedRun {
+public:
+  static constexpr std::uint64_t input = 1000, result = 5000;
+
+  explicit FollowedRun(std::size_t n, Operator op = Operator::add) {
+    given_.n = n, given_.block = 4;
+    input_ = make_sequence(Type::float32, op, Kind::exact, n, 1);
+    for (std::size_t i = 0; i < n; ++i)
+      store_value(Type::float32, double(i + 1), input_.values.data() + i * sizeof(float));
+    input_.period = n;
+  }
+
+  unsigned load(std::size_t element, unsigned block, unsigned thread, unsigned line = 10) {
+    return node(0, "ld.global.f32", line, block, thread, float(element + 1), input + 4 * element, {});
+  }
+  unsigned load_old_result(float value) {
+    return node(0, "atom.global.add.f32", 30, 0, 0, value, result, {});
+  }
+  struct Operand {
+    unsigned node;
+    float value;
+  };
+  unsigned compute(const char* operation, unsigned line, unsigned thread, float value,
+                   const std::vector<Operand>& operands, unsigned block = 0) {
+    return node(2, operation, line, block, thread, value, 0, operands);
+  }
+  void lose(unsigned node, const char* place, unsigned line, unsigned thread, unsigned by_line = 0,
+            unsigned by_thread = 0) {
+    const std::string by =
+        by_line ? fmt::format("[{},0,0,{}]", place_of("st.shared.f32", by_line), by_thread) : "null";
+    append(losses_, fmt::format(R"([{},"{}",[{},0,0,{}],{}])", node, place, place_of("st.shared.f32", line),
+                                thread, by));
+  }
+  Diagnosis said(unsigned root, double got) const {
+    Outcome outcome;
+    outcome.results = {got};
+    outcome.followed.results = result;
+    outcome.followed.input = {{input, 0, given_.n}};
+    outcome.followed.graph = fmt::format(
+        R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
+        root, places_, nodes_, operands_, losses_);
+    return from_values(outcome, given_, input_);
+  }
+
+private:
+  static void append(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
+  unsigned place_of(const char* operation, unsigned line) {
+    append(places_, fmt::format(R"(["{}","lab.cu",{},0])", operation, line));
+    return place_count_++;
+  }
+  unsigned node(int kind, const char* operation, unsigned line, unsigned block, unsigned thread, float value,
+                std::uint64_t address, const std::vector<Operand>& operands) {
+    append(nodes_,
+           fmt::format("[{},4,[{},0,{},{}],{},{},{},{}]", kind, place_of(operation, line), block, thread,
+                       std::bit_cast<std::uint32_t>(value), address, operand_count_, operands.size()));
+    for (const Operand& operand : operands)
+      append(operands_, fmt::format("[{},{}]", operand.node, std::bit_cast<std::uint32_t>(operand.value)));
+    operand_count_ += operands.size();
+    return 3 + node_count_++;
+  }
+
+  Case given_;
+  Sequence input_;
+  std::string nodes_, operands_, places_, losses_;
+  unsigned node_count_ = 0, place_count_ = 0;
+  std::size_t operand_count_ = 0;
+};
+
+constexpr unsigned constant = 0, of_thread = 2;
+
+TEST(WhereValuesWent, ARightResultNeedsNoReason) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  EXPECT_EQ(run.said(run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}}), 3).kind, "");
+}
+
+TEST(WhereValuesWent, AGraphThatDoesNotMakeTheResultSaysNothing) {
+  FollowedRun run(2);
+  EXPECT_EQ(run.said(run.load(0, 0, 0), 7).kind, "");
+}
+
+TEST(WhereValuesWent, ElementsThatNoThreadReads) {
+  FollowedRun run(6);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1), c = run.load(2, 1, 0), d = run.load(3, 1, 1);
+  const unsigned left = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}}),
+                 right = run.compute("add.f32", 20, 0, 7, {{c, 3}, {d, 4}});
+  const Diagnosis said = run.said(run.compute("add.f32", 21, 0, 10, {{left, 3}, {right, 7}}), 10);
+  EXPECT_EQ(said.kind, "not-read");
+  EXPECT_EQ(
+      said.text,
+      "Each element should count once. Here elements 4 and 5 do not count, and the others count once, as "
+      "they should. No thread reads those that do not count. In line 10, thread t of block b reads element "
+      "2 b + t (b is blockIdx.x, t is threadIdx.x, blockDim.x is 4, gridDim.x is 2).");
+}
+
+TEST(WhereValuesWent, AnElementThatSeveralThreadsRead) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1), again = run.load(1, 1, 0);
+  const unsigned left = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}});
+  const Diagnosis said = run.said(run.compute("add.f32", 21, 0, 5, {{left, 3}, {again, 2}}), 5);
+  EXPECT_EQ(said.kind, "read-again");
+  EXPECT_NE(said.text.find(
+                "In line 10, element 1 is read 2 times, by thread 1 of block 0 and thread 0 of block 1."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, ASumThatIsAddedByThreeThreads) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const unsigned sum = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}});
+  unsigned total = run.compute("red.global.add.f32", 30, 0, 0, {{constant, 0}, {sum, 3}});
+  for (unsigned thread : {1u, 2u})
+    total = run.compute("red.global.add.f32", 30, thread, 0, {{total, 0}, {sum, 3}});
+  const Diagnosis said = run.said(total, 9);
+  EXPECT_EQ(said.kind, "added-again");
+  EXPECT_NE(said.text.find(
+                "In line 30, the sum of elements 0 and 1 is added 3 times, by threads 0 to 2 of block 0."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, AValueThatIsAddedToItself) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const Diagnosis said = run.said(run.compute("add.f32", 20, 0, 2, {{a, 1}, {a, 1}}), 2);
+  EXPECT_EQ(said.text, "Each element should count once. Here element 0 counts twice. In line 20, thread 0 of "
+                       "block 0 adds element 0 to itself.");
+}
+
+TEST(WhereValuesWent, WhatIsOverwrittenBeforeItIsRead) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  run.lose(a, "partial[0]", 12, 0, 13, 1);
+  const Diagnosis said = run.said(b, 2);
+  EXPECT_EQ(said.kind, "overwritten");
+  EXPECT_NE(
+      said.text.find("In line 12, thread 0 of block 0 stores element 0 in partial[0]. Thread 1 of block 0 "
+                     "overwrites it in line 13 before anything has read it."),
+      std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, WhatNothingReads) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  run.lose(b, "partial[1]", 12, 1);
+  const Diagnosis said = run.said(a, 1);
+  EXPECT_EQ(said.kind, "never-read");
+  EXPECT_NE(
+      said.text.find("In line 12, thread 1 of block 0 stores element 1 in partial[1], and nothing reads it"),
+      std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, WhatNothingIsMadeOf) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0);
+  run.load(1, 0, 1);
+  const Diagnosis said = run.said(a, 1);
+  EXPECT_EQ(said.kind, "not-used");
+  EXPECT_NE(said.text.find("In line 10, thread 1 of block 0 reads element 1, and nothing is made of it."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, WhatIsNoElement) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const Diagnosis said = run.said(run.compute("add.f32", 20, 3, 4, {{a, 1}, {of_thread, 3}}), 4);
+  EXPECT_EQ(said.kind, "foreign");
+  EXPECT_EQ(said.text,
+            "In line 20, thread 3 of block 0 takes 3 as a value: it is made of a thread's own number.");
+}
+
+TEST(WhereValuesWent, TheOldResult) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0), old = run.load_old_result(50);
+  const Diagnosis said = run.said(run.compute("atom.global.add.f32", 30, 0, 0, {{old, 50}, {a, 1}}), 51);
+  EXPECT_EQ(said.kind, "old-result");
+  EXPECT_NE(said.text.find("The value 50 that stood in the result before"), std::string::npos) << said.text;
+}
+
+TEST(WhereValuesWent, AResultThatNothingIsStoredIn) {
+  FollowedRun run(1);
+  run.load(0, 0, 0);
+  const Diagnosis said = run.said(run.load_old_result(50), 50);
+  EXPECT_EQ(said.kind, "never-written");
+}
+
+TEST(WhereValuesWent, AStepOfAnotherOperator) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said(run.compute("mul.f32", 20, 0, 2, {{a, 1}, {b, 2}}), 2);
+  EXPECT_EQ(said.kind, "operation");
+  EXPECT_EQ(said.text, "In line 20, thread 0 of block 0 makes 2 of 1 and 2 (mul.f32).");
+}
+
+TEST(WhereValuesWent, AMinimumThatBeginsWithAConstant) {
+  FollowedRun run(1, Operator::min);
+  const unsigned a = run.load(0, 0, 0);
+  const Diagnosis said = run.said(run.compute("min.f32", 20, 0, 0, {{a, 1}, {constant, 0}}), 0);
+  EXPECT_EQ(said.kind, "foreign");
+  EXPECT_NE(said.text.find("takes 0 as a value: it is a constant of the program. What takes part beside the "
+                           "elements must be the identity, inf."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, ATextThatIsNoGraph) {
+  Outcome outcome;
+  outcome.results = {1};
+  Case given;
+  given.n = 1;
+  const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, 1, 1);
+  for (
+      const char* text :
+      {"{", "{}",
+       R"({"complete":true,"roots":[9],"launches":[],"places":[],"nodes":[],"operands":[],"losses":[],"host_copies":[]})"}) {
+    outcome.followed.graph = text;
+    EXPECT_THROW(from_values(outcome, given, input), std::exception) << text;
+  }
+}
+
+} // namespace
+} // namespace lab
