@@ -11,6 +11,7 @@
 #include <csignal>
 #include <execinfo.h>
 #include <mutex>
+#include <span>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <ucontext.h>
@@ -40,12 +41,13 @@ std::atomic<bool> guarded{false};
 struct sigaction before_segv = {};
 [[maybe_unused]] struct sigaction before_trap = {}; // of a single step, which only x86-64 takes
 
-// Entries whose pages are open for the one instruction that the thread is about to execute. They are in the
-// static thread-local block, which always exists, because a handler must not allocate.
-constexpr std::size_t most_stepping = 4;
+// Pages that are open for the one instruction that the thread is about to execute. They are in the static
+// thread-local block, which always exists, because a handler must not allocate. A gather reads 16 words, each
+// of which may lie on two pages.
+constexpr std::size_t most_stepping = 32;
 struct Step {
   std::size_t count = 0;
-  std::size_t entries[most_stepping];
+  std::uint64_t pages[most_stepping];
   std::uint64_t last_fault = 0;
   unsigned same_fault = 0;
 };
@@ -103,16 +105,20 @@ void on_device_memory(std::uint64_t address, const ucontext_t& context) {
   runtime.memory.guard(false);
 }
 
-// The instruction may continue if it accesses nothing that is in use; afterwards, the pages are closed again.
-bool step_over(std::size_t entry, ucontext_t& context) {
+bool holds(const Closed& entry, std::uint64_t address) {
+  return address >= entry.range.first_page && address < entry.range.pages_end;
+}
+
+// Lets the instruction continue; afterwards, its page is closed again for what it has not used.
+bool step_over(std::uint64_t address, ucontext_t& context) {
 #if defined(__x86_64__)
   constexpr greg_t trap_flag = 0x100;
   if (step.count == most_stepping) return false;
-  step.entries[step.count++] = entry;
+  step.pages[step.count++] = address;
   context.uc_mcontext.gregs[REG_EFL] |= trap_flag;
   return true;
 #else
-  static_cast<void>(entry), static_cast<void>(context);
+  static_cast<void>(address), static_cast<void>(context);
   return false;
 #endif
 }
@@ -121,8 +127,7 @@ bool step_over(std::size_t entry, ucontext_t& context) {
 bool open_to_work(std::uint64_t address) {
   bool found = changing; // then the instruction is tried again
   for (std::size_t i = 0; i < closed_count; ++i) {
-    if (address < closed[i].range.first_page || address >= closed[i].range.pages_end || closed[i].open)
-      continue;
+    if (!holds(closed[i], address) || closed[i].open) continue;
     closed[i].open = true;
     set_rights(closed[i].range, PROT_READ | PROT_WRITE);
     found = true;
@@ -135,26 +140,21 @@ bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
     return open_to_work(address);
   const bool write = is_write(context);
   const std::size_t count = closed_count;
-  std::size_t found = count;
-  bool hit = false;
+  bool found = false, hit = false;
   for (std::size_t i = 0; i < count; ++i) {
     const BusyRange& range = closed[i].range;
-    if (address < range.first_page || address >= range.pages_end || closed[i].open) continue;
+    if (!holds(closed[i], address) || closed[i].open) continue;
     if (address >= range.begin && address < range.end && (write || range.written)) {
       if (!hit) note(address, context, false);
       hit = true;
       closed[i].open = true;
     }
-    found = i;
+    found = true;
     set_rights(range, PROT_READ | PROT_WRITE);
   }
-  if (found == count) return false;
-  if (hit) return true;
-  for (std::size_t i = 0; i < count; ++i) {
-    const BusyRange& range = closed[i].range;
-    if (address >= range.first_page && address < range.pages_end && !closed[i].open && !step_over(i, context))
-      closed[i].open = true;
-  }
+  if (!found || step_over(address, context)) return found;
+  for (std::size_t i = 0; i < count; ++i)
+    if (holds(closed[i], address)) closed[i].open = true;
   return true;
 }
 
@@ -179,8 +179,11 @@ void on_trap(int signal, siginfo_t* info, void* context) {
   if (step.count == 0) return pass_to(before_trap, signal, info, context);
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~greg_t{0x100};
   const std::size_t count = closed_count;
-  for (std::size_t i = 0; i < step.count; ++i)
-    if (step.entries[i] < count && !closed[step.entries[i]].open) close(closed[step.entries[i]].range);
+  const std::span stepped(step.pages, step.count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!closed[i].open &&
+        std::ranges::any_of(stepped, [&](std::uint64_t page) { return holds(closed[i], page); }))
+      close(closed[i].range);
   step.count = 0;
 }
 #endif

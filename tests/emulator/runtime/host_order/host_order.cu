@@ -144,6 +144,37 @@ CASE(neighbour_not_waited_for, "race-host: the host reads byte 4 of pinned") {
   sink = t.pinned[0];
   sink = t.pinned[1]; // here
 }
+// Many results in one page, and each has a stream.
+static void copy_back(Things& t, cudaStream_t (&streams)[8]) {
+  for (int i = 0; i < 8; ++i) {
+    OK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    OK(cudaMemcpyAsync(t.pinned + 2 * i, t.a, 4, cudaMemcpyDeviceToHost, streams[i])); // there
+  }
+}
+CASE(eight_neighbours_waited_for, "clean") {
+  Things t;
+  cudaStream_t streams[8];
+  copy_back(t, streams);
+  for (int i = 0; i < 8; ++i) {
+    OK(cudaStreamSynchronize(streams[i]));
+    sink = t.pinned[2 * i];
+  }
+}
+CASE(last_of_eight_not_waited_for, "race-host: the host reads byte 56 of pinned") {
+  Things t;
+  cudaStream_t streams[8];
+  copy_back(t, streams);
+  OK(cudaStreamSynchronize(streams[0]));
+  sink = t.pinned[0];
+  sink = t.pinned[14]; // here
+}
+CASE(two_of_eight_not_waited_for, "race-host: the host reads byte 56 of pinned") {
+  Things t;
+  cudaStream_t streams[8];
+  copy_back(t, streams);
+  sink = t.pinned[0];  // here
+  sink = t.pinned[14]; // here
+}
 CASE(blocking_copy, "clean") {
   Things t;
   fill<<<1, 64>>>(t.a, n, 1);
