@@ -26,7 +26,6 @@ struct Closed {
   BusyRange range;
   std::atomic<bool> open{false}; // a fault has been recorded, so the host may continue
 };
-constexpr std::size_t most_faults = 1024;
 std::array<Closed, most_closed> closed;
 std::atomic<std::size_t> closed_count{0};
 std::atomic<bool> changing{false}; // which pages are closed

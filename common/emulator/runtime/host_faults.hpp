@@ -33,7 +33,8 @@ struct HostFault {
   int frame_count = 0;
 };
 
-// The faults since the last call. Cheap if there are none.
+// The faults since the last call, or the first `most_faults` of them. Cheap if there are none.
+constexpr std::size_t most_faults = 1024;
 std::vector<HostFault> take_host_faults();
 
 // Device memory is closed except while a DeviceMemoryInUse exists. With checks on, a fault there is recorded

@@ -122,6 +122,10 @@ void note_host_accesses() {
       report_host(state, fault, operation, range);
     });
   }
+  if (faults.size() < most_faults) return;
+  Operation last;
+  last.frames = frames_of(faults.back());
+  report_not_checked(state, "the host", &last);
 }
 
 } // namespace warpfold::runtime::ordering

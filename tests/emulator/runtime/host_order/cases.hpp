@@ -1,6 +1,6 @@
 // Small programs by name: CASE(name, expected) { body }. `expected` is "clean" or describes what the report
-// must say: the kind of the only hazard, a colon, and a regular expression for its message. The lines at
-// fault end with "// here" and, for the other place, "// there".
+// must say: the kinds of all hazards, with | between, a colon, and a regular expression for the message of
+// one. The lines at fault end with "// here" and, for the other place, "// there".
 #pragma once
 
 #include <cstdio>
