@@ -194,7 +194,7 @@ const std::array<CausalClock, level_count>& BlockOrder::known_to(const Releasing
     known = passed_on;
     known.join(fenced[which]);
     const LaneFence& last = by.fences[which];
-    if (last.at > begun) known.join(covered_by(last, place.block, by, by.covered[which]));
+    if (last.at) known.join(covered_by(last, place.block, by, by.covered[which]));
   }
   return known_to_last;
 }
@@ -206,11 +206,12 @@ Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t op
   Release released{.by = place, .warp = warp, .lanes = lanes};
   Releasing by{.warp = warp, .operation = operation, .at = clock};
   for (std::size_t which = 0; which < level_count; ++which) {
-    const LaneFence& last = by.fences[which] = last_of(self.fences[which], lanes);
+    const LaneFence last = last_of(self.fences[which], lanes);
     const bool has_fence = last.at > begun;
     if (has_fence || !fenced[which].empty()) released.level = static_cast<Level>(which);
     released.moment[which] = has_fence ? last.at : fenced[which].at(CausalClock::Key::of_block(place.block));
-    by.covered[which] = lanes | last.lanes;
+    // Lanes that differ at no fence release the same.
+    if (has_fence) by.fences[which] = last, by.covered[which] = lanes | last.lanes;
   }
   released.known = known_to(by);
   return released;

@@ -72,6 +72,13 @@ TEST_F(Order, ReleaseOrdersTheLanesOfAWarpThatAcquire) {
   EXPECT_FALSE(ordered(0, 6));
 }
 
+TEST_F(Order, LanesThatFencedTogetherReleaseOneClock) { // or each joins as many entries as there are lanes
+  order.fence(0, ~0u, Level::block);
+  const Release one = order.release(0, lane_3, 9), other = order.release(0, 1u << 4, 9);
+  EXPECT_FALSE(one.known[0].empty());
+  EXPECT_TRUE(one.known[0].is_same(other.known[0]));
+}
+
 TEST_F(Order, FenceOfALaneCoversNoOtherLane) {
   order.fence(0, 1u << 7, Level::block);
   release(order, 8, false, 1u << 7);
