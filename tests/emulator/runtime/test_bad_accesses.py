@@ -45,7 +45,13 @@ class BadAccesses(unittest.TestCase):
 
     def test_between_two_allocations_both_are_named(self):
         (bad,) = self.told("between_two")
-        self.assertRegex(bad["message"], r"256 bytes past the end of allocation 1 .*, \d+ bytes before allocation 2 ")
+        self.assertRegex(bad["message"], r"2000 bytes past the end of allocation 1 .*, \d+ bytes before allocation 2 ")
+
+    def test_past_a_short_allocation_is_not_in_the_next_one(self):
+        for size in 4, 256, 512:
+            with self.subTest(size=size):
+                (bad,) = self.told(f"past_{size}_bytes")
+                self.assertIn(f"256 bytes past the end of allocation 2 ({size} bytes)", bad["message"])
 
     def test_what_could_not_be_freed_is_no_leak(self):
         told = self.told("refused_free")

@@ -45,8 +45,14 @@ int main(int argc, char** argv) {
   } else if (is("between_two")) {
     int* b = nullptr;
     if (cudaMalloc(&b, 400)) return 1;
-    load_at<<<1, 1>>>(a, a, 164);
+    load_at<<<1, 1>>>(a, a, 600);
     cudaFree(b);
+  } else if (int size = 0; std::sscanf(name, "past_%d_bytes", &size) == 1) {
+    int *one = nullptr, *next = nullptr;
+    if (cudaMalloc(&one, size) || cudaMalloc(&next, 4096)) return 1;
+    cudaMemset(next, 0, 4096);
+    load_at<<<1, 1>>>(a, one, (size + 256) / 4);
+    cudaFree(one), cudaFree(next);
   } else if (is("variable_x")) {
     beyond_x<<<1, 1>>>(1);
   } else if (is("variable_i")) {
