@@ -249,21 +249,24 @@ namespace {
 
 [[noreturn]] void stop_waiting(const Block& block) {
   const double seconds = std::chrono::duration<double>(block.worker.grid.patience).count();
+  const std::uint32_t ended = block.threads - block.alive; // which will arrive at no barrier
+  const std::string without =
+      ended ? fmt::format("; {} of the block's {} threads have ended", ended, block.threads) : "";
   const auto at = std::ranges::find_if(block.warps, [](const Warp& warp) {
     return warp.waits_for_memory() && (warp.missing_arrivals || warp.missing_bytes);
   });
   if (at == block.warps.end())
     block.stop_early(
         Fault::Kind::waiting,
-        fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any",
-                    seconds));
+        fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any{}",
+                    seconds, without));
   block.stop_early(
       Fault::Kind::barrier,
       fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}, and for {:.3g} s no "
-                  "thread that runs has changed any memory; {} of the block's {} threads have ended",
+                  "thread that runs has changed any memory{}",
                   at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s",
                   at->missing_bytes ? fmt::format(" and {} bytes", at->missing_bytes) : "", seconds,
-                  block.threads - block.alive, block.threads));
+                  without));
 }
 
 } // namespace

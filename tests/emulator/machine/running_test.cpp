@@ -35,6 +35,10 @@ again:
 
 const std::string kernels = ".version 8.0\n.target sm_80\n.address_size 64\n" +
                             kernel("waits", "st.volatile.global.u32 [%rd1], 1;", 1, "ret;") +
+                            kernel("waits_without_the_first",
+                                   "mov.u32 %r1, %tid.x;\n  setp.eq.u32 %p1, %r1, 0;\n  @%p1 ret;\n"
+                                   "  st.volatile.global.u32 [%rd1], 1;",
+                                   1, "ret;") +
                             kernel("stops", "", 0, "trap;") +
                             R"(
 .visible .entry works_then_answers(.param .u64 flag)
@@ -120,8 +124,8 @@ protected:
     forget_stopped_kernels();
     std::atomic_ref(*reinterpret_cast<std::uint32_t*>(flag)) = 0;
   }
-  std::optional<Fault> fault_of(const char* name, unsigned blocks = 1) {
-    return launch(*program.kernel(name), {.grid = {blocks, 1, 1}, .block = {1, 1, 1}},
+  std::optional<Fault> fault_of(const char* name, unsigned blocks = 1, unsigned threads = 1) {
+    return launch(*program.kernel(name), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
                   std::as_bytes(std::span(&flag, 1)), options)
         .fault;
   }
@@ -134,6 +138,13 @@ TEST_F(ValuesThatMayNotCome, AKernelIsStoppedIfNobodyChangesMemory) {
   EXPECT_NE(
       fault->message.find("waits for memory to change, but for 0.005 s no thread that runs has changed any"),
       std::string::npos)
+      << fault->message;
+}
+
+TEST_F(ValuesThatMayNotCome, HowManyThreadsHaveEndedIsSaid) { // a barrier may be made of atomics
+  const std::optional<Fault> fault = fault_of("waits_without_the_first", 1, 3);
+  ASSERT_TRUE(fault);
+  EXPECT_NE(fault->message.find("has changed any; 1 of the block's 3 threads have ended"), std::string::npos)
       << fault->message;
 }
 
