@@ -447,6 +447,47 @@ __global__ void late_fence_exchange(const float* input, std::size_t n, float* su
   finish(value, me, result);
 }
 
+__device__ float receive_without_fence(const Mailboxes& mailboxes, unsigned me, unsigned run) {
+  volatile Letter* const received = letter(mailboxes, me, threadIdx.x, run);
+  while (received->mark != run) {
+  }
+  // MUTANT received_without_fence: state=hazard kind=fence diagnosis=any
+  // Nothing keeps the sum from being read before the mark.
+  return received->sum;
+}
+__device__ float receive_after_early_fence(const Mailboxes& mailboxes, unsigned me, unsigned run) {
+  volatile Letter* const received = letter(mailboxes, me, threadIdx.x, run);
+  __threadfence_system();
+  while (received->mark != run) {
+  }
+  // MUTANT received_after_early_fence: state=hazard kind=fence diagnosis=any
+  // The fence comes before the wait.
+  return received->sum;
+}
+__device__ float receive_after_narrow_fence(const Mailboxes& mailboxes, unsigned me, unsigned run) {
+  volatile Letter* const received = letter(mailboxes, me, threadIdx.x, run);
+  while (received->mark != run) {
+  }
+  __threadfence();
+  // MUTANT received_after_narrow_fence: state=hazard kind=fence diagnosis=any
+  // __threadfence() orders for the own device only; the writer is on another.
+  return received->sum;
+}
+template <float (*Receive)(const Mailboxes&, unsigned, unsigned)>
+__global__ void exchange_received_by(const float* input, std::size_t n, float* sums, float* result,
+                                     Mailboxes mailboxes, unsigned me, unsigned devices, unsigned run) {
+  float total, value = 0.0f;
+  if (!sum_of_shard(input, n, sums, total) || threadIdx.x >= 32) return;
+  if (threadIdx.x < devices) {
+    volatile Letter* const sent = letter(mailboxes, threadIdx.x, me, run);
+    sent->sum = total;
+    __threadfence_system();
+    sent->mark = run;
+    value = Receive(mailboxes, me, run);
+  }
+  finish(value, me, result);
+}
+
 __global__ void unaccessible_exchange(const float* input, std::size_t n, float* sums, float* result,
                                       Mailboxes mailboxes, unsigned me, unsigned devices, unsigned run) {
   float total, value = 0.0f;
@@ -574,6 +615,10 @@ int main(int argc, char** argv) {
        exchanges("letter_without_fence", exchange_by<no_fence_exchange>),
        exchanges("fence_of_device", exchange_by<device_fence_exchange>),
        exchanges("mark_before_sum", exchange_by<late_fence_exchange>),
+       exchanges("received_without_fence", exchange_by<exchange_received_by<receive_without_fence>>),
+       exchanges("received_after_early_fence", exchange_by<exchange_received_by<receive_after_early_fence>>),
+       exchanges("received_after_narrow_fence",
+                 exchange_by<exchange_received_by<receive_after_narrow_fence>>),
        exchanges("only_first_has_access", exchange_by<unaccessible_exchange>, let_first_reach_others),
        exchanges("waits_over_the_link", exchange_by<waits_elsewhere>),
        exchanges("sums_to_the_first", exchange_by<to_the_first>),
