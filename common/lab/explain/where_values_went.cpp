@@ -48,14 +48,14 @@ bool does(std::string_view operation, Operator op) {
   return false;
 }
 
-// The value that the bits have where the operation's type is this one: its last part, or the one before it.
-double number(std::uint64_t bits, std::string_view type, unsigned width) {
+// The value that the bits have in this type of PTX's, such as "f32".
+double number(std::uint64_t bits, std::string_view type) {
   if (type == "f64") return std::bit_cast<double>(bits);
   if (type == "f32") return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  if (type.starts_with('s') || type.starts_with('b'))
-    return width == 8 ? static_cast<double>(static_cast<std::int64_t>(bits))
-                      : static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
-  return static_cast<double>(bits);
+  if (type.starts_with('u')) return static_cast<double>(bits);
+  if (type.ends_with("64")) return static_cast<double>(static_cast<std::int64_t>(bits));
+  if (type.ends_with("16")) return static_cast<double>(static_cast<std::int16_t>(bits));
+  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
 }
 
 std::string capital(std::string text) {
@@ -158,9 +158,7 @@ bool Explanation::keeps_value(const ValueGraph::Node& node) const {
   if (operation.starts_with("cvt.")) {
     const std::string_view from = last_part(operation),
                            to = last_part(operation.substr(0, operation.size() - from.size() - 1));
-    const unsigned from_width = from.ends_with("64") ? 8 : 4;
-    return operands.size() == 1 &&
-           number(operands[0].bits, from, from_width) == number(node.bits, to, node.width);
+    return operands.size() == 1 && number(operands[0].bits, from) == number(node.bits, to);
   }
   return true;
 }
@@ -175,7 +173,7 @@ Factors Explanation::factors(const ValueGraph::Node& node) const {
     return {of, true};
   }
   const std::string_view operation = graph_.operation_of(node), type = last_part(operation);
-  const auto value = [&](std::size_t i) { return number(operands[i].bits, type, node.width); };
+  const auto value = [&](std::size_t i) { return number(operands[i].bits, type); };
   const auto bare = [&](std::size_t i) { return ValueGraph::is_bare(operands[i].node); };
   const auto begins = [&](std::string_view name) { return operation.starts_with(name); };
   if (does(operation, input_.op)) return {std::vector<double>(count, 1), true};
@@ -213,8 +211,8 @@ void Explanation::count_from(const std::vector<NodeId>& roots) {
     const auto as_term = [&](NodeId origin) {
       const std::string_view type =
           node.kind == NodeKind::computed ? last_part(graph_.operation_of(node)) : std::string_view();
-      const double value = node.kind == NodeKind::computed ? number(node.bits, type, node.width)
-                                                           : load_value(input_.type, &node.bits);
+      const double value =
+          node.kind == NodeKind::computed ? number(node.bits, type) : load_value(input_.type, &node.bits);
       add_term(origin, value, times);
     };
     if (node.kind == NodeKind::loaded || node.kind == NodeKind::host) {
@@ -237,7 +235,7 @@ void Explanation::count_from(const std::vector<NodeId>& roots) {
       if (counted == 0) continue;
       counts_[operands[i].node] += counted;
       if (!ValueGraph::is_bare(operands[i].node)) continue;
-      const double value = node.kind == NodeKind::computed ? number(operands[i].bits, type, node.width)
+      const double value = node.kind == NodeKind::computed ? number(operands[i].bits, type)
                                                            : load_value(input_.type, &operands[i].bits);
       add_term(operands[i].node, value, counted);
     }
@@ -582,16 +580,15 @@ std::string Explanation::explain_operation() {
   if (!first) return "";
   kind_ = "operation";
   const ValueGraph::Node& node = graph_.node(first->node);
-  const std::string_view operation = graph_.operation_of(node), to = last_part(operation);
-  const bool converts = operation.starts_with("cvt.");
-  const std::string_view from = converts ? to : to;
-  const std::string_view of =
-      converts ? last_part(operation.substr(0, operation.size() - from.size() - 1)) : to;
+  // The last part of a conversion's name is what it converts from, and the one before it what to.
+  const std::string_view operation = graph_.operation_of(node), of = last_part(operation);
+  const std::string_view to =
+      operation.starts_with("cvt.") ? last_part(operation.substr(0, operation.size() - of.size() - 1)) : of;
   std::string values;
   for (const ValueGraph::Operand& operand : graph_.operands_of(node))
-    values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, from, node.width));
+    values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, of));
   return sentence("in line {}, {} makes {:.10g} of {} ({}).", graph_.line(node.where), thread(node.where),
-                  number(node.bits, of, node.width), values, operation);
+                  number(node.bits, to), values, operation);
 }
 
 // What was added that is no element of the row.

@@ -56,7 +56,9 @@ TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
   EXPECT_TRUE(has(said_of({100, [](std::size_t i) { return i % 2 ? -1.0 : 1.0; }}), "negative"));
   const auto growing =
       said_of({1000, [](std::size_t i) { return 1 + std::floor(static_cast<double>(i) / 100); }});
-  EXPECT_TRUE(has(growing, "count between 1 and 10 times: element 0 counts once, element 999 10 times")) << growing;
+  EXPECT_TRUE(
+      has(growing, "count between 1 and 10 times: element 0 counts once, element 999 counts 10 times"))
+      << growing;
   EXPECT_TRUE(has(growing, "too short a stride")) << growing;
 }
 
