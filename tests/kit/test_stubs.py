@@ -19,12 +19,12 @@ SAID = {
     "unwritten_shared": ("wrong", "uninitialised", "if (t < stride) partial[t] += partial[t + stride];", "any"),
     "volatile_tail": ("hazard", "race-shared", "tail[t] += tail[t + 16];", None),
     "absent_lanes": ("hazard", "warp-mask", "value += __shfl_down_sync(lab::all_lanes, value, distance);", None),
-    "stale_reads": ("wrong", None, "", "stale-second-stage"),
+    "stale_reads": ("wrong", None, "", "not-used"),
     "across_blocks": ("wrong", "race-global", "if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;", "any"),
     "narrow_fence": ("hazard", "fence", "block_sums[blockIdx.x] = sum;", None),
     "open_lock": ("hazard", "fence", "*result += sum;", None),
-    "lost_tail": ("wrong", None, "", "lost-tail"),
-    "wrong_identity": ("wrong", None, "", "wrong-identity"),
+    "lost_tail": ("wrong", None, "", "not-read"),
+    "wrong_identity": ("wrong", None, "", "foreign"),
     # Where 2^31 bytes before the matrix there is nothing, or what has been freed.
     "index_overflow": ("wrong", "out-of-bounds|use-after-free", "sum += *reinterpret_cast<const float*>(matrix + offset);", None),
 }

@@ -54,7 +54,8 @@ double number(std::uint64_t bits, std::string_view type) {
   if (type == "f32") return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   if (type.starts_with('u')) return static_cast<double>(bits);
   if (type.ends_with("64")) return static_cast<double>(static_cast<std::int64_t>(bits));
-  if (type.ends_with("16")) return static_cast<double>(static_cast<std::int16_t>(bits));
+  // A conversion may take the lower half of a register; then the whole of it is the value.
+  if (type.ends_with("16") && bits <= 0xffff) return static_cast<double>(static_cast<std::int16_t>(bits));
   return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
 }
 
