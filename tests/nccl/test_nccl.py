@@ -137,7 +137,11 @@ class Results(unittest.TestCase):
             self.skipTest("mpirun is not Open MPI's")
         with tempfile.TemporaryDirectory() as folder:
             env = environment(
-                TEST_ID=f"{folder}/id", WARPFOLD_NCCL_TIMEOUT="30", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
+                TEST_ID=f"{folder}/id",
+                WARPFOLD_NCCL_TIMEOUT="30",
+                OMPI_ALLOW_RUN_AS_ROOT="1",
+                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_plm="isolated",  # on this machine alone, which may have neither ssh nor rsh
             )
             out, _ = run([mpirun, "--oversubscribe", "-n", "2", COLLECTIVES, "processes"], env)
         self.assertEqual(self.count(out), self.in_one_process("threads", 2))

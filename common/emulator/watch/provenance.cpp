@@ -17,15 +17,6 @@ namespace {
 
 constexpr unsigned widest_value = 16; // bytes
 
-// Of the operation that this thread executes, by lane: its sources, if it overwrites one of them, and where
-// an asynchronous copy has read. Each device has a thread of its own.
-template <typename Value>
-std::array<std::vector<Value>, machine::warp_lanes>& sources_before() {
-  static thread_local std::array<std::vector<Value>, machine::warp_lanes> values;
-  return values;
-}
-thread_local std::array<std::uint64_t, machine::warp_lanes> copied_from{};
-
 std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
@@ -172,8 +163,8 @@ std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Ope
 Provenance::Where Provenance::where(const machine::Warp& warp, const machine::Operation& operation,
                                     unsigned lane) {
   const machine::Grid& grid = warp.worker->grid;
-  return {place_of(grid.code, operation), running_[&grid], static_cast<std::uint32_t>(warp.block->linear_id),
-          warp.index * machine::warp_lanes + lane};
+  return {place_of(grid.code, operation), running_.at(&grid).number,
+          static_cast<std::uint32_t>(warp.block->linear_id), warp.index * machine::warp_lanes + lane};
 }
 
 Provenance::Value Provenance::source(const machine::Warp& warp, const ValueFlow::Place& place,
@@ -196,7 +187,7 @@ Provenance::Value Provenance::source(const machine::Warp& warp, const ValueFlow:
 
 void Provenance::launch_begin(const machine::Grid& grid) {
   std::lock_guard lock(mutex_);
-  running_[&grid] = static_cast<std::uint32_t>(launches_.size());
+  running_[&grid].number = static_cast<std::uint32_t>(launches_.size());
   const auto& kernel = grid.code.module->functions[grid.code.frames[0].function];
   launches_.push_back(fmt::format("[{},{},{},{}]", quoted(std::string(kernel.name)), grid.shape.grid.count(),
                                   grid.shape.block.count(), grid.device));
@@ -262,7 +253,7 @@ std::string Provenance::name_of(const machine::Access& access, unsigned lane, un
 void Provenance::load(const machine::Access& access, const ValueFlow& flow, unsigned lane) {
   const std::uint64_t key = key_of(access, lane);
   if (flow.to.empty()) { // cp.async: it also stores
-    copied_from[lane] = key;
+    running_.at(&access.warp.worker->grid).copied_from[lane] = key;
     return;
   }
   const auto width = access.width / static_cast<unsigned>(flow.to.size());
@@ -276,7 +267,9 @@ void Provenance::load(const machine::Access& access, const ValueFlow& flow, unsi
 void Provenance::store(const machine::Access& access, const ValueFlow& flow, unsigned lane) {
   const std::uint64_t key = key_of(access, lane);
   const Where here = where(access.warp, access.operation, lane);
-  if (flow.from.empty()) return carry(key, copied_from[lane], access.width, here); // cp.async
+  if (flow.from.empty())
+    return carry(key, running_.at(&access.warp.worker->grid).copied_from[lane], access.width,
+                 here); // cp.async
   const auto width = access.width / static_cast<unsigned>(flow.from.size());
   for (unsigned i = 0; i < flow.from.size(); ++i) {
     const Value value = source(access.warp, flow.from[i], lane);
@@ -347,7 +340,8 @@ void Provenance::about_to_overwrite(const machine::Warp& warp, const machine::Op
                                     std::uint32_t lanes) {
   std::lock_guard lock(mutex_);
   const ValueFlow& flow = *warp.worker->grid.code.flow(operation);
-  each_lane(lanes, [&](unsigned lane) { sources_before<Value>()[lane] = sources(warp, flow, lane); });
+  each_lane(lanes,
+            [&](unsigned lane) { running_.at(&warp.worker->grid).before[lane] = sources(warp, flow, lane); });
 }
 
 void Provenance::executed(const machine::Warp& warp, const machine::Operation& operation,
@@ -361,7 +355,8 @@ void Provenance::executed(const machine::Warp& warp, const machine::Operation& o
   std::array<NodeId, machine::warp_lanes> nodes{}; // of all lanes, before any of them is changed
   const auto result = [&](unsigned lane) { return bits_at(in_frame(warp, to, lane), to.width); };
   const auto all_sources = [&](unsigned lane) {
-    return flow->overwrites_source ? std::move(sources_before<Value>()[lane]) : sources(warp, *flow, lane);
+    return flow->overwrites_source ? std::move(running_.at(&warp.worker->grid).before[lane])
+                                   : sources(warp, *flow, lane);
   };
   switch (flow->kind) {
   case Kind::computed:

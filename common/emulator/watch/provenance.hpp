@@ -87,6 +87,13 @@ private:
     bool overwritten = false;
     Where by;
   };
+  struct Running { // a launch, whose blocks one worker executes
+    std::uint32_t number = 0;
+    // By lane, of the operation that is being executed: its sources, if it overwrites one of them, and where
+    // an asynchronous copy has read.
+    std::array<std::vector<Value>, machine::warp_lanes> before;
+    std::array<std::uint64_t, machine::warp_lanes> copied_from{};
+  };
   struct HostCopy {             // to the host
     std::uint32_t launches = 0; // before it
     std::vector<Value> values;
@@ -127,7 +134,7 @@ private:
   std::map<std::pair<const machine::Code*, std::uint32_t>, std::uint32_t> place_numbers_;
   std::vector<std::string> places_{"[\"\",\"\",0,0]"}; // the first is the host
   std::vector<std::string> launches_;
-  std::map<const machine::Grid*, std::uint32_t> running_;
+  std::map<const machine::Grid*, Running> running_;
 };
 
 } // namespace warpfold::watch

@@ -29,7 +29,7 @@ class Ends(unittest.TestCase):
         for which, line in ("lock", 7), ("atomics", 13), ("polling", 17):
             for checks in "none", "all":
                 with self.subTest(which, checks=checks):
-                    result = run(which, step_limit="1000000", checks=checks)
+                    result = run(which, step_limit="100000", checks=checks)
                     self.assert_told(result, "warp instructions without coming to an end", f"ends.cu:{line} (running)")
 
     def test_a_wait_is_told_apart_from_another_endless_loop(self):
