@@ -189,8 +189,10 @@ void Provenance::launch_begin(const machine::Grid& grid) {
   std::lock_guard lock(mutex_);
   running_[&grid].number = static_cast<std::uint32_t>(launches_.size());
   const auto& kernel = grid.code.module->functions[grid.code.frames[0].function];
-  launches_.push_back(fmt::format("[{},{},{},{}]", quoted(std::string(kernel.name)), grid.shape.grid.count(),
-                                  grid.shape.block.count(), grid.device));
+  const auto is_row = [](const machine::Dim3& size) { return size.y == 1 && size.z == 1; };
+  launches_.push_back(fmt::format("[{},{},{},{},{}]", quoted(std::string(kernel.name)),
+                                  grid.shape.grid.count(), grid.shape.block.count(), grid.device,
+                                  is_row(grid.shape.grid) && is_row(grid.shape.block)));
 }
 
 // What a call left in frames of its own is of no interest any more.

@@ -23,18 +23,20 @@ void check(bool holds) {
 // Operands come before what is made of them, so that whoever walks back ends.
 void check_all(const ValueGraph& graph) {
   const auto check_where = [&](const ValueGraph::Where& at) {
-    check(at.place < graph.places.size() && (at.launch < graph.launches.size() || graph.launches.empty()));
+    check(at.place < graph.places.size() && at.launch < graph.launches.size());
   };
   const auto check_node = [&](std::uint32_t number) { check(number < graph.end()); };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const ValueGraph::Node& node = graph.nodes[i];
-    if (node.kind == ValueGraph::Node::Kind::computed || node.kind == ValueGraph::Node::Kind::selected)
-      check_where(node.where);
+    check_where(node.where);
     check(std::uint64_t{node.first_operand} + node.operands <= graph.operands.size());
     for (const ValueGraph::Operand& operand : graph.operands_of(node)) check(operand.node < first_node + i);
   }
   for (const std::uint32_t root : graph.roots) check_node(root);
-  for (const ValueGraph::Loss& loss : graph.losses) check_node(loss.node);
+  for (const ValueGraph::Loss& loss : graph.losses) {
+    check_node(loss.node), check_where(loss.stored), check_where(loss.by);
+    check(!ValueGraph::is_bare(loss.node));
+  }
   for (const ValueGraph::HostCopy& copy : graph.host_copies)
     for (const ValueGraph::Operand& value : copy.values) check_node(value.node);
 }
@@ -49,7 +51,7 @@ ValueGraph value_graph_from(const std::string& text) {
   for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2)});
   if (graph.places.empty()) graph.places.emplace_back();
   for (const json& launch : all.at("launches"))
-    graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3)});
+    graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3), launch.at(4)});
   graph.launches.emplace_back(); // of what the host does after the last one
   graph.nodes.reserve(all.at("nodes").size());
   for (const json& node : all.at("nodes")) {
@@ -57,8 +59,6 @@ ValueGraph value_graph_from(const std::string& text) {
     check(kind >= 0 && kind <= static_cast<int>(ValueGraph::Node::Kind::packed));
     graph.nodes.push_back({static_cast<ValueGraph::Node::Kind>(kind), node.at(1), where_from(node.at(2)),
                            node.at(3), node.at(4), node.at(5), node.at(6)});
-    check(graph.nodes.back().where.place < graph.places.size());
-    check(graph.nodes.back().where.launch < graph.launches.size());
   }
   graph.operands.reserve(all.at("operands").size());
   for (const json& operand : all.at("operands")) graph.operands.push_back(operand_from(operand));

@@ -36,6 +36,7 @@ struct ValueGraph {
   struct Launch {
     std::uint64_t blocks = 0, threads = 0; // threads per block
     int device = 0;
+    bool one_dimension = false; // of the grid and of its blocks
   };
   struct Loss { // of what was stored and never read
     std::uint32_t node = 0;

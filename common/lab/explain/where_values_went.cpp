@@ -141,8 +141,9 @@ std::size_t Explanation::element_of(const ValueGraph::Node& node) const {
   if (node.kind != NodeKind::loaded) return none;
   for (const Followed::Part& part : followed_.input) {
     const std::uint64_t width = size_of(input_.type), inside = node.address - part.address;
-    if (node.address >= part.address && inside / width < part.n && inside % width == 0)
-      return part.first + inside / width;
+    const std::size_t element = part.first + inside / width;
+    if (node.address >= part.address && inside / width < part.n && inside % width == 0 && element < given_.n)
+      return element;
   }
   return none;
 }
@@ -243,8 +244,14 @@ void Explanation::count_from(const std::vector<NodeId>& roots) {
   }
 }
 
-// What was counted makes the result that was got, to the bit.
+// What was counted makes the result that was got, to the bit. What was loaded from elsewhere came there in a
+// way that is not followed.
 bool Explanation::explains() const {
+  if (std::ranges::any_of(terms_, [&](const Term& term) {
+        return !ValueGraph::is_bare(term.node) && graph_.node(term.node).kind == NodeKind::loaded &&
+               !is_result(graph_.node(term.node).address);
+      }))
+    return false;
   if (is_selection()) {
     double best = identity(input_.type, input_.op);
     for (std::size_t i = 0; i < given_.n; ++i)
@@ -421,6 +428,7 @@ std::string Explanation::reads() {
     key += fmt::format("{}{} is {}", key.empty() ? "" : ", ", name, what);
   };
   const ValueGraph::Launch& launch = graph_.launches[0];
+  if (!launch.one_dimension) return "";
   add(per_block, "b", "blockIdx.x"), add(per_thread, "t", "threadIdx.x");
   if (*origin != 0 || index.empty()) index += fmt::format("{}{:g}", index.empty() ? "" : " + ", *origin);
   if (step != 0)
@@ -477,6 +485,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
                       })->second;
   const std::string value = value_of(story.node);
   const Where& made = graph_.node(story.node).where;
+  if (graph_.line(made) == 0) return ""; // the host has copied it
   const std::string which = story.elements.size() == missing
                                 ? ""
                                 : fmt::format("{}: ", in_words(story.elements, given_.n, given_.block));
@@ -517,6 +526,8 @@ std::string Explanation::counted_often(const Indices& elements) {
     for (const NodeId id : nodes) all.push_back(graph_.node(id).where);
     return threads(std::move(all));
   };
+  const auto by_host = [&](NodeId load) { return graph_.line(graph_.node(load).where) == 0; };
+  if (std::ranges::any_of(loads, by_host)) return "";
   if (loads.size() > 1) {
     kind_ = "read-again";
     return sentence("in {}, element {} is read {} times, by {}.{}", lines_of(loads), element, loads.size(),
@@ -549,7 +560,14 @@ std::string Explanation::explain_elements() {
   std::map<double, Indices> by_times;
   for (std::size_t i = first_; i < first_ + columns_; ++i) by_times[times_[i]].push_back(i);
   if (by_times.size() == 1 && by_times.begin()->first == 1) return "";
-  if (is_selection() && !by_times.contains(0)) return "";
+  if (is_selection()) { // one that loses a comparison does not reach the result, and should not
+    Indices never;
+    for (std::size_t i = first_; i < first_ + columns_; ++i)
+      if (by_element_[i].empty()) never.push_back(i);
+    if (never.empty()) return "";
+    kind_ = "not-read";
+    return unread(never, 0);
+  }
   const bool no_element = by_times.size() == 1 && by_times.begin()->first == 0;
   std::string text =
       no_element ? "None of the elements counts in the result." : how_often(by_times, given_.n, given_.block);
@@ -559,7 +577,6 @@ std::string Explanation::explain_elements() {
     if (!never.empty()) kind_ = "not-read", text += unread(never, missing->second.size());
     if (!gone.empty()) text += lost(gone, missing->second.size());
     if (!never.empty()) kind_ = never.size() == columns_ ? "nothing-read" : "not-read";
-    if (is_selection()) return text;
   }
   for (const auto& [times, elements] : by_times) {
     if (times == 0 || times == 1) continue;
@@ -612,14 +629,9 @@ std::string Explanation::explain_terms() {
   if (term.origin == term.node) {
     if (node.kind == NodeKind::host) return "";
     if (node.kind == NodeKind::loaded) {
-      if (is_result(node.address)) {
-        kind_ = "old-result";
-        return fmt::format(" The value {:.10g} that stood in the result before the launch counts too.",
-                           term.value);
-      }
-      return fmt::format(
-          " {:.10g} counts too, which {} reads in line {} from memory that no kernel has written.",
-          term.value, thread(node.where), graph_.line(node.where));
+      kind_ = "old-result";
+      return fmt::format(" The value {:.10g} that stood in the result before the launch counts too.",
+                         term.value);
     }
     return ""; // explain_operation() has said it
   }

@@ -47,7 +47,7 @@ public:
     outcome.followed.results = result;
     outcome.followed.input = {{input, 0, given_.n}};
     outcome.followed.graph = fmt::format(
-        R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
+        R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0,true]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
         root, places_, nodes_, operands_, losses_);
     return from_values(outcome, given_, input_);
   }
@@ -215,6 +215,37 @@ TEST(WhereValuesWent, AMinimumThatBeginsWithAConstant) {
                            "elements must be the identity, inf."),
             std::string::npos)
       << said.text;
+}
+
+TEST(WhereValuesWent, AnElementThatLosesAComparisonIsNotLost) {
+  FollowedRun run(2, Operator::min);
+  run.load(1, 0, 1); // compared by a branch
+  EXPECT_EQ(run.said(run.load(0, 0, 0), 1).kind, "");
+}
+
+TEST(WhereValuesWent, AMinimumOfPartOfTheElements) {
+  FollowedRun run(3, Operator::min);
+  const Diagnosis said = run.said(run.load(2, 0, 0), 3);
+  EXPECT_EQ(said.kind, "not-read");
+  EXPECT_NE(said.text.find("No thread reads elements 0 and 1."), std::string::npos) << said.text;
+}
+
+TEST(WhereValuesWent, WhatCameInAWayThatIsNotFollowedSaysNothing) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), unknown = run.load(5, 0, 1); // beyond the input
+  EXPECT_EQ(run.said(run.compute("add.f32", 20, 0, 7, {{a, 1}, {unknown, 6}}), 7).kind, "");
+}
+
+TEST(WhereValuesWent, APartOfTheInputThatIsLongerThanTheInput) {
+  Outcome outcome;
+  outcome.results = {1};
+  outcome.followed.input = {{FollowedRun::input, 0, 1u << 30}};
+  outcome.followed.graph =
+      R"({"complete":true,"roots":[3],"launches":[["k",1,1,0,true]],"places":[["ld.f32","x",1,0]],"nodes":[[0,4,[0,0,0,0],1,4000,0,0]],"operands":[],"losses":[],"host_copies":[]})";
+  Case given;
+  given.n = 1;
+  EXPECT_EQ(from_values(outcome, given, make_sequence(Type::float32, Operator::add, Kind::exact, 1, 1)).kind,
+            "");
 }
 
 TEST(WhereValuesWent, ATextThatIsNoGraph) {
