@@ -283,7 +283,7 @@ __global__ void steps_from_8_kernel(const T* input, T* results, std::size_t n) {
   __shared__ T of_warps[32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   T value = walk_with<Op>(input, n);
-  // MUTANT steps_from_8: state=wrong kind=none diagnosis=not-used
+  // MUTANT steps_from_8: state=wrong kind=none diagnosis=passed-over
   // The shuffles reach 16 lanes of a warp's 32.
   for (unsigned distance = 8; distance > 0; distance /= 2) {
     value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
