@@ -29,13 +29,17 @@ public:
   // Wrong results that are not exact sums, one by one.
   void explain_each() {
     const SearchForReasons search;
-    bool has_exact_sum = false;
+    bool has_exact_sum = false, is_explained = false;
     for (std::size_t i = 0; i < failures().size() && !is_over(search); ++i) {
       const Failure failure = failures()[i];
-      if (is_exact_sum(rung_, failure))
+      if (is_exact_sum(rung_, failure)) {
         has_exact_sum = true;
-      else
-        progress_.explain(failure.check, reason_for_one(failure, has_exact_sum));
+        continue;
+      }
+      if (is_explained && search.takes_long()) break; // more of them only say the same
+      Diagnosis reason = reason_for_one(failure, has_exact_sum);
+      is_explained |= reason.specific;
+      progress_.explain(failure.check, std::move(reason));
     }
   }
 

@@ -404,7 +404,7 @@ std::string Explanation::reads() {
     return static_cast<double>(std::ranges::min(found->second));
   };
   const std::optional<double> origin = at(0, 0);
-  if (!origin) return "";
+  if (!origin || threads.size() < 2) return "";
   const double per_thread = at(0, 1).value_or(*origin) - *origin,
                per_block = at(1, 0).value_or(*origin) - *origin;
   double step = 0;
@@ -435,9 +435,10 @@ std::string Explanation::reads() {
     index += step == 1   ? fmt::format(" and the {} after it", most - 1)
              : most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
                          : fmt::format(", then every {:g} elements further", step);
-  return fmt::format(" In line {}, thread t{} reads element {} ({}{}blockDim.x is {}, gridDim.x is {}).",
-                     line, launch.blocks > 1 ? " of block b" : "", index, key, key.empty() ? "" : ", ",
-                     launch.threads, launch.blocks);
+  const bool all_read = threads.size() == launch.blocks * launch.threads;
+  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}blockDim.x is {}, gridDim.x is {}).",
+                     line, launch.blocks > 1 ? " of block b" : "", all_read ? "" : ", if anything,", index,
+                     key, key.empty() ? "" : ", ", launch.threads, launch.blocks);
 }
 
 std::string Explanation::unread(const Indices& elements, std::size_t missing) {
@@ -551,8 +552,10 @@ std::string Explanation::counted_often(const Indices& elements) {
     if (uses.size() == 1)
       return sentence("in {}, {} makes {:g} times {} ({}).", lines_of(uses), thread(user.where),
                       counts_[id] / counts_[uses[0]], value, graph_.operation_of(user));
-    return sentence("in {}, {} is added {} times, by {}. Which thread should add it?", lines_of(uses), value,
-                    uses.size(), threads_of(uses));
+    const std::string by = threads_of(uses);
+    return sentence("in {}, {} is added {} times, by {}.{}", lines_of(uses), value, uses.size(), by,
+                    by.find(" and ") != by.npos || by.find(" to ") != by.npos ? " Which thread should add it?"
+                                                                              : "");
   }
 }
 
@@ -620,10 +623,7 @@ std::string Explanation::explain_terms() {
   if (terms_.empty() || nothing_stored_) return "";
   // The first in time.
   const Term& term = *std::ranges::min_element(terms_, {}, &Term::node);
-  if (ValueGraph::is_bare(term.node)) {
-    kind_ = "nothing-added";
-    return " The result is made of constants alone: none of the elements reaches it.";
-  }
+  if (ValueGraph::is_bare(term.node)) return ""; // explain_elements() has said that none counts
   const ValueGraph::Node& node = graph_.node(term.node);
   kind_ = "foreign";
   if (term.origin == term.node) {
