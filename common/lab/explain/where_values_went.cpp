@@ -643,7 +643,7 @@ std::string Explanation::explain_terms() {
       (input_.type == Type::float64 && term.value == std::numeric_limits<double>::min());
   const std::string must =
       is_smallest_positive
-          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest positive number; the one that is "
+          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest normal number above 0; the one "
                         "furthest below 0 is lowest().",
                         name_of(input_.type))
       : input_.op == Operator::add
