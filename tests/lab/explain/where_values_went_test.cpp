@@ -99,7 +99,8 @@ TEST(WhereValuesWent, ElementsThatNoThreadReads) {
   EXPECT_EQ(
       said.text,
       "Each element should count once. Here elements 4 and 5 do not count, and the others count once, as "
-      "they should. No thread reads those that do not count. In line 10, thread t of block b reads, if anything, element "
+      "they should. No thread reads those that do not count. In line 10, thread t of block b reads, if "
+      "anything, element "
       "2 b + t (b is blockIdx.x, t is threadIdx.x, blockDim.x is 4, gridDim.x is 2).");
 }
 
