@@ -74,6 +74,13 @@ std::string_view last_part(std::string_view operation) {
   return operation.substr(operation.rfind('.') + 1);
 }
 
+// The last part of a conversion's name is what it converts from, and the one before it what to.
+std::string_view result_type(std::string_view operation) {
+  const std::string_view of = last_part(operation);
+  return operation.starts_with("cvt.") ? last_part(operation.substr(0, operation.size() - of.size() - 1))
+                                       : of;
+}
+
 // How an operation on a sum's way combines its operands: each counts so often.
 struct Factors {
   std::vector<double> of;
@@ -103,7 +110,6 @@ private:
   std::size_t element_of(const ValueGraph::Node& node) const;
   bool is_result(std::uint64_t address) const;
   Factors factors(const ValueGraph::Node& node) const;
-  bool keeps_value(const ValueGraph::Node& node) const;
   void count_from(const std::vector<NodeId>& roots);
   bool explains() const;
   bool count();
@@ -152,19 +158,6 @@ bool Explanation::is_result(std::uint64_t address) const {
   return address - followed_.results < given_.rows * size_of(input_.type);
 }
 
-// The operation gives the value that its operands and factors say. An atomic's is not known.
-bool Explanation::keeps_value(const ValueGraph::Node& node) const {
-  const std::string_view operation = graph_.operation_of(node);
-  if (operation.starts_with("atom.") || operation.starts_with("red.")) return true;
-  const auto operands = graph_.operands_of(node);
-  if (operation.starts_with("cvt.")) {
-    const std::string_view from = last_part(operation),
-                           to = last_part(operation.substr(0, operation.size() - from.size() - 1));
-    return operands.size() == 1 && number(operands[0].bits, from) == number(node.bits, to);
-  }
-  return true;
-}
-
 Factors Explanation::factors(const ValueGraph::Node& node) const {
   const auto operands = graph_.operands_of(node);
   const std::size_t count = operands.size();
@@ -179,7 +172,7 @@ Factors Explanation::factors(const ValueGraph::Node& node) const {
   const auto bare = [&](std::size_t i) { return ValueGraph::is_bare(operands[i].node); };
   const auto begins = [&](std::string_view name) { return operation.starts_with(name); };
   if (does(operation, input_.op)) return {std::vector<double>(count, 1), true};
-  if (begins("cvt.") && count == 1) return {{1}, keeps_value(node)};
+  if (begins("cvt.") && count == 1) return {{1}, value(0) == number(node.bits, result_type(operation))};
   if (input_.op != Operator::add) return {};
   if (begins("sub.") && count == 2) return {{1, -1}, true};
   if (begins("neg.") && count == 1) return {{-1}, true};
@@ -601,15 +594,12 @@ std::string Explanation::explain_operation() {
   if (!first) return "";
   kind_ = "operation";
   const ValueGraph::Node& node = graph_.node(first->node);
-  // The last part of a conversion's name is what it converts from, and the one before it what to.
   const std::string_view operation = graph_.operation_of(node), of = last_part(operation);
-  const std::string_view to =
-      operation.starts_with("cvt.") ? last_part(operation.substr(0, operation.size() - of.size() - 1)) : of;
   std::string values;
   for (const ValueGraph::Operand& operand : graph_.operands_of(node))
     values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, of));
   return sentence("in line {}, {} makes {:.10g} of {} ({}).", graph_.line(node.where), thread(node.where),
-                  number(node.bits, to), values, operation);
+                  number(node.bits, result_type(operation)), values, operation);
 }
 
 // What was added that is no element of the row.
