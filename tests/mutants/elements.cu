@@ -91,7 +91,7 @@ __global__ void grid_dim_for_block_dim(const float* input, float* result, std::s
 
 __global__ void no_walk(const float* input, float* result, std::size_t n) {
   extern __shared__ float partial[];
-  // MUTANT no_walk: state=wrong kind=none diagnosis=only-first-pass
+  // MUTANT no_walk: state=wrong kind=none diagnosis=not-read
   // The grid fits the machine, but each thread takes one element and does not walk on.
   const float sum = tree_sum(own_element(input, n), partial);
   if (threadIdx.x == 0) atomicAdd(result, sum);
@@ -110,7 +110,7 @@ __global__ void stride_of_a_block(const float* input, float* result, std::size_t
 __global__ void stride_of_two_grids(const float* input, float* result, std::size_t n) {
   float sum = 0;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  // MUTANT stride_of_two_grids: state=wrong kind=none diagnosis=wrong-stride
+  // MUTANT stride_of_two_grids: state=wrong kind=none diagnosis=not-read
   // Each thread takes one element and steps over two grids.
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += 2 * threads)
     sum += input[i];
@@ -163,7 +163,7 @@ __global__ void count_overflow_kernel(const float* input, float* result, std::ui
 }
 void count_overflow(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
-  // MUTANT count_overflow: state=wrong kind=none diagnosis=index-overflow
+  // MUTANT count_overflow: state=wrong kind=none diagnosis=not-read
   // The kernel takes n in fewer bits than it has: what is left is n modulo 2^16.
   count_overflow_kernel<<<lab::resident_blocks(block), block>>>(input, result, static_cast<std::uint16_t>(n));
 }

@@ -215,7 +215,7 @@ struct Minus : Add {
 struct MaxKeepsSmaller : Max {
   template <class T>
   static __device__ T combine(T a, T b) {
-    // MUTANT maximum_keeps_smaller: state=wrong kind=none diagnosis=identity-left
+    // MUTANT maximum_keeps_smaller: state=wrong kind=none diagnosis=passed-over
     // The comparison is the wrong way round, so that the identity wins.
     return b < a ? b : a;
   }
@@ -224,7 +224,7 @@ struct MaxKeepsSmaller : Max {
 struct MinTakesGreater : Max {
   template <class T>
   static __device__ T combine(T a, T b) {
-    // MUTANT minimum_is_maximum: state=wrong kind=none diagnosis=other-operator
+    // MUTANT minimum_is_maximum: state=wrong kind=none diagnosis=passed-over
     // Copied from the maximum, identity and all.
     return a < b ? b : a;
   }
@@ -233,7 +233,7 @@ struct MinTakesGreater : Max {
 struct MaxOfSigned : Max {
   template <class T>
   static __device__ T combine(T a, T b) {
-    // MUTANT unsigned_as_int: state=wrong kind=none diagnosis=signed-comparison
+    // MUTANT unsigned_as_int: state=wrong kind=none diagnosis=passed-over
     // Unsigned numbers compared as signed ones: from 2^31 on they count as negative.
     return static_cast<int>(a) < static_cast<int>(b) ? b : a;
   }
@@ -242,7 +242,7 @@ struct MaxOfSigned : Max {
 struct MaxByMagnitude : Max {
   template <class T>
   static __device__ T combine(T a, T b) {
-    // MUTANT maximum_of_magnitudes: state=wrong kind=none diagnosis=identity-left
+    // MUTANT maximum_of_magnitudes: state=wrong kind=none diagnosis=passed-over
     // Compares without the sign: minus infinity is the greatest of all.
     return fabsf(a) < fabsf(b) ? b : a;
   }
@@ -251,7 +251,7 @@ struct MaxByMagnitude : Max {
 // A thread's walk over doubles in a float.
 __global__ void value_in_float_kernel(const double* input, double* results, std::size_t n) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
-  // MUTANT value_in_float: state=wrong kind=none diagnosis=rounded-to-float
+  // MUTANT value_in_float: state=wrong kind=none diagnosis=operation
   // float where the template's type T is meant.
   float value = least<float>;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
@@ -264,7 +264,7 @@ __global__ void value_in_float_kernel(const double* input, double* results, std:
 // The maximum of floats by an atomicMax on their bits: right for numbers from 0 on.
 __global__ void maximum_of_bits_kernel(const float* input, int* result, std::size_t n) {
   const float most = reduce_block<Max>(walk_with<Max>(input, n));
-  // MUTANT maximum_of_bits: state=wrong kind=none diagnosis=other-operator
+  // MUTANT maximum_of_bits: state=wrong kind=none diagnosis=passed-over
   // A negative float's bits, as an int, are the greater the less the float is.
   if (threadIdx.x == 0) atomicMax(result, __float_as_int(most));
 }
@@ -283,7 +283,7 @@ __global__ void steps_from_8_kernel(const T* input, T* results, std::size_t n) {
   __shared__ T of_warps[32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   T value = walk_with<Op>(input, n);
-  // MUTANT steps_from_8: state=wrong kind=none diagnosis=passed-over
+  // MUTANT steps_from_8: state=wrong kind=none diagnosis=not-used
   // The shuffles reach 16 lanes of a warp's 32.
   for (unsigned distance = 8; distance > 0; distance /= 2) {
     value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
@@ -359,7 +359,7 @@ void results_of_32(const float* input, float* result, std::size_t n, unsigned bl
   const unsigned blocks = lab::resident_blocks(block);
   float* of_blocks = lab::scratch<float>(blocks);
   reduce_kernel<Add><<<blocks, block>>>(input, of_blocks, n);
-  // MUTANT results_of_32: state=wrong kind=none diagnosis=lost-block
+  // MUTANT results_of_32: state=wrong kind=none diagnosis=never-read
   // The second launch is one warp, and reduces as many results as it has lanes.
   reduce_kernel<Add><<<1, 32>>>(of_blocks, result, blocks < 32 ? blocks : 32);
 }

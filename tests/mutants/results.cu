@@ -100,7 +100,7 @@ __global__ void identity_of_products(const float* input, float* result, std::siz
 
 // Sums kept in 16 bits stand in for sums of 32 bits, which the checks' inputs do not overflow.
 __global__ void sum_overflow_kernel(const int* input, int* result, std::size_t n) {
-  // MUTANT sum_overflow: state=wrong kind=none diagnosis=integer-overflow
+  // MUTANT sum_overflow: state=wrong kind=none diagnosis=operation
   // The sum has fewer bits than it needs.
   std::int16_t sum = 0;
   for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) sum = static_cast<std::int16_t>(sum + input[i]);
@@ -184,7 +184,7 @@ void sums_all_but_one(const float* input, float* result, std::size_t n, unsigned
   const unsigned blocks = lab::resident_blocks(block), shared_bytes = block * sizeof(float);
   float* sums = lab::scratch<float>(blocks);
   block_sums<<<blocks, block, shared_bytes>>>(input, sums, n);
-  // MUTANT sums_all_but_one: state=wrong kind=none diagnosis=lost-block
+  // MUTANT sums_all_but_one: state=wrong kind=none diagnosis=never-read
   // The last block's sum is left out of the second launch.
   block_sums<<<1, block, shared_bytes>>>(sums, result, blocks - 1);
 }

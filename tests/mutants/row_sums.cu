@@ -53,7 +53,7 @@ __global__ void read_by_columns(const float* matrix, float* sums, std::size_t ro
   const std::size_t row = thread_of_grid();
   if (row >= rows) return;
   float sum = 0;
-  // MUTANT read_by_columns: state=wrong kind=none diagnosis=transposed
+  // MUTANT read_by_columns: state=wrong kind=none diagnosis=other-row
   // As if the matrix were stored column after column.
   for (std::size_t column = 0; column < columns; ++column) sum += matrix[column * rows + row];
   sums[row] = sum;
@@ -97,7 +97,7 @@ __global__ void right_by_threads(const float* matrix, float* sums, std::size_t r
 }
 void last_rows_lost(const float* matrix, float* sums, std::size_t rows, std::size_t columns, unsigned block) {
   if (rows == 0) return;
-  // MUTANT last_rows_lost: state=wrong kind=none diagnosis=rows-not-written
+  // MUTANT last_rows_lost: state=wrong kind=none diagnosis=never-written
   // rows / block blocks: the rows that do not fill a block are left out.
   const std::size_t blocks = rows < block ? 1 : rows / block;
   right_by_threads<<<blocks, block>>>(matrix, sums, rows, columns);
@@ -124,7 +124,7 @@ __global__ void warp_of_block(const float* matrix, float* sums, std::size_t rows
   const std::size_t row = threadIdx.x / 32;
   if (row >= rows) return;
   const float sum = warp_sum(walk_of_lane(matrix + row * columns, columns));
-  // MUTANT warp_of_block: state=wrong kind=none diagnosis=rows-not-written
+  // MUTANT warp_of_block: state=wrong kind=none diagnosis=never-written
   // The warp's number in its block is taken for its number in the grid: all blocks do the first rows.
   if (threadIdx.x % 32 == 0) sums[row] = sum;
 }
@@ -210,7 +210,7 @@ __global__ void row_added(const float* matrix, float* sums, std::size_t, std::si
   if (threadIdx.x % 32 == 0) atomicAdd(&sums[blockIdx.x], sum);
 }
 
-// MUTANT one_block_for_all: state=wrong kind=none diagnosis=rows-not-written
+// MUTANT one_block_for_all: state=wrong kind=none diagnosis=never-written
 // The launch is of one block, and a block does the one row of its number.
 void one_block_for_all(const float* matrix, float* sums, std::size_t rows, std::size_t columns,
                        unsigned block) {
@@ -228,7 +228,7 @@ __global__ void sum_not_reset(const float* matrix, float* sums, std::size_t rows
   float sum = 0;
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     for (std::size_t column = threadIdx.x; column < columns; column += blockDim.x) {
-      // MUTANT sum_not_reset: state=wrong kind=none diagnosis=running-total
+      // MUTANT sum_not_reset: state=wrong kind=none diagnosis=other-row
       // Declared outside the loop over the rows, so each row's sum goes on from the one before.
       sum += matrix[row * columns + column];
     }

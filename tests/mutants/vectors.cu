@@ -108,7 +108,7 @@ __global__ void vector_index_of_floats(const float* input, float* result, std::s
 __global__ void unrolled_rest_lost(const float* input, float* result, std::size_t n) {
   const Place at;
   float sum = 0;
-  // MUTANT unrolled_rest_lost: state=wrong kind=none diagnosis=lost-tail
+  // MUTANT unrolled_rest_lost: state=wrong kind=none diagnosis=not-read
   // Four elements a turn; what does not fill a turn of the whole grid is left out.
   for (std::size_t i = at.thread; n / at.threads >= 4 && i < n / (4 * at.threads) * (4 * at.threads);
        i += 4 * at.threads) {

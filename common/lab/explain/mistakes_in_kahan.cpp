@@ -1,6 +1,6 @@
 // Mistakes in a step of Kahan's summation (lab 07). All that surrounds the step is the lab's own code, so the
 // whole computation can be repeated with a mistaken step, bit for bit.
-#include "explain/mistakes.hpp"
+#include "explain/diagnosis.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -12,12 +12,15 @@
 namespace lab {
 namespace {
 
+// Whether it can be said of each value of a run where it came from.
+bool can_be_followed(const Variant& variant, const Case& given) {
+  const bool in_one_process = variant.processes.begin == nullptr; // others keep graphs of their own
+  return on_emulator() && given.n <= most_followed && in_one_process;
+}
+
 // Follows the values of one more run to its first wrong result. The kind is empty if they do not show why.
 Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                         bool& device_lost) {
-  constexpr std::size_t most_elements = 20'000;                   // a node for each value of each thread
-  const bool in_one_process = variant.processes.begin == nullptr; // others keep graphs of their own
-  if (!on_emulator() || given.n > most_elements || !in_one_process) return {};
   const Outcome outcome = run_followed(variant, given, input);
   device_lost = outcome.device_lost;
   for (std::size_t row = 0; row < outcome.results.size(); ++row)
@@ -28,65 +31,44 @@ Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& gi
 
 } // namespace
 
-Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-                         double got, bool& device_lost, const SearchForReasons* to_find_weights) {
-  if (Diagnosis found = follow_values(rung, variant, given, input, device_lost);
-      !found.kind.empty() || device_lost)
-    return found;
-  Symptom symptom{given,          resident_blocks(given.block), {}, {}, rung.max_n != nullptr, on_emulator(),
-                  variant.by_rows};
-  symptom.is_kahan = rung.is_kahan;
-  symptom.combines = std::any_of(rung.variants, rung.variants + rung.variant_count,
-                                 [](const Variant& each) { return each.has_own_operator; });
-  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, got});
+Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
+                         const SearchForReasons* to_find_weights) {
+  const Case& given = failure.given;
+  const bool followed = can_be_followed(*failure.variant, given);
+  if (followed) {
+    Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
+    if (!found.kind.empty() || device_lost) return found;
+  }
+  if (given.rows != 1) return {};
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     if (device_lost) return std::nullopt;
     Case same = given;
     same.kind = sequence.kind;
-    const Outcome outcome = run_once(variant, same, sequence);
+    const Outcome outcome = run_once(*failure.variant, same, sequence);
     device_lost = outcome.device_lost;
     if (device_lost || outcome.results.empty()) return std::nullopt;
     return outcome.results[0];
   };
-  symptom.launched_blocks = blocks_launched_by([&] {
+  Symptom symptom{given, resident_blocks(given.block), {}, {}, rung.is_kahan, {}};
+  const auto observe = [&](const Sequence& sequence, std::vector<Observation>& observations) {
+    if (const auto got = result_on(sequence))
+      observations.push_back({&sequence, reduce(sequence, 0, given.n).value, *got});
+  };
+  symptom.observations.push_back({&input, reduce(input, 0, given.n).value, failure.results[0]});
+  for (int i = 0; i < 2; ++i)
     if (const auto again = result_on(input)) symptom.again.push_back(*again);
-  });
-  if (const auto again = result_on(input)) symptom.again.push_back(*again);
   const Sequence other = with_other_numbers(input);
-  if (const auto on_other = result_on(other)) {
-    symptom.observations.push_back({&other, reduce(other, 0, given.n).value, *on_other});
-  }
-  const Sequence rounding = make_sequence(variant.type, rung.op, Kind::rounding, given.n, input.seed);
-  if (rung.is_kahan) {
-    if (const auto on_rounding = result_on(rounding))
-      symptom.of_rounding.push_back({&rounding, reduce(rounding, 0, given.n).value, *on_rounding});
-  }
+  observe(other, symptom.observations);
+  const Sequence rounding =
+      make_sequence(failure.variant->type, rung.op, Kind::rounding, given.n, input.seed);
+  if (rung.is_kahan) observe(rounding, symptom.of_rounding);
   Diagnosis found = diagnose(symptom);
-  if (found.specific || !to_find_weights) return found;
+  if (!found.kind.empty() || followed || !to_find_weights) return found;
   const WithoutChecks fast; // there was nothing to see
   const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
     return to_find_weights->is_over() ? std::nullopt : result_on(probe);
   });
   return weights ? describe(*weights, symptom) : found;
-}
-
-Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
-                              const Sequence& input, const std::vector<double>& got, bool& device_lost) {
-  if (Diagnosis found = follow_values(rung, variant, given, input, device_lost);
-      !found.kind.empty() || device_lost)
-    return found;
-  const auto observed = [&](const Sequence& sequence, const std::vector<double>& results) {
-    RowObservation seen{&sequence, {}, results};
-    for (std::size_t row = 0; row < given.rows; ++row) {
-      seen.expected.push_back(expect(rung, given, sequence, row).reference.value);
-    }
-    return seen;
-  };
-  const Sequence other = with_other_numbers(input);
-  const Outcome on_other = run_once(variant, given, other);
-  device_lost = on_other.device_lost;
-  if (on_other.results.size() != given.rows) return {};
-  return diagnose_rows(given, std::vector{observed(input, got), observed(other, on_other.results)});
 }
 
 } // namespace lab

@@ -1,19 +1,19 @@
-// Why a result is wrong: makes further runs and passes what they show to the diagnosis.
+// Why a result is wrong: makes further runs and looks at what they show.
 #pragma once
 
 #include "explain/diagnosis.hpp"
-#include "run/runner.hpp"
+#include "judge/case_judge.hpp"
 #include "run/watchdog.hpp"
 
 namespace lab {
 
-// Runs twice more on the same input and once on another, and looks for the mistake that explains all three.
-// If none does and `to_find_weights` has time left, further runs find out how often each element counts.
-Diagnosis diagnose_wrong(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
-                         double got, bool& device_lost, const SearchForReasons* to_find_weights = nullptr);
+// The largest input of which each value is followed: prime.
+constexpr std::size_t most_followed = 100'003;
 
-// The same for many rows: `got` is one result per row, compared with those from another input.
-Diagnosis diagnose_wrong_rows(const Rung& rung, const Variant& variant, const Case& given,
-                              const Sequence& input, const std::vector<double>& got, bool& device_lost);
+// On the emulator, one run whose values are followed. If they do not show why, or cannot be followed, runs on
+// the same input and on others show what the numbers say by themselves; and where values cannot be followed
+// and `to_find_weights` has time left, how often each element counts.
+Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
+                         const SearchForReasons* to_find_weights = nullptr);
 
 } // namespace lab

@@ -15,7 +15,8 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t few_elements = 1000, many_elements = 19'997, no_size = static_cast<std::size_t>(-1);
+constexpr std::size_t few_elements = 1000, quickly_followed = 5000, many_elements = 19'997,
+                      no_size = static_cast<std::size_t>(-1);
 
 bool is_usual(const Failure& failure) {
   return failure.given.offset == 0 && failure.given.block == usual_block;
@@ -36,7 +37,8 @@ public:
         has_exact_sum = true;
         continue;
       }
-      if (is_explained && search.takes_long()) break; // more of them only say the same
+      // More of them only say the same.
+      if (is_explained && (search.takes_long() || failure.given.n > quickly_followed)) break;
       Diagnosis reason = reason_for_one(failure, has_exact_sum);
       is_explained |= reason.specific;
       progress_.explain(failure.check, std::move(reason));
@@ -93,16 +95,12 @@ private:
               "before the end, a sum is rounded to float.",
               true};
     }
-    const Sequence input = input_of(rung_, failure);
-    return failure.given.rows == 1 ? diagnose_wrong(rung_, *failure.variant, failure.given, input,
-                                                    failure.results[0], judge_.judged.device_lost)
-                                   : diagnose_wrong_rows(rung_, *failure.variant, failure.given, input,
-                                                         failure.results, judge_.judged.device_lost);
+    return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost);
   }
 
   void sort_by_what_they_show() {
     std::ranges::stable_sort(sums_, {}, [](const Failure& failure) {
-      return std::tuple(!is_usual(failure),
+      return std::tuple(failure.given.n > most_followed, !is_usual(failure),
                         std::abs(std::log((static_cast<double>(failure.given.n) + 1) / 1001)));
     });
     // If that takes too long, the smallest input is the next best.
@@ -116,19 +114,14 @@ private:
   Found look_at(Failure failure, const SearchForReasons& search) {
     Found found{std::move(failure), {}};
     const std::size_t n = found.failure.given.n;
-    const unsigned half = found.failure.given.block / 2;
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
     if (n > few_elements) look_at_another(found, few_elements, small_block(), search);
-    if (found.reason.kind.empty() && has_as_many_blocks_as_threads(found.failure))
-      look_at_another(found, n, half, search);
+    if (n > most_followed && found.reason.kind.empty())
+      look_at_another(found, most_followed, found.failure.given.block, search);
     if (found.reason.kind.empty()) found.reason = reason_of(found.failure, search);
-    if (is_ambiguous(found))
-      look_at_another(found, found.failure.given.n, found.failure.given.block / 2, search);
-    // With few elements, the result may be nothing or one block's part, where many elements show more.
-    const bool may_be_kahan = rung_.is_kahan && found.reason.kind == "twice";
-    if (found.reason.kind == "nothing-read") look_at_another(found, many_elements, 32, search);
-    if (found.reason.kind == "nothing-added" || found.reason.kind == "only-block-0" || may_be_kahan)
-      look_at_another(found, prime_near_a_million, found.failure.given.block, search);
+    // With few elements, the result may be nothing, where many elements show more.
+    if (found.reason.kind == "nothing-read" || found.reason.kind == "nothing-added")
+      look_at_another(found, many_elements, 32, search);
     return found;
   }
 
@@ -145,22 +138,7 @@ private:
   }
 
   Diagnosis reason_of(const Failure& failure, const SearchForReasons& search) {
-    return diagnose_wrong(rung_, *failure.variant, failure.given, input_of(rung_, failure),
-                          failure.results[0], judge_.judged.device_lost, &search);
-  }
-
-  // There are as many blocks as threads in each, and the diagnosis names that number: which of the two is it?
-  static bool is_ambiguous(const Found& found) {
-    const unsigned block = found.failure.given.block;
-    return resident_blocks(block) == block && found.reason.times == block;
-  }
-
-  // Whether each block adding what one should and each thread of a block doing so look the same.
-  bool has_as_many_blocks_as_threads(const Failure& failure) {
-    const Sequence input = input_of(rung_, failure);
-    return blocks_launched_by([&] {
-             judge_.judged.device_lost = run_once(*failure.variant, failure.given, input).device_lost;
-           }) == failure.given.block;
+    return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost, &search);
   }
 
   // For a rung that is wrong only with numbers of threads other than the usual one.

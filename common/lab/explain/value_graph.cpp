@@ -1,5 +1,6 @@
 #include "explain/value_graph.hpp"
 
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -42,6 +43,27 @@ void check_all(const ValueGraph& graph) {
 }
 
 } // namespace
+
+std::string_view operand_type(std::string_view operation) {
+  return operation.substr(operation.rfind('.') + 1);
+}
+
+// Of a conversion, what it converts to stands before what it converts from.
+std::string_view result_type(std::string_view operation) {
+  const std::string_view of = operand_type(operation);
+  return operation.starts_with("cvt.") ? operand_type(operation.substr(0, operation.size() - of.size() - 1))
+                                       : of;
+}
+
+double number(std::uint64_t bits, std::string_view type) {
+  if (type == "f64") return std::bit_cast<double>(bits);
+  if (type == "f32") return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (type.starts_with('u')) return static_cast<double>(bits);
+  if (type.ends_with("64")) return static_cast<double>(static_cast<std::int64_t>(bits));
+  // A conversion may take the lower half of a register; then the whole of it is the value.
+  if (type.ends_with("16") && bits <= 0xffff) return static_cast<double>(static_cast<std::int16_t>(bits));
+  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
+}
 
 ValueGraph value_graph_from(const std::string& text) {
   const json all = json::parse(text);

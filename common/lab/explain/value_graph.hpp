@@ -67,6 +67,12 @@ struct ValueGraph {
   unsigned line(const Where& at) const { return places[at.place].line; }
 };
 
+// Of PTX, such as "add.f32" and "cvt.rzi.s32.f32": the type of the operands, and that of the result.
+std::string_view operand_type(std::string_view operation);
+std::string_view result_type(std::string_view operation);
+// The value that the bits have in a type of PTX's, such as "f32".
+double number(std::uint64_t bits, std::string_view type);
+
 // Throws std::exception if the text is no graph: it may come from a process that a stranger has taken over.
 ValueGraph value_graph_from(const std::string& json);
 

@@ -8,10 +8,9 @@ namespace lab {
 
 // What a wrong result looks like, with the evidence.
 struct Diagnosis {
-  std::string kind; // "not-read", "lost-tail": see explain/. "": no diagnosis
+  std::string kind; // "not-read", "overwritten": see explain/. "": no diagnosis
   std::string text;
   bool specific = false; // singles out one mistake, which "the result is 0" does not
-  double times = 0;      // how often something counts that should count once, if it says so
 };
 
 // One run of a rung on one input, or one property that it must have.

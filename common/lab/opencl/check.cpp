@@ -30,7 +30,7 @@ void check_right(const Rung& rung, const Device& device, const Options& options,
       note(progress, tried.check);
       if (!search) search.emplace();
     }
-    if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried);
+    if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, given, input, tried, *search);
     progress.add(tried.check);
   }
 }
@@ -46,7 +46,7 @@ void check_wrong(const Rung& rung, const Options& options, Progress& progress) {
   Tried tried = try_case(rung, alone, small);
   tried.check.name += ", one work-group: its barrier holds";
   if (!tried.right) note(progress, tried.check);
-  if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, alone, small, tried);
+  if (!tried.right) tried.check.diagnosis = diagnose_wrong(rung, alone, small, tried, SearchForReasons());
   progress.add(tried.check);
   if (!tried.right) return;
   const Case given{Kind::exact, std::min(options.n.value_or(most), most), 1, group, 0};

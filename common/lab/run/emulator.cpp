@@ -128,14 +128,6 @@ std::size_t launches_so_far() {
   return on_emulator() ? look_up<decltype(warpfold_emulator_launches)>("warpfold_emulator_launches")() : 0;
 }
 
-double blocks_launched_by(const std::function<void()>& run) {
-  if (!on_emulator()) return run(), 0;
-  const Profile before = recorded_so_far().profile;
-  run();
-  const Profile after = recorded_so_far().profile;
-  return after.launches == before.launches + 1 ? after.total("blocks") - before.total("blocks") : 0;
-}
-
 void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number) {
   std::erase_if(hazards, [&](const Hazard& hazard) {
     return hazard.explains == "wrong" ? right : hazard.explains == "nan" ? right || !not_a_number : false;

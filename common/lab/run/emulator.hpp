@@ -28,9 +28,6 @@ std::string where_from(const void* results, std::size_t width, std::size_t count
 // GPU.
 std::size_t launches_so_far();
 
-// How many blocks are launched by `run`; 0 if it launches more than once, or not at all, or on a GPU.
-double blocks_launched_by(const std::function<void()>& run);
-
 // Leaves out the hazards that neither fail a check nor explain this result.
 void leave_out_harmless(std::vector<Hazard>& hazards, bool right, bool not_a_number);
 

@@ -42,17 +42,28 @@ public:
                                 thread, by));
   }
   Diagnosis said(unsigned root, double got) const {
+    return said_of_rows(std::to_string(root), {got}, given_, 0);
+  }
+  // Of one of several rows of one element each, whose results come from these nodes.
+  Diagnosis said_of_row(std::size_t row, const std::string& roots, const std::vector<double>& got) const {
+    Case given = given_;
+    given.rows = given.n;
+    return said_of_rows(roots, got, given, row);
+  }
+
+private:
+  Diagnosis said_of_rows(const std::string& roots, const std::vector<double>& got, const Case& given,
+                         std::size_t row) const {
     Outcome outcome;
-    outcome.results = {got};
+    outcome.results = got;
     outcome.followed.results = result;
     outcome.followed.input = {{input, 0, given_.n}};
     outcome.followed.graph = fmt::format(
         R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0,true]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
-        root, places_, nodes_, operands_, losses_);
-    return from_values(outcome, given_, input_);
+        roots, places_, nodes_, operands_, losses_);
+    return from_values(outcome, given, input_, row);
   }
 
-private:
   static void append(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
   unsigned place_of(const char* operation, unsigned line) {
     append(places_, fmt::format(R"(["{}","lab.cu",{},0])", operation, line));
@@ -229,6 +240,57 @@ TEST(WhereValuesWent, AMinimumOfPartOfTheElements) {
   const Diagnosis said = run.said(run.load(2, 0, 0), 3);
   EXPECT_EQ(said.kind, "not-read");
   EXPECT_NE(said.text.find("No thread reads elements 0 and 1."), std::string::npos) << said.text;
+}
+
+TEST(WhereValuesWent, AMaximumOfWhichAStepKeepsTheWorse) {
+  FollowedRun run(2, Operator::max);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said(run.compute("min.f32", 20, 0, 1, {{a, 1}, {b, 2}}), 1);
+  EXPECT_EQ(said.kind, "passed-over");
+  EXPECT_EQ(said.text, "The maximum is element 1. In line 20, thread 0 of block 0 has 2 and 1, and keeps the "
+                       "latter (min.f32).");
+}
+
+TEST(WhereValuesWent, AMaximumThatAThreadGoesOnWithout) {
+  FollowedRun run(2, Operator::max);
+  const unsigned a = run.load(0, 0, 0);
+  run.load(1, 0, 1);
+  const Diagnosis said = run.said(a, 1);
+  EXPECT_EQ(said.kind, "not-used");
+  EXPECT_EQ(said.text, "The maximum is element 1. In line 10, thread 1 of block 0 reads element 1, and goes "
+                       "on without it.");
+}
+
+TEST(WhereValuesWent, TheResultOfNoElements) {
+  const FollowedRun run(0, Operator::max);
+  const Diagnosis said = run.said(of_thread, -1);
+  EXPECT_EQ(said.kind, "wrong-identity");
+  EXPECT_EQ(said.text,
+            "There are no elements, so the result must be the identity, -inf. It is -1: it is made "
+            "of a thread's own number.");
+  EXPECT_FALSE(said.specific);
+}
+
+TEST(WhereValuesWent, AnElementThatGoesIntoTheNextRow) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said_of_row(0, fmt::format("{},{}", b, a), {2, 1});
+  EXPECT_EQ(said.kind, "other-row");
+  EXPECT_NE(
+      said.text.find("In line 10, thread 0 of block 0 has element 0, which becomes the result of row 1."),
+      std::string::npos)
+      << said.text;
+  EXPECT_NE(said.text.find("Element 0 of row 1 counts in it too; in line 10, thread 1 of block 0 reads it."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, RowsWhoseResultsNothingIsStoredIn) {
+  FollowedRun run(2);
+  const unsigned old = run.load_old_result(50);
+  const Diagnosis said = run.said_of_row(0, fmt::format("{0},{0}", old), {50, 50});
+  EXPECT_EQ(said.kind, "never-written");
+  EXPECT_EQ(said.text.find("Nothing is stored in the result of row 0 and of 1 other row."), 0u) << said.text;
 }
 
 TEST(WhereValuesWent, WhatCameInAWayThatIsNotFollowedSaysNothing) {
