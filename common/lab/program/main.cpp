@@ -221,9 +221,35 @@ private:
     Findings findings = findings_on(rung, how, timings, session);
     const bool device_lost = findings.device_lost;
     result = verdict_on(rung.name, std::move(findings));
+    if (result.state == State::wrong && !on_emulator() && !how.grading() && !started_as_rank())
+      explain_on_emulator(result);
     if (const Region* repair = rung.to_repair ? next_repair(regions_, rung) : nullptr)
       result.repair_file = heading_.source, result.repair_line = repair->todo_line;
     return {result, device_lost};
+  }
+
+  // A GPU gives the result alone; the emulator sees every value and every access. What it says of the same
+  // rung goes before what the numbers say.
+  void explain_on_emulator(Result& result) const {
+    std::vector<Result> there;
+    try {
+      there = results_from_json(json_on_emulator(argv_, result.rung));
+    } catch (const std::exception&) {
+      return; // it gave no verdict
+    }
+    if (there.size() != 1) return;
+    Result& seen = there[0];
+    if (!seen.hazards.empty()) {
+      result.diagnosis = {}; // they explain the number
+    } else if (seen.state == State::wrong && !seen.diagnosis.text.empty()) {
+      result.diagnosis = seen.diagnosis;
+      result.diagnosis.text = fmt::format("On the emulator, {}. {}", seen.reason, seen.diagnosis.text);
+    } else if (seen.state == State::pass || seen.state == State::off_technique) {
+      result.diagnosis.text += fmt::format("{}On the emulator, each of its results is right.",
+                                           result.diagnosis.text.empty() ? "" : " ");
+    }
+    result.hazards = std::move(seen.hazards);
+    if (result.line == 0) result.file = seen.file, result.line = seen.line;
   }
 
   // With all rungs at once, a rung that does not take the size or block is left out.

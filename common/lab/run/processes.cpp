@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
@@ -63,9 +64,11 @@ void StdoutAside::end() {
   real_ = -1;
 }
 
-ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json,
-                          std::span<const std::string> under) {
-  std::vector<std::string> arguments = arguments_for(argv, rungs, as_json);
+namespace {
+
+// `quiet`: what it prints to stderr is dropped.
+ChildOutput run_this_program(std::vector<std::string> arguments, bool returns_stdout, bool quiet,
+                             std::span<const std::string> under) {
   if (!under.empty()) {
     arguments[0] = std::filesystem::read_symlink("/proc/self/exe");
     arguments.insert(arguments.begin(), under.begin(), under.end());
@@ -74,14 +77,15 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   std::array<int, 2> ends{-1, -1};
-  if (as_json && pipe(ends.data()) != 0)
+  if (returns_stdout && pipe(ends.data()) != 0)
     throw std::runtime_error(std::string("pipe: ") + std::strerror(errno));
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
-    if (as_json) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
+    if (returns_stdout) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
+    if (quiet) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
     if (under.empty()) {
       execv("/proc/self/exe", pointers.data());
     } else {
@@ -91,7 +95,7 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   }
   running_child = child;
   ChildOutput result;
-  if (as_json) {
+  if (returns_stdout) {
     close(ends[1]);
     std::array<char, 4096> part;
     for (ssize_t got; (got = read(ends[0], part.data(), part.size())) > 0 || (got < 0 && errno == EINTR);) {
@@ -105,6 +109,25 @@ ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool 
   running_child = 0;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+} // namespace
+
+ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json,
+                          std::span<const std::string> under) {
+  return run_this_program(arguments_for(argv, rungs, as_json), as_json, false, under);
+}
+
+std::string json_on_emulator(char** argv, const std::string& rung) {
+  std::vector<std::string> arguments;
+  for (std::string& argument : arguments_for(argv, std::span(&rung, 1), true)) {
+    const bool is_value = !arguments.empty() && arguments.back() == "--device";
+    if (is_value) arguments.pop_back();
+    if (!is_value && !argument.starts_with("--device=") && argument != "--time")
+      arguments.push_back(std::move(argument));
+  }
+  arguments.emplace_back("--device=emulator");
+  return run_this_program(std::move(arguments), true, true, {}).output;
 }
 
 } // namespace lab

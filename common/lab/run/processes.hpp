@@ -20,6 +20,10 @@ struct ChildOutput {
 ChildOutput run_again_for(char** argv, std::span<const std::string> rungs, bool as_json,
                           std::span<const std::string> under = {});
 
+// The JSON that this rung gives on the emulator, with the same arguments otherwise, and nothing else that is
+// printed there. "" if it gives none.
+std::string json_on_emulator(char** argv, const std::string& rung);
+
 // For a child that was started elsewhere; 0: it has ended.
 void note_child(int process);
 bool child_is_running();
