@@ -57,7 +57,7 @@ def print_hazards(report: dict) -> None:
         print(f"\n{paint(hazard['kind'], 'red')}: {hazard['message']}" + (f" ({times:,} times)" if times > 1 else ""))
         for file, line in lines_of(hazard):
             print(f"  {relative(Path(file))}:{line}{source_line(file, line)}")
-        for heading, key in [("why", "why"), ("try", "advice")]:
+        for heading, key in [("in", "launch"), ("why", "why"), ("try", "advice")]:
             if hazard.get(key):
                 print(paint(f"  {heading}: ", "grey") + hazard[key])
     print()

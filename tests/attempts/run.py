@@ -34,7 +34,7 @@ KINDS = ["good", "poor", "false", "none"]
 
 # Keywords, with the kit's own words for the same.
 SAME = {
-    "past the end": ["right after the last byte", "past the end", "beyond both ends"],
+    "past the end": [", which has ", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
     "uninitialised": ["never given a value", "never written"],
     "never set": ["never given a value"],

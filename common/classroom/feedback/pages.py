@@ -179,6 +179,8 @@ def hazard_section(hazard: dict, source: list[str]) -> str:
         if hazard.get(key) and Path(hazard.get(file, "")).suffix == ".cu"
     ]
     parts += [excerpt(source, line) for line in dict.fromkeys(lines)]
+    if hazard.get("launch"):
+        parts.append(f"<p>In: <code>{escape(hazard['launch'])}</code></p>")
     if hazard.get("why"):
         parts.append(f"<p>Why: {escape(hazard['why'])}<br>Try: {escape(hazard.get('advice', ''))}</p>")
     if hazard.get("read"):

@@ -62,6 +62,7 @@ def text_of(rung: marks.RungMark) -> str:
                 each
                 for each in (
                     f"{hazard['kind']}: {hazard['message']} ({hazard['file']}:{hazard['line']})",
+                    hazard.get("launch", ""),
                     hazard.get("why", ""),
                     hazard.get("advice", ""),
                 )

@@ -37,6 +37,23 @@ std::string describe_outside(const AddressSpace& memory, const Allocation& near,
                      describe(*memory.find(end), address));
 }
 
+// An access beside an array of elements as wide as itself, in terms of them.
+void count_elements(const Allocation& array, std::uint64_t address, std::uint64_t width, AccessKind kind,
+                    Fault& fault) {
+  constexpr std::uint64_t widest_number = 8, near_enough = 1 << 20;
+  const std::uint64_t size = array.end() - array.origin;
+  const bool before = address < array.origin;
+  const std::uint64_t apart = before ? array.origin - address : address - array.origin;
+  if (width > widest_number || size % width != 0 || apart % width != 0 || size == 0) return;
+  const std::uint64_t elements = size / width, index = apart / width;
+  if (before && apart < near_enough)
+    fault.message = fmt::format("{} element -{} of {}", verb(kind), index, array.label);
+  if (before || index < elements || address - array.end() >= near_enough) return;
+  fault.element = index, fault.elements = elements;
+  fault.message = fmt::format("{} element {} of {}, which has {}", verb(kind), index, array.label,
+                              elements == 1 ? "one element" : fmt::format("{} elements", elements));
+}
+
 // The first byte of [first, first + bytes) that is in no live allocation.
 std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
   auto found = memory.find(first);
@@ -73,17 +90,21 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
     where = describe_outside(memory, *near, bad);
   else
     where = "no memory of the device: is it a pointer to the host's memory?";
-  refuse_access(warp, op, freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
-                fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where), lanes);
+  Fault fault{.kind = freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
+              .message = fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where)};
+  fault.is_of_null = first < null_page;
+  if (near && near->live && where == describe(*near, bad)) count_elements(*near, first, bytes, kind, fault);
+  refuse_access(warp, op, std::move(fault), lanes);
 }
 
 void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
                        AccessKind kind, std::uint32_t lanes) {
   if (!is_told(warp, op)) return;
-  refuse_access(
-      warp, op, Fault::Kind::misaligned,
-      fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind), width, address, width),
-      lanes);
+  refuse_access(warp, op,
+                {.kind = Fault::Kind::misaligned,
+                 .message = fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind),
+                                        width, address, width)},
+                lanes);
 }
 
 // Variables do not become accessible with the rest: on an H200, a kernel's access to another device's
@@ -98,11 +119,12 @@ void refuse_peer(Warp& warp, const Operation* op, const Allocation& allocation, 
   if (!is_told(warp, op)) return;
   const Grid& grid = warp.worker->grid;
   const bool is_variable = grid.may_reach(owner);
-  refuse_access(warp, op, is_variable ? Fault::Kind::peer_variable : Fault::Kind::peer_access,
-                fmt::format("{} memory of device {} ({}) from device {}, {}", verb(kind), owner,
-                            allocation.label, grid.device,
-                            is_variable ? "which reaches no variable of another device"
-                                        : "which has not been given access to it"),
+  refuse_access(warp, op,
+                {.kind = is_variable ? Fault::Kind::peer_variable : Fault::Kind::peer_access,
+                 .message = fmt::format("{} memory of device {} ({}) from device {}, {}", verb(kind), owner,
+                                        allocation.label, grid.device,
+                                        is_variable ? "which reaches no variable of another device"
+                                                    : "which has not been given access to it")},
                 lanes);
 }
 
@@ -253,10 +275,13 @@ void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsign
   const std::string given = fmt::format("{} bytes of shared memory: {} declared, {} given at the launch",
                                         size, grid.code.static_shared, grid.shape.dynamic_shared);
   if (!found || signed_offset < 0) {
-    return refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                         fmt::format("{} {} bytes at offset {} of shared memory; the block has {}",
-                                     verb(kind), width, signed_offset, given),
-                         lanes, Fault::Region::shared);
+    return refuse_access(
+        warp, op,
+        {.kind = Fault::Kind::out_of_bounds,
+         .message = fmt::format("{} {} bytes at offset {} of shared memory; the block has {}", verb(kind),
+                                width, signed_offset, given),
+         .region = Fault::Region::shared},
+        lanes);
   }
   const std::uint64_t inside = offset - found->offset;
   const std::uint64_t bytes = found->size ? found->size : grid.shape.dynamic_shared;
@@ -264,11 +289,15 @@ void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsign
   const std::string name = last_part(found->name);
   const std::string what = inside % width ? fmt::format("byte {} of {}", inside, name)
                                           : fmt::format("{}[{}]", name, inside / width);
-  refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                missing ? fmt::format("{} {}, but the launch gave no dynamic shared memory", verb(kind), what)
-                        : fmt::format("{} {}, past the end of its {} elements (the block has {})", verb(kind),
-                                      what, bytes / width, given),
-                lanes, missing ? Fault::Region::missing_shared : Fault::Region::shared);
+  const std::string message =
+      missing ? fmt::format("{} {}, but the launch gave no dynamic shared memory", verb(kind), what)
+              : fmt::format("{} {}, past the end of its {} elements (the block has {})", verb(kind), what,
+                            bytes / width, given);
+  refuse_access(warp, op,
+                {.kind = Fault::Kind::out_of_bounds,
+                 .message = message,
+                 .region = missing ? Fault::Region::missing_shared : Fault::Region::shared},
+                lanes);
 }
 
 } // namespace
@@ -293,10 +322,12 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
   std::uint32_t stride = warp.worker->local_stride;
   if (!lies_in(0, stride, offset, width)) {
     if (is_told(warp, op))
-      refuse_access(warp, op, Fault::Kind::out_of_bounds,
-                    fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}", verb(kind),
-                                width, static_cast<std::int64_t>(offset), stride),
-                    1u << lane, Fault::Region::local);
+      refuse_access(warp, op,
+                    {.kind = Fault::Kind::out_of_bounds,
+                     .message = fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}",
+                                            verb(kind), width, static_cast<std::int64_t>(offset), stride),
+                     .region = Fault::Region::local},
+                    1u << lane);
     return warp.worker->nowhere(1u << lane);
   }
   if (offset % width) {

@@ -234,6 +234,12 @@ void Block::stop_early(Fault::Kind kind, const std::string& why, bool follows) c
 
 namespace {
 
+std::string index_in_words(std::uint64_t linear, const Dim3& shape) {
+  if (shape.y == 1 && shape.z == 1) return std::to_string(linear);
+  return fmt::format("({}, {}, {})", linear % shape.x, linear / shape.x % shape.y,
+                     linear / shape.x / shape.y);
+}
+
 Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                  std::uint32_t lanes) {
   const Block& block = *warp.block;
@@ -250,16 +256,26 @@ Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const 
 
 } // namespace
 
+std::string thread_name(const LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane) {
+  return fmt::format("thread {} of block {}", index_in_words(warp * warp_lanes + lane, shape.block),
+                     index_in_words(block, shape.grid));
+}
+
 void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
           std::uint32_t lanes) {
   throw LaunchStopped(make_fault(warp, op, kind, message, lanes));
 }
 
-void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
-                   std::uint32_t lanes, Fault::Region region) {
+void refuse_access(const Warp& warp, const Operation* op, Fault fault, std::uint32_t lanes) {
   Grid& grid = warp.worker->grid;
-  Fault fault = make_fault(warp, op, kind, message, lanes);
-  fault.region = region;
+  fault.where = grid.code.line_of(*op);
+  const int others = std::popcount(lanes) - 1;
+  fault.message =
+      fmt::format("{}{} {}",
+                  thread_name(grid.shape, warp.block->linear_id, warp.index,
+                              static_cast<unsigned>(std::countr_zero(lanes))),
+                  others > 0 ? fmt::format(" (and {} more of its warp)", others) : "", fault.message);
+  if (grid.complete) grid.complete(fault);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
   fault.was_told = true;

@@ -54,6 +54,7 @@ struct Grid {
   std::atomic<std::chrono::steady_clock::rep> waits_since = 0;
   std::chrono::milliseconds patience{};           // see LaunchOptions
   std::function<bool()> may_be_changed = {};      // by others than kernels
+  std::function<void(Fault&)> complete = {};      // see LaunchOptions
   mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
   std::atomic<bool> stop = false;
   std::mutex mutex;
@@ -181,15 +182,18 @@ private:
   void stop_if_waits_in_vain(const Block& block) const;
 };
 
+// "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" if the block or the grid has more than one
+// dimension.
+std::string thread_name(const LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane);
 // "sum.cu:12"
 std::string file_and_line(const SourceLine& at);
 
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                        std::uint32_t lanes = 0);
-// The same, but if there is a watcher, it is told instead and the launch continues.
-void refuse_access(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
-                   std::uint32_t lanes, Fault::Region region = {});
+// Stops it at an access, whose message goes on after the thread's name; but if there is a watcher, it is told
+// instead and the launch continues.
+void refuse_access(const Warp& warp, const Operation* op, Fault fault, std::uint32_t lanes);
 
 // Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.
 void fill_frame(const Warp& warp, const Frame& frame, std::byte* storage, std::uint32_t local_base);

@@ -337,6 +337,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .peers = options.peers,
             .patience = options.patience,
             .may_be_changed = options.may_be_changed,
+            .complete = options.complete,
             .mutex = {},
             .fault = {}};
   LaunchRecord record{.kernel = kernel.name(),
@@ -383,6 +384,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   spread_heads(code, record.counters);
   tell_of_lines_left_out(grid);
   record.blocks = grid.blocks_done;
+  if (grid.fault && grid.fault->launch.empty() && grid.complete) grid.complete(*grid.fault);
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);
   return record;

@@ -69,8 +69,8 @@ struct Fault {
     out_of_memory, // of the host
   };
   Kind kind{};
-  SourceLine where, other;
-  std::string message;
+  SourceLine where = {}, other = {};
+  std::string message = {};
   bool was_told = false; // a watcher was told, and the launch continued
   bool follows = false;  // from the fault of another kernel, for which this one waited
   enum class Region {
@@ -79,6 +79,11 @@ struct Fault {
     missing_shared,
     local
   } region{}; // of a bad access; missing: none was given
+  // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
+  std::uint64_t element = 0, elements = 0;
+  bool is_of_null = false; // an access through a null pointer
+  std::string launch = {}; // the call that launched the kernel, in words
+  enum class Argument { none, null, more_than_elements } argument{}; // of the launch, that explains it
 };
 
 struct Parameter {
@@ -181,6 +186,8 @@ struct LaunchOptions {
   std::chrono::milliseconds patience{10'000};
   // Whether the host or another process may yet write what a kernel waits for. None: they cannot.
   std::function<bool()> may_be_changed = {};
+  // Adds to a fault what only the host knows: how the kernel was launched. Any thread may call it.
+  std::function<void(Fault&)> complete = {};
 };
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the

@@ -1,8 +1,10 @@
 #include "launch.hpp"
 
+#include "call_sites.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "ipc.hpp"
+#include "launch_words.hpp"
 #include "machine/reach.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
@@ -15,9 +17,12 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace warpfold::runtime {
 namespace {
@@ -211,6 +216,18 @@ unsigned workers_per_device(const Runtime& runtime) {
 
 namespace {
 
+// Where the program's source launches it, "" if it was built without -g. On the thread that launches, and
+// slow.
+std::string place_of(const PreparedLaunch& launch) {
+  static std::map<std::vector<std::uint64_t>, machine::SourceLine> known;
+  static std::mutex mutex;
+  const std::vector<std::uint64_t> frames = ordering::frames_of_call();
+  std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(frames);
+  if (is_new) at->second = line_of(frames, readable_name(*launch.entry));
+  return at->second.line ? fmt::format(", launched at {}", machine::file_and_line(at->second)) : "";
+}
+
 cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
@@ -223,6 +240,10 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.schedule = {.order = runtime.options.schedule, .seed = runtime.options.schedule_seed};
   options.print_limit = runtime.options.print_limit;
   options.interrupt = &runtime.options.interrupted;
+  options.complete = [&launch](machine::Fault& fault) {
+    fault.launch = call_in_words(launch);
+    fault.argument = argument_behind(fault, launch);
+  };
   std::lock_guard lock(runtime.launch_mutex[device]);
   if (runtime.options.interrupted) {
     set_sticky_error(cudaErrorLaunchTimeout);
@@ -249,6 +270,8 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   if (runtime.recording) runtime.recorder.add(record);
   runtime.report_file.keep_up(false, [&] { return runtime.recorder.json(); });
   if (!record.fault) return cudaSuccess;
+  const std::string call = std::exchange(record.fault->launch, record.fault->launch + place_of(launch));
+  runtime.recorder.place_launch(call, record.fault->launch);
   const bool was_checked =
       record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
   if (runtime.recording && !was_checked && !record.fault->follows)

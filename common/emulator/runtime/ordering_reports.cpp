@@ -51,7 +51,7 @@ machine::SourceLine line_of_call() {
 }
 
 std::vector<std::uint64_t> frames_of_call() {
-  return current ? current->operation.frames : callers();
+  return current && !current->operation.frames.empty() ? current->operation.frames : callers();
 }
 
 std::string site_of(const Operation& operation) {

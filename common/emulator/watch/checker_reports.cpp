@@ -79,7 +79,7 @@ std::string Checker::device_in_words(int device) const {
 }
 
 std::string Checker::thread_in_words(const Notes& mine, const machine::Warp& warp, unsigned lane) const {
-  return thread_name(mine.grid->shape, warp.block->linear_id, warp.index, lane) +
+  return machine::thread_name(mine.grid->shape, warp.block->linear_id, warp.index, lane) +
          device_in_words(mine.grid->device);
 }
 
@@ -112,13 +112,14 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
+            .one_statement = same_store && !earlier.is_atomic,
             .scope = scope,
             .missing = conflict.missing,
             .place = shared ? shared_name(mine.grid->code, access.addresses[conflict.lane], access.width)
                             : global_name(memory_, access.addresses[conflict.lane], access.width),
             .later_thread = thread_in_words(mine, access.warp, conflict.lane),
-            .earlier_thread = thread_name(other.shape, earlier.block - other.first_block, earlier.warp,
-                                          conflict.earlier_lane) +
+            .earlier_thread = machine::thread_name(other.shape, earlier.block - other.first_block,
+                                                   earlier.warp, conflict.earlier_lane) +
                               device_in_words(other.device)};
   Hazard hazard = describe(race);
   hazard.where = mine.grid->code.line_of(access.operation);

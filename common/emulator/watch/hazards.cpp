@@ -71,12 +71,16 @@ const HazardCauseFacts& facts(HazardCause cause) {
 Hazard hazard_from(const machine::Fault& fault) {
   Hazard hazard = of_kind(fault.kind);
   using Region = machine::Fault::Region;
+  using Argument = machine::Fault::Argument;
   if (fault.kind == machine::Fault::Kind::out_of_bounds)
-    hazard.cause = fault.region == Region::shared           ? HazardCause::beyond_shared
-                   : fault.region == Region::missing_shared ? HazardCause::no_shared_given
-                   : fault.region == Region::local          ? HazardCause::beyond_local
-                                                            : HazardCause::beyond_bounds;
+    hazard.cause = fault.region == Region::shared                   ? HazardCause::beyond_shared
+                   : fault.region == Region::missing_shared         ? HazardCause::no_shared_given
+                   : fault.region == Region::local                  ? HazardCause::beyond_local
+                   : fault.argument == Argument::null               ? HazardCause::null_argument
+                   : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements
+                                                                    : HazardCause::beyond_bounds;
   hazard.message = fault.message;
+  hazard.launch = fault.launch;
   hazard.where = fault.where;
   hazard.other = fault.other;
   return hazard;

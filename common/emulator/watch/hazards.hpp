@@ -42,6 +42,7 @@ struct Hazard {
   HazardCause cause{};
   std::string message = {};             // what happened: who, where, at which address
   machine::SourceLine where{}, other{}; // other.line 0: there is no second place
+  std::string launch = {};              // of a fault: the call that launched the kernel
   int reach = 0;                        // of two findings at one place, the one that reaches farther is kept
 };
 

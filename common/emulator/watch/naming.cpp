@@ -19,12 +19,6 @@ std::string short_name(const std::string& mangled) {
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
-std::string index_in_words(std::uint64_t linear, const machine::Dim3& shape) {
-  if (shape.y == 1 && shape.z == 1) return std::to_string(linear);
-  return fmt::format("({}, {}, {})", linear % shape.x, linear / shape.x % shape.y,
-                     linear / shape.x / shape.y);
-}
-
 } // namespace
 
 std::string quoted(const std::string& text) {
@@ -60,12 +54,6 @@ std::string global_name(const machine::AddressSpace& memory, std::uint64_t addre
   if (allocation->end() - allocation->origin == width) return allocation->label;
   if (inside % width) return fmt::format("byte {} of {}", inside, allocation->label);
   return fmt::format("element {} of {}", inside / width, allocation->label);
-}
-
-std::string thread_name(const machine::LaunchShape& shape, std::uint64_t block, unsigned warp,
-                        unsigned lane) {
-  return fmt::format("thread {} of block {}", index_in_words(warp * machine::warp_lanes + lane, shape.block),
-                     index_in_words(block, shape.grid));
 }
 
 } // namespace warpfold::watch

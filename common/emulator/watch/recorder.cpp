@@ -159,6 +159,12 @@ void Recorder::add(Hazard hazard) {
   if (on_new_hazard) on_new_hazard();
 }
 
+void Recorder::place_launch(const std::string& call, const std::string& with_place) {
+  std::lock_guard lock(state_->mutex);
+  for (Hazard& hazard : state_->hazards)
+    if (hazard.launch == call) hazard.launch = with_place;
+}
+
 void Recorder::add_new(const std::vector<Hazard>& of_another_run) {
   const auto is_race = [](const Hazard& hazard) {
     return std::string_view(facts(hazard.kind).group) == "race";
@@ -223,6 +229,7 @@ std::string Recorder::json() const {
                        {"other_line", hazard.other.line},
                        {"call_line", hazard.where.call_line},
                        {"message", hazard.message},
+                       {"launch", hazard.launch},
                        {"why", why},
                        {"advice", advice},
                        {"read", read},

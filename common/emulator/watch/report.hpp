@@ -20,6 +20,8 @@ public:
   void add(Hazard hazard); // once for each kind and pair of places; repeats are counted
   // Those of another run of the same launch, unless one that two accesses make is known at one of its places.
   void add_new(const std::vector<Hazard>& of_another_run);
+  // The faults of this launch get its place too, now that it is known.
+  void place_launch(const std::string& call, const std::string& with_place);
   std::vector<Hazard> take_hazards();
   void add_launch_in_both_orders();
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it

@@ -16,6 +16,7 @@ struct Race {
   HazardKind kind{};
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
+  bool one_statement = false; // both are stores, by the same statement
   RaceScope scope{};
   Missing missing{};
   std::string place, later_thread, earlier_thread;

@@ -117,7 +117,7 @@ def show_hazard(hazard: dict, line: Line, part: Excerpt) -> None:
     print(paint(fill(f"{hazard['kind']}: {hazard['message']}", "  ^ ", "    "), "red"))
     if hazard.get("other_line") and hazard["other_line"] != line.number:
         print(fill(f"other line: {hazard['other_line']}{source_line(str(part.file), hazard['other_line'])}", "    ", "      "))
-    for word, key in [("why", "why"), ("try", "advice")]:
+    for word, key in [("in", "launch"), ("why", "why"), ("try", "advice")]:
         if hazard.get(key):
             print(fill(f"{word}: {hazard[key]}", "    ", "      "))
 

@@ -74,7 +74,7 @@ def hazard_text(hazard: dict, line: Line, part: Excerpt) -> str:
     text = f"<strong>{escape(hazard['kind'])}</strong>: {escape(hazard['message'])}."
     if hazard.get("other_line") and hazard["other_line"] != line.number:
         text += f" The other line: {hazard['other_line']}."
-    for key in ("why", "advice"):
+    for key in ("launch", "why", "advice"):
         if hazard.get(key):
             text += f"<br>{escape(hazard[key])}"
     return text

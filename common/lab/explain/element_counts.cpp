@@ -24,8 +24,10 @@ bool does(std::string_view operation, Operator op) {
 ElementCounts::ElementCounts(const ValueGraph& graph, const Outcome& outcome, const Case& given,
                              const Sequence& input, std::size_t row)
     : graph_(graph), outcome_(outcome), given_(given), input_(input), row_(row), bits_(graph.end()),
-      of_node_(graph.end()), of_element_(given.n), loads_of_(given.n), users_of_(graph.end()) {
+      of_node_(graph.end()), of_element_(given.n), loads_of_(given.n), users_of_(graph.end()),
+      is_retyped_(graph.end()) {
   find_values();
+  find_retyped();
   find_users();
 }
 
@@ -39,6 +41,27 @@ void ElementCounts::find_values() {
   const std::size_t width = size_of(input_.type);
   for (std::size_t row = 0; row < graph_.roots.size() && (row + 1) * width <= outcome_.bits.size(); ++row)
     std::memcpy(&bits_[graph_.roots[row]], outcome_.bits.data() + row * width, width);
+}
+
+// An integer that a float was converted to, where the next step computes in floats, or stores it as one.
+void ElementCounts::find_retyped() {
+  const auto is_float = [](std::string_view type) { return type.find('f') != type.npos; };
+  std::vector<bool> is_integer(graph_.end());
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const Node& node = graph_.node(id);
+    const auto operands = graph_.operands_of(node);
+    if (node.kind == Node::Kind::packed || node.kind == Node::Kind::selected) continue;
+    const std::string_view operation =
+        node.kind == Node::Kind::computed ? graph_.operation_of(node) : std::string_view();
+    if (is_float(operand_type(operation)))
+      for (const ValueGraph::Operand& operand : operands)
+        if (is_integer[operand.node]) is_retyped_[operand.node] = true;
+    is_integer[id] = operation.starts_with("cvt.") && is_float(operand_type(operation)) &&
+                     !is_float(result_type(operation));
+  }
+  const bool floats = input_.type == Type::float32 || input_.type == Type::float64;
+  for (const NodeId root : graph_.roots)
+    if (floats && is_integer[root]) is_retyped_[root] = true;
 }
 
 void ElementCounts::find_users() {
@@ -98,6 +121,7 @@ ElementCounts::Factors ElementCounts::factors(NodeId id) const {
   const std::string_view operation = graph_.operation_of(node);
   if (does(operation, input_.op)) return Factors(node.operands, 1);
   if (operation.starts_with("cvt.") && node.operands == 1) {
+    if (is_taken_for_another_type(id)) return {};
     const bool keeps_value = number(graph_.operands_of(node)[0].bits, operand_type(operation)) ==
                              number(node.bits, result_type(operation));
     return keeps_value ? Factors{1} : Factors();
@@ -167,7 +191,8 @@ void ElementCounts::count_from(const std::vector<NodeId>& roots) {
     }
     const auto operands = graph_.operands_of(node);
     const Factors factor = operands.empty() ? Factors() : factors(id);
-    if (factor.empty()) add_term(id, value_in(node, bits_[id]), times);
+    if (factor.empty())
+      add_term(id, is_retyped_[id] ? load_value(input_.type, &bits_[id]) : value_in(node, bits_[id]), times);
     for (std::size_t i = 0; i < factor.size(); ++i) {
       const double counted = times * factor[i];
       if (counted == 0) continue;
@@ -212,8 +237,9 @@ bool ElementCounts::makes_result() const {
   // unit, and most of these errors cancel out.
   constexpr double exact_up_to = 0x1p24, most_rounding = 0x1p-10;
   const bool rounds = given_.kind == Kind::rounding || magnitude > exact_up_to;
-  return input_.type == Type::float32 && rounds && !is_product &&
-         std::abs(total - got) <= magnitude * std::min(operations * 0x1p-24, most_rounding);
+  const double unit = input_.type == Type::float32 ? 0x1p-24 : 0x1p-53;
+  return rounds && std::abs(total - got) <= (is_product ? std::abs(total) : magnitude) *
+                                                std::min(operations * unit, most_rounding);
 }
 
 // A result that the host put there was made of what it had copied to it: of all that, or of the last copy.

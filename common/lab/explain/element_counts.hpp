@@ -53,6 +53,8 @@ public:
   // Of minima and maxima, and bitwise and: an element that takes part twice makes no difference.
   bool is_selection() const { return input_.op != Operator::add && input_.op != Operator::product; }
   bool is_in_results(std::uint64_t address) const;
+  // Whether its bits, an integer's, are used as those of a float.
+  bool is_taken_for_another_type(NodeId id) const { return is_retyped_[id]; }
 
 private:
   // How an operation on a value's way combines its operands: each counts so often. Empty if it is none of
@@ -65,6 +67,7 @@ private:
   bool is_choice(const ValueGraph::Node& node) const;
   double value_in(const ValueGraph::Node& node, std::uint64_t bits) const;
   void find_values();
+  void find_retyped();
   void find_users();
   bool makes_result() const;
 
@@ -77,6 +80,7 @@ private:
   std::vector<double> of_node_, of_element_;
   std::vector<Term> terms_;
   std::vector<std::vector<NodeId>> loads_of_, users_of_;
+  std::vector<bool> is_retyped_; // by node
 };
 
 } // namespace lab

@@ -34,9 +34,10 @@ Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& gi
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights) {
   const Case& given = failure.given;
-  const bool followed = can_be_followed(*failure.variant, given);
-  if (followed) {
+  if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
+    if (found.kind == "nothing-read" && failure.variant->has_own_operator)
+      found.text += " Does the operator use both of its values?";
     if (!found.kind.empty() || device_lost) return found;
   }
   if (given.rows != 1) return {};
@@ -63,7 +64,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
       make_sequence(failure.variant->type, rung.op, Kind::rounding, given.n, input.seed);
   if (rung.is_kahan) observe(rounding, symptom.of_rounding);
   Diagnosis found = diagnose(symptom);
-  if (!found.kind.empty() || followed || !to_find_weights) return found;
+  if (!found.kind.empty() || !to_find_weights) return found;
   const WithoutChecks fast; // there was nothing to see
   const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
     return to_find_weights->is_over() ? std::nullopt : result_on(probe);

@@ -15,8 +15,7 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t few_elements = 1000, quickly_followed = 5000, many_elements = 19'997,
-                      no_size = static_cast<std::size_t>(-1);
+constexpr std::size_t few_elements = 1000, many_elements = 19'997, no_size = static_cast<std::size_t>(-1);
 
 bool is_usual(const Failure& failure) {
   return failure.given.offset == 0 && failure.given.block == usual_block;
@@ -30,18 +29,18 @@ public:
   // Wrong results that are not exact sums, one by one.
   void explain_each() {
     const SearchForReasons search;
-    bool has_exact_sum = false, is_explained = false;
-    for (std::size_t i = 0; i < failures().size() && !is_over(search); ++i) {
-      const Failure failure = failures()[i];
-      if (is_exact_sum(rung_, failure)) {
-        has_exact_sum = true;
-        continue;
-      }
-      // More of them only say the same.
-      if (is_explained && (search.takes_long() || failure.given.n > quickly_followed)) break;
+    std::vector<Failure> others = failures();
+    const auto sums = std::ranges::stable_partition(
+        others, [this](const Failure& failure) { return !is_exact_sum(rung_, failure); });
+    const bool has_exact_sum = !sums.empty();
+    others.erase(sums.begin(), sums.end());
+    sort_by_what_they_show(others);
+    for (const Failure& failure : others) {
+      if (is_over(search)) break;
       Diagnosis reason = reason_for_one(failure, has_exact_sum);
-      is_explained |= reason.specific;
+      const bool is_explained = reason.specific;
       progress_.explain(failure.check, std::move(reason));
+      if (is_explained) break; // more of them only say the same
     }
   }
 
@@ -65,7 +64,11 @@ public:
     }
     const bool only_other_blocks =
         std::ranges::all_of(sums_, [](const Failure& failure) { return failure.given.block != usual_block; });
-    sort_by_what_they_show();
+    sort_by_what_they_show(sums_);
+    // If that takes too long, the smallest input is the next best.
+    const auto smallest = std::min_element(
+        sums_.begin() + 1, sums_.end(), [](const Failure& a, const Failure& b) { return size(a) < size(b); });
+    if (smallest != sums_.end()) std::iter_swap(sums_.begin() + 1, smallest);
     constexpr std::size_t tries = 4;
     for (std::size_t i = 0; i < std::min(tries, sums_.size()) && !is_over(search); ++i) {
       Found found = look_at(sums_[i], search);
@@ -98,15 +101,11 @@ private:
     return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost);
   }
 
-  void sort_by_what_they_show() {
-    std::ranges::stable_sort(sums_, {}, [](const Failure& failure) {
+  static void sort_by_what_they_show(std::vector<Failure>& failures) {
+    std::ranges::stable_sort(failures, {}, [](const Failure& failure) {
       return std::tuple(failure.given.n > most_followed, !is_usual(failure),
                         std::abs(std::log((static_cast<double>(failure.given.n) + 1) / 1001)));
     });
-    // If that takes too long, the smallest input is the next best.
-    const auto smallest = std::min_element(
-        sums_.begin() + 1, sums_.end(), [](const Failure& a, const Failure& b) { return size(a) < size(b); });
-    if (smallest != sums_.end()) std::iter_swap(sums_.begin() + 1, smallest);
   }
   static std::size_t size(const Failure& failure) { return failure.given.n < 31 ? no_size : failure.given.n; }
 

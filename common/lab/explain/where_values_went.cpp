@@ -30,6 +30,22 @@ std::string sentence(fmt::format_string<Values...> form, Values&&... values) {
   return " " + capital(fmt::format(form, std::forward<Values>(values)...));
 }
 
+// "f32" as the type that a student would write, "a float".
+std::string type_in_words(std::string_view ptx) {
+  constexpr std::pair<std::string_view, std::string_view> types[] = {
+      {"f16", "a half"},          {"bf16", "a bfloat16"},       {"f32", "a float"},
+      {"f64", "a double"},        {"s8", "a signed char"},      {"u8", "an unsigned char"},
+      {"s16", "a short"},         {"u16", "an unsigned short"}, {"s32", "an int"},
+      {"u32", "an unsigned int"}, {"s64", "a 64-bit int"},      {"u64", "an unsigned 64-bit int"}};
+  const auto found = std::ranges::find(types, ptx, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(types) ? fmt::format("the type {}", ptx) : std::string(found->second);
+}
+
+constexpr std::string_view name_in_ptx(Type type) {
+  constexpr std::string_view names[] = {"f32", "f64", "s32", "u32"}; // in the order of Type
+  return names[static_cast<int>(type)];
+}
+
 class Explanation {
 public:
   Explanation(const ValueGraph& graph, const Outcome& outcome, const Case& given, const Sequence& input,
@@ -357,8 +373,9 @@ std::string Explanation::explain_best_element() {
     const ValueGraph::Node& node = graph_.node(choice->node);
     const std::string_view operation =
         node.kind == NodeKind::computed ? graph_.operation_of(node) : std::string_view();
-    return text + sentence("in line {}, {} has {:.10g} and {:.10g}, and keeps the latter{}.",
+    return text + sentence("in line {}, {} has {:.10g} and {:.10g}, and keeps the latter, which is {}{}.",
                            graph_.line(node.where), thread(node.where), choice->passed_over, choice->kept,
+                           choice->kept > choice->passed_over ? "greater" : "smaller",
                            operation.empty() ? "" : fmt::format(" ({})", operation));
   }
   return text + lost({*best}, 1);
@@ -374,12 +391,21 @@ std::string Explanation::explain_operation() {
   if (!first) return "";
   kind_ = "operation";
   const ValueGraph::Node& node = graph_.node(first->node);
-  const std::string_view operation = graph_.operation_of(node), of = operand_type(operation);
+  const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
+                         to = result_type(operation);
+  const std::string who = fmt::format("in line {}, {}", graph_.line(node.where), thread(node.where));
   std::string values;
   for (const ValueGraph::Operand& operand : graph_.operands_of(node))
     values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, of));
-  return sentence("in line {}, {} makes {:.10g} of {} ({}).", graph_.line(node.where), thread(node.where),
-                  number(node.bits, result_type(operation)), values, operation);
+  const double made = number(node.bits, to);
+  if (!operation.starts_with("cvt."))
+    return sentence("{} makes {:.10g} of {} ({}).", who, made, values, operation);
+  std::string text = sentence("{} converts {}, {}, to {}: {:.10g}.", who, values, type_in_words(of),
+                              type_in_words(to), made);
+  if (counts_.is_taken_for_another_type(first->node))
+    text +=
+        sentence("the bits of that are then taken for those of {}.", type_in_words(name_in_ptx(input_.type)));
+  return text;
 }
 
 // What was added that is no element of the row.

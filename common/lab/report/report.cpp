@@ -123,6 +123,7 @@ std::string event_of(const Hazard& hazard) {
 // Why it is wrong, what to try, where to read about it.
 std::string explanation_of(const Hazard& hazard) {
   std::string text;
+  if (!hazard.launch.empty()) text += "\n  in:   " + hazard.launch;
   if (!hazard.why.empty()) text += "\n  why:  " + hazard.why;
   if (!hazard.advice.empty()) text += "\n  try:  " + hazard.advice;
   return text + "\n  read: " + hazard.read;

@@ -29,6 +29,7 @@ ordered_json to_json(const Hazard& hazard) {
           {"line", hazard.line},
           {"other_file", hazard.other_file},
           {"other_line", hazard.other_line},
+          {"launch", hazard.launch},
           {"call_line", hazard.call_line},
           {"message", hazard.message},
           {"why", hazard.why},

@@ -20,6 +20,7 @@ inline Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.other_line = json.value("other_line", 0);
   hazard.call_line = json.value("call_line", 0);
   hazard.message = json.value("message", "");
+  hazard.launch = json.value("launch", "");
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
   hazard.read = json.value("read", "");

@@ -11,6 +11,7 @@ namespace lab {
 
 struct Hazard {
   std::string kind, file, other_file, message;
+  std::string launch;      // of a fault: the call that launched the kernel
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
   std::string group;       // "bad-access", "race", "unwritten" or ""

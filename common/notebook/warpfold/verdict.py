@@ -12,7 +12,7 @@ from .theme import themed
 
 GOOD, OPEN = ("pass",), ("todo", "skip")
 MOST_OF_A_KIND = 3  # hazards shown: others often follow from the first
-EXPLAINED = (("why", "why"), ("try", "advice"), ("read", "read"))
+EXPLAINED = (("in", "launch"), ("why", "why"), ("try", "advice"), ("read", "read"))
 MOST_PRINTED = 40  # lines
 MOST_CHECKS = 3  # failed checks shown of one rung: the first says most
 
@@ -84,7 +84,7 @@ class Finding:
 
     text: str
     lines: tuple[tuple[str, str], ...] = ()  # place and source
-    more: tuple[tuple[str, str], ...] = ()  # "why", "try", "read"
+    more: tuple[tuple[str, str], ...] = ()  # "in", "why", "try", "read"
 
     def __str__(self) -> str:
         told = [self.text, *(f"    {place}: {source}" for place, source in self.lines)]

@@ -42,6 +42,21 @@ class BadAccesses(unittest.TestCase):
         told = self.told("second_kernel")
         self.assertEqual([each["kind"] for each in told], ["out-of-bounds", "out-of-bounds"], told)
         self.assertEqual([each["line"] for each in told], self.lines_of("store_at") + self.lines_of("load_at"))
+        array = "allocation 1 (400 bytes)"
+        self.assertEqual(
+            [each["message"] for each in told],
+            [f"thread 0 of block 0 writes element 100 of {array}, which has 100 elements",
+             f"thread 0 of block 0 reads element 1000 of {array}, which has 100 elements"],
+        )
+        (line,) = self.lines_of("second launch")
+        self.assertEqual(told[1]["launch"], f"load_at<<<1, 1>>>({array}, {array}, 1000), launched at bad_accesses.cu:{line}")
+
+    def test_an_argument_that_explains_it_is_named(self):
+        reasons = {"null_argument": "The launch passes a null pointer.", "second_kernel": "does not belong to this program",
+                   "more_than_elements": "The index is below a number that the launch passes"}
+        for case, reason in reasons.items():
+            with self.subTest(case=case):
+                self.assertIn(reason, self.told(case)[-1]["why"])
 
     def test_between_two_allocations_both_are_named(self):
         (bad,) = self.told("between_two")
@@ -51,7 +66,8 @@ class BadAccesses(unittest.TestCase):
         for size in 4, 256, 512:
             with self.subTest(size=size):
                 (bad,) = self.told(f"past_{size}_bytes")
-                self.assertIn(f"256 bytes past the end of allocation 2 ({size} bytes)", bad["message"])
+                elements = f"{size // 4} elements" if size > 4 else "one element"
+                self.assertIn(f"element {(size + 256) // 4} of allocation 2 ({size} bytes), which has {elements}", bad["message"])
 
     def test_what_could_not_be_freed_is_no_leak(self):
         told = self.told("refused_free")

@@ -59,10 +59,10 @@ TEST(Naming, ElementsCountFromWhereTheNameWasGiven) {
 
 TEST(Naming, ThreadHasAsManyIndicesAsItsBlock) {
   Scene scene;
-  EXPECT_EQ(thread_name(scene.grid.shape, 1, 1, 5), "thread 37 of block 1");
+  EXPECT_EQ(machine::thread_name(scene.grid.shape, 1, 1, 5), "thread 37 of block 1");
   scene.shape.block = {8, 4, 2};
   scene.shape.grid = {4, 4, 1};
-  EXPECT_EQ(thread_name(scene.grid.shape, 13, 1, 5), "thread (5, 0, 1) of block (1, 3, 0)");
+  EXPECT_EQ(machine::thread_name(scene.grid.shape, 13, 1, 5), "thread (5, 0, 1) of block (1, 3, 0)");
 }
 
 } // namespace

@@ -218,6 +218,17 @@ TEST(WhereValuesWent, AStepOfAnotherOperator) {
   EXPECT_EQ(said.text, "In line 20, thread 0 of block 0 makes 2 of 1 and 2 (mul.f32).");
 }
 
+TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const unsigned half = run.compute("mul.f32", 20, 0, 0.5f, {{a, 1}, {constant, 0.5f}});
+  const Diagnosis said = run.said(run.compute("cvt.rzi.s32.f32", 21, 0, 0, {{half, 0.5f}}), 0);
+  EXPECT_EQ(said.kind, "operation");
+  EXPECT_EQ(said.text,
+            "In line 21, thread 0 of block 0 converts 0.5, a float, to an int: 0. The bits of that "
+            "are then taken for those of a float.");
+}
+
 TEST(WhereValuesWent, AMinimumThatBeginsWithAConstant) {
   FollowedRun run(1, Operator::min);
   const unsigned a = run.load(0, 0, 0);
@@ -248,7 +259,7 @@ TEST(WhereValuesWent, AMaximumOfWhichAStepKeepsTheWorse) {
   const Diagnosis said = run.said(run.compute("min.f32", 20, 0, 1, {{a, 1}, {b, 2}}), 1);
   EXPECT_EQ(said.kind, "passed-over");
   EXPECT_EQ(said.text, "The maximum is element 1. In line 20, thread 0 of block 0 has 2 and 1, and keeps the "
-                       "latter (min.f32).");
+                       "latter, which is smaller (min.f32).");
 }
 
 TEST(WhereValuesWent, AMaximumThatAThreadGoesOnWithout) {

@@ -13,6 +13,10 @@ __global__ void store_at(int* to, int i) {
 __global__ void load_at(int* to, const int* from, int i) {
   to[0] = from[i]; // load_at
 }
+__global__ void fill(int* to, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = 1;
+}
 __device__ int x;
 __global__ void beyond_x(int i) {
   (&x)[i] = 1; // beyond_x
@@ -38,7 +42,11 @@ int main(int argc, char** argv) {
   } else if (is("second_kernel")) {
     store_at<<<1, 1>>>(a, 100);
     cudaDeviceSynchronize();
-    load_at<<<1, 1>>>(a, a, 1000);
+    load_at<<<1, 1>>>(a, a, 1000); // second launch
+  } else if (is("null_argument")) {
+    load_at<<<1, 1>>>(a, nullptr, 0);
+  } else if (is("more_than_elements")) {
+    fill<<<4, 32>>>(a, 128);
   } else if (is("refused_free")) {
     store_at<<<1, 1>>>(a, 100);
     cudaDeviceSynchronize();

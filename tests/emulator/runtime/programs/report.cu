@@ -55,7 +55,7 @@ int main() {
   write_to<<<1, 1>>>(memory, 1000);
   SHOW(cudaGetLastError());
   report("after a fault");
-  SHOW_VALUE(report_says("past the end of numbers (32 bytes)"));
+  SHOW_VALUE(report_says("element 998 of numbers (32 bytes), which has 8 elements"));
   // With WARPFOLD_REPORT, the fault is already on disk, whatever happens to the program.
   if (const char* path = std::getenv("WARPFOLD_REPORT")) {
     char text[65536] = {};
