@@ -36,8 +36,6 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
   const Case& given = failure.given;
   if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
-    if (found.kind == "nothing-read" && failure.variant->has_own_operator)
-      found.text += " Does the operator use both of its values?";
     if (!found.kind.empty() || device_lost) return found;
   }
   if (given.rows != 1) return {};

@@ -199,9 +199,13 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
                             : elements.size() == missing
                                 ? missing == 1 ? "that one" : "those that do not count"
                                 : in_words(elements, given_.n, given_.block);
+  // Where the first are missing, they may have been replaced by the later ones.
+  const bool may_be_left_out =
+      elements.size() == given_.n || (elements.front() == first_ && given_.rows == 1);
   return fmt::format(" No thread reads {}{}.{}", which,
-                     elements.size() == given_.n
-                         ? ": the compiler leaves out reads whose values do not reach anything that is stored"
+                     may_be_left_out
+                         ? "; the compiler leaves out a read whose value is not used, such as one "
+                           "that the next replaces (= in place of +=)"
                          : "",
                      reads());
 }

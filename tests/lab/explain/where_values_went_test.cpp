@@ -250,7 +250,7 @@ TEST(WhereValuesWent, AMinimumOfPartOfTheElements) {
   FollowedRun run(3, Operator::min);
   const Diagnosis said = run.said(run.load(2, 0, 0), 3);
   EXPECT_EQ(said.kind, "not-read");
-  EXPECT_NE(said.text.find("No thread reads elements 0 and 1."), std::string::npos) << said.text;
+  EXPECT_NE(said.text.find("No thread reads elements 0 and 1;"), std::string::npos) << said.text;
 }
 
 TEST(WhereValuesWent, AMaximumOfWhichAStepKeepsTheWorse) {
