@@ -1,6 +1,7 @@
 #include "host_faults.hpp"
 
 #include "devices.hpp"
+#include "host_threads.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
@@ -24,7 +25,8 @@ namespace {
 // have interrupted.
 struct Closed {
   BusyRange range;
-  std::atomic<bool> open{false}; // a fault has been recorded, so the host may continue
+  std::atomic<bool> open{false};  // a fault has been recorded, so the host may continue
+  std::atomic<unsigned> known{0}; // accesses by threads that know the work to be complete
 };
 std::array<Closed, most_closed> closed;
 std::atomic<std::size_t> closed_count{0};
@@ -76,14 +78,15 @@ std::uint64_t instruction(const ucontext_t& context) {
 #endif
 }
 
-void note(std::uint64_t address, const ucontext_t& context, bool of_device) {
+void note(std::uint64_t address, const ucontext_t& context, const BusyRange* busy) {
   const std::size_t index = fault_count.fetch_add(1);
   if (index >= most_faults) return;
   HostFault& fault = faults[index];
   fault.address = address;
   fault.is_write = is_write(context);
   fault.at = instruction(context);
-  fault.of_device = of_device;
+  fault.of_device = busy == nullptr;
+  if (busy) fault.actor = busy->actor, fault.number = busy->number;
   fault.frame_count = backtrace(fault.frames, HostFault::most_frames);
 }
 
@@ -98,7 +101,7 @@ void pass_to(const struct sigaction& before, int signal, siginfo_t* info, void* 
 
 void on_device_memory(std::uint64_t address, const ucontext_t& context) {
   Runtime& runtime = Runtime::get();
-  note(address, context, true);
+  note(address, context, nullptr);
   const bool checks = runtime.options.check_races || runtime.options.check_initialisation;
   if (!checks) end_this_process_by(SIGSEGV);
   runtime.memory.guard(false);
@@ -134,6 +137,9 @@ bool open_to_work(std::uint64_t address) {
   return found;
 }
 
+// Each of them takes some microseconds. After so many, the memory is opened to all threads.
+constexpr unsigned most_known = 4096;
+
 bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
   if (several_devices() && (machine::executes_kernel() || ordering::is_at_work()))
     return open_to_work(address);
@@ -144,9 +150,13 @@ bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
     const BusyRange& range = closed[i].range;
     if (!holds(closed[i], address) || closed[i].open) continue;
     if (address >= range.begin && address < range.end && (write || range.written)) {
-      if (!hit) note(address, context, false);
-      hit = true;
-      closed[i].open = true;
+      if (ordering::thread_knows(range.actor, range.number)) {
+        if (++closed[i].known >= most_known) closed[i].open = true;
+      } else {
+        if (!hit) note(address, context, &range);
+        hit = true;
+        closed[i].open = true;
+      }
     }
     found = true;
     set_rights(range, PROT_READ | PROT_WRITE);
@@ -223,6 +233,7 @@ void close_to_host(std::vector<BusyRange> ranges) {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     closed[i].range = ranges[i];
     closed[i].open = false;
+    closed[i].known = 0;
   }
   for (const BusyRange& range : ranges) close(range);
   closed_count = ranges.size();

@@ -4,6 +4,7 @@
 #include "devices.hpp"
 #include "errors.hpp"
 #include "host_faults.hpp"
+#include "host_threads.hpp"
 #include "memory_check.hpp"
 #include "stream_table.hpp"
 
@@ -102,6 +103,8 @@ cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
   const DeviceMemoryInUse use(type != cudaGraphNodeTypeHost && type != cudaGraphNodeTypeGraph);
   std::shared_lock writes(Runtime::get().contents, std::defer_lock);
   if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) writes.lock();
+  std::optional<InHostFunction> inside;
+  if (type == cudaGraphNodeTypeHost && current) inside.emplace(current->operation.view);
   return work ? work() : cudaSuccess;
 }
 
@@ -113,6 +116,7 @@ std::shared_ptr<Issued> issue(cudaStream_t handle, cudaGraphNodeType type) {
   auto issued = std::make_shared<Issued>();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
+  if (const Known known = take_what_thread_knows()) state.order.host_waits(*known);
   if (state.issuer == std::thread::id()) state.issuer = std::this_thread::get_id();
   state.several_issuers |= state.issuer != std::this_thread::get_id();
   issued->stream = number_of(state, handle);

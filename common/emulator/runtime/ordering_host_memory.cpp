@@ -78,7 +78,8 @@ void close_what_is_in_flight(State& state, const watch::Clock* view) {
   std::vector<BusyRange> ranges;
   state.order.each_in_flight(view, [&](const Operation& operation, const TouchedRange& range) {
     if (range.touch == Touch::strong_read || range.touch == Touch::strong_write) return;
-    const BusyRange here = busy(range);
+    BusyRange here = busy(range);
+    here.actor = operation.actor, here.number = operation.number;
     if (here.first_page >= here.pages_end) return;
     if (ranges.size() == most_closed) return report_not_checked(state, "the host", &operation);
     ranges.push_back(here);
@@ -117,6 +118,7 @@ void note_host_accesses() {
       const bool wrote = range.touch == Touch::write;
       if (told || fault.address < range.begin || fault.address >= range.end || !(fault.is_write || wrote))
         return;
+      if (operation.actor != fault.actor || operation.number != fault.number) return;
       told = true;
       if (!range.is_exact) return report_not_checked(state, "the host", &operation);
       report_host(state, fault, operation, range);

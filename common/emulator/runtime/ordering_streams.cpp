@@ -4,6 +4,7 @@
 #include "call_sites.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
+#include "host_threads.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -78,6 +79,7 @@ void change(Body body) {
   State& state = State::get();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
+  if (const Known known = current ? nullptr : take_what_thread_knows()) state.order.host_waits(*known);
   body(state);
   if (!current) close_what_is_in_flight(state, nullptr);
 }
