@@ -105,6 +105,9 @@ struct OperationFacts {
   bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
   ptx::Synchronising synchronising;
+  // Of a load: the predicate by which a lane needs what it brings (ptx/chosen_loads.hpp); 0: it always does.
+  std::uint32_t chooser = 0;
+  bool chooser_negated = false;
 };
 
 // Which values an instruction brings where, for a watcher that follows them.

@@ -122,6 +122,7 @@ void Decoder::decode_function(std::uint32_t index) {
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
   begins_wait_ = ptx::load_waits(function, blocks_);
   synchronising_ = ptx::synchronising(function, blocks_);
+  choosers_ = ptx::choosers(function, blocks_);
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
   unset_rows_.clear();
@@ -198,6 +199,10 @@ void Decoder::decode_instruction(std::uint32_t index) {
     OperationFacts& facts = code_.facts[body];
     facts.is_instruction = true, facts.begins_wait = begins_wait_[index];
     facts.of_library = instruction.of_library, facts.synchronising = synchronising_[index];
+    if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {
+      facts.chooser = register_row(static_cast<std::uint32_t>(chooser.predicate));
+      facts.chooser_negated = chooser.negated;
+    }
     for (std::size_t i = body; i < code_.operations.size(); ++i) {
       if (code_.facts[i].leader == i) continue;
       code_.names[i] = instruction.name();

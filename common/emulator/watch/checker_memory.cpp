@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace warpfold::watch {
@@ -55,6 +56,12 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
     mine.local.assign(block.warps.size() * warp_lanes * stride, false);
     mine.local_is_used = true;
   }
+  const machine::OperationFacts& facts = mine.grid->code.facts[access.operation.index];
+  std::uint32_t needed = access.mask; // lanes
+  if (facts.chooser) {
+    std::memcpy(&needed, access.warp.frame + facts.chooser, sizeof needed);
+    if (facts.chooser_negated) needed = ~needed;
+  }
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     const std::uint64_t offset = access.addresses[lane];
@@ -63,6 +70,7 @@ void Checker::check_local(Notes& mine, const machine::Access& access) {
                  static_cast<std::ptrdiff_t>((access.warp.index * warp_lanes + lane) * stride + offset);
     auto end = first + access.width;
     const bool unknown = access.kind == AccessKind::load && std::find(first, end, true) == end;
+    if (unknown && !(needed >> lane & 1)) continue;
     if (unknown) report_uninitialised(access, lane);
     if (unknown || access.kind != AccessKind::load) std::fill(first, end, true);
   }

@@ -1,5 +1,5 @@
-// Variables of a thread that are never given a value: reported if the value matters, and not if it is only
-// moved about.
+// Variables of a thread that are never given a value, in registers and in local memory: reported if the value
+// matters, and not if it is only moved about.
 #include "litmus.cuh"
 
 // LITMUS sum_stored_in_global: unset-register
@@ -123,6 +123,30 @@ half_of_a_pair(int* m) { // one store of 8 bytes, of which the status says that 
       reinterpret_cast<const unsigned long long&>(pair);
 }
 RUN(half_of_a_pair, 1, 32)
+
+// The variable is in local memory, because the function that sets it is not inlined.
+template <bool Sets>
+__device__ __noinline__ bool look_up(const int* m, int i, int& found) {
+  if (m[2048 + i] == 0) return false;
+  if (Sets || m[3072 + i] != 0) found = m[i]; // m[3072...] is 0, which the compiler does not know
+  return true;
+}
+
+// LITMUS loaded_before_it_is_needed: right
+__global__ void loaded_before_it_is_needed(int* m) { // the compiler loads it in any case, and then selects
+  m[2048 + threadIdx.x] = threadIdx.x % 2;
+  int found;
+  m[1024 + threadIdx.x] = look_up<true>(m, threadIdx.x, found) ? found : -1;
+}
+RUN(loaded_before_it_is_needed, 1, 64)
+
+// LITMUS loaded_and_never_set: uninitialised
+__global__ void loaded_and_never_set(int* m) {
+  m[2048 + threadIdx.x] = threadIdx.x % 2;
+  int found;
+  m[1024 + threadIdx.x] = look_up<false>(m, threadIdx.x, found) ? found : -1; // HERE
+}
+RUN(loaded_and_never_set, 1, 64)
 
 int main() {
   return run_all();
