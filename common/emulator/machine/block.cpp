@@ -101,6 +101,8 @@ void Block::start(std::uint64_t linear) {
   alive = threads;
   steps = rounds = 0;
   stepped_aside = false;
+  changed = looked = polled = false;
+  recurrence = {};
   for (Barrier& barrier : barriers) barrier = {};
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
@@ -122,6 +124,7 @@ Block::Progress Block::run() {
     if (warp.done() || !warp.run()) continue;
     progress = true;
     only_waits &= warp.waits_for_memory();
+    changed |= warp.changes, looked |= warp.spins, polled |= warp.polls;
   }
   if (alive == 0) {
     include_readers(worker.busiest);

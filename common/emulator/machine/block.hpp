@@ -1,6 +1,7 @@
 // A block of warps on one host thread, and the host thread (worker) that runs blocks.
 #pragma once
 
+#include "standstill.hpp"
 #include "warp.hpp"
 #include "watcher.hpp"
 
@@ -52,7 +53,8 @@ struct Grid {
   // the first of them began, in ticks of the steady clock.
   std::atomic<std::uint64_t> turns_waited = 0;
   std::atomic<std::chrono::steady_clock::rep> waits_since = 0;
-  std::chrono::milliseconds patience{};           // see LaunchOptions
+  std::chrono::milliseconds patience{}; // see LaunchOptions
+  Standstill standstill = {};
   std::function<bool()> may_be_changed = {};      // by others than kernels
   std::function<void(Fault&)> complete = {};      // see LaunchOptions
   mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
@@ -92,6 +94,10 @@ struct Block {
   std::uint64_t rounds = 0; // in which each of its warps had a turn
   bool stepped_aside = false; // it has had a turn before this one
   bool only_waits = false;    // in its last round, no warp did anything but wait for a value in memory
+  // Since they were last reset: it has changed memory that others may read, looked at such memory, and waited
+  // there for a value.
+  bool changed = false, looked = false, polled = false;
+  Recurrence recurrence;
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
@@ -154,7 +160,9 @@ struct Worker {
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   bool looked = false;                 // at what others may write
-  std::uint32_t refused_lanes = 0;     // of the current request: their accesses are not reported
+  bool compares_stores = false;        // one that leaves memory as it was is no change
+  bool acted = false; // since it was last reset, it has done what neither memory nor a block's state shows
+  std::uint32_t refused_lanes = 0; // of the current request: their accesses are not reported
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
@@ -179,6 +187,7 @@ private:
   };
   Turn run_turn(Block& block);
   void stop_if_out_of_time(const Block& block) const;
+  void stop_if_at_a_standstill(Block& block);
   void stop_if_waits_in_vain(const Block& block) const;
 };
 

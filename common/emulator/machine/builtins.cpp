@@ -199,6 +199,7 @@ bool may_print(const Grid& grid, const std::string& text) {
 }
 
 const Operation* print_formatted(Warp& warp, const Operation* op) {
+  warp.worker->acted = true;
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
     Formatter formatter(warp, op, lane, arguments.get(1, lane));
@@ -213,6 +214,7 @@ const Operation* print_formatted(Warp& warp, const Operation* op) {
 constexpr std::string_view of_malloc = " bytes of a kernel's malloc"; // the end of such an allocation's label
 
 const Operation* allocate(Warp& warp, const Operation* op) {
+  warp.worker->acted = true;
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
     u64 size = arguments.get(0, lane);
@@ -229,6 +231,7 @@ const Operation* allocate(Warp& warp, const Operation* op) {
 }
 
 const Operation* release(Warp& warp, const Operation* op) {
+  warp.worker->acted = true;
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
     u64 address = arguments.get(0, lane);

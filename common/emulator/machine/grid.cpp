@@ -163,6 +163,7 @@ std::unique_ptr<Block> Worker::take_block() {
     spare.pop_back();
   }
   block->start(grid.schedule.at(next, grid.block_count()));
+  grid.standstill.ends();
   return block;
 }
 
@@ -202,6 +203,7 @@ void Worker::run() {
       continue;
     }
     ++grid.blocks_done;
+    grid.standstill.ends();
     spare.push_back(std::move(block));
   }
 }
@@ -230,6 +232,9 @@ Worker::Turn Worker::run_turn(Block& block) {
     before = now;
     if (block.steps > grid.step_limit) block.stop_endless();
     stop_if_out_of_time(block);
+    stop_if_at_a_standstill(block);
+    // A block that repeats itself may wait, with plain loads, for one that has not had its turn.
+    if (block.recurrence.found && !spun) return Turn::over;
     if (spun) return only_waits ? Turn::waited : Turn::over;
     if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return Turn::over;
   }
@@ -243,6 +248,22 @@ void Worker::stop_if_out_of_time(const Block& block) const {
   block.stop_early(block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
                    fmt::format("has not come to an end after {:.3g} s", // of the launch, not of this block
                                duration<double>(steady_clock::now() - grid.begin).count()));
+}
+
+// Whatever can still change memory must be known: work in other streams of several devices is not.
+void Worker::stop_if_at_a_standstill(Block& block) {
+  const bool moves = block.changed || acted;
+  block.changed = acted = false;
+  if (grid.memory.devices() > 1) return;
+  if (!grid.standstill.continues(grid, block, moves, compares_stores)) return;
+  if (grid.may_be_changed && grid.may_be_changed()) return;
+  const double seconds = std::chrono::duration<double>(grid.patience).count();
+  block.stop_early(
+      block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
+      fmt::format("repeats the same steps for ever: for {:.3g} s no thread that runs has changed "
+                  "any memory, and all of them have come back to where they were before, with "
+                  "the same values",
+                  seconds));
 }
 
 namespace {

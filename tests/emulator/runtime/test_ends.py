@@ -45,6 +45,12 @@ class Ends(unittest.TestCase):
                 self.assertEqual([each["kind"] for each in hazards], ["endless"])
                 self.assertIn(words, hazards[0]["advice"])
 
+    def test_threads_that_repeat_what_they_have_done_are_stopped(self):
+        """Although they store and pass barriers. The emulator is patient for 10 s."""
+        begin = time.monotonic()
+        self.assert_told(run("repeated stores"), "repeats the same steps for ever: for 10 s", "ends.cu:")
+        self.assertGreater(time.monotonic() - begin, 10)
+
     def test_a_barrier_of_the_grid_that_blocks_have_left_is_told(self):
         self.assert_told(run("grid barrier"), "waits for all 8 blocks of the grid, 4 of which have ended")
 

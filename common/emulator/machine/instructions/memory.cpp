@@ -227,16 +227,31 @@ const Operation* load(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
+// A store changes memory unless differs(lane) is false for every lane, which is only asked when it matters.
+template <ptx::Space S, typename Differs>
+inline void note_change(Warp& warp, Differs differs) {
+  if (S == ptx::Space::local || warp.changes) return;
+  if (!warp.worker->compares_stores)
+    warp.changes = true;
+  else
+    each_active(warp, [&](unsigned lane) { warp.changes |= differs(lane); });
+}
+
 template <typename T, typename R, ptx::Space S>
 const Operation* store(Warp& warp, const Operation* op) {
   const R* from = warp.row<R>(op->d);
-  warp.changes |= S != ptx::Space::local;
+  const auto differs_at = [=](const std::byte* place, unsigned lane) {
+    const T value = static_cast<T>(from[lane]);
+    return std::memcmp(place, &value, sizeof(T)) != 0;
+  };
   if (std::byte* row = quick_row<S, AccessKind::store>(warp, op, sizeof(T))) {
+    note_change<S>(warp, [=](unsigned lane) { return differs_at(row + lane * sizeof(T), lane); });
     write_lanes(warp, reinterpret_cast<T*>(row), [=](unsigned lane) { return static_cast<T>(from[lane]); });
     return op + 1;
   }
   Places places;
   find_places<S, AccessKind::store>(warp, op, sizeof(T), places, {warp.frame + op->d, sizeof(R)});
+  note_change<S>(warp, [&](unsigned lane) { return differs_at(places.of(lane, sizeof(T)), lane); });
   order_before_store(static_cast<MemoryOrder>(op->order));
   if (places.first && !is_strong(op) && (warp.mask == all_lanes || S == ptx::Space::shared)) {
     T* to = reinterpret_cast<T*>(places.first);
@@ -297,7 +312,8 @@ const Operation* store_vector(Warp& warp, const Operation* op) {
   });
   Places places;
   find_places<S, AccessKind::store>(warp, op, op->e, places, {elements[0], widest_access});
-  warp.changes |= S != ptx::Space::local;
+  note_change<S>(
+      warp, [&](unsigned lane) { return std::memcmp(places.of(lane, op->e), elements[lane], op->e) != 0; });
   order_before_store(static_cast<MemoryOrder>(op->order));
   each_active(warp, [&](unsigned lane) { store_whole(places.of(lane, op->e), elements[lane], op->e); });
   return op + 1;

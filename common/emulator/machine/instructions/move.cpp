@@ -104,6 +104,7 @@ u64 nanoseconds() {
 // Clocks count nanoseconds of the host: they order events, and measure nothing about a GPU.
 template <typename T, unsigned Shift>
 const Operation* read_clock(Warp& warp, const Operation* op) {
+  warp.worker->acted = true;
   auto now = static_cast<T>(nanoseconds() >> Shift);
   write_lanes(warp, warp.row<T>(op->d), [=](unsigned) { return now; });
   return op + 1;

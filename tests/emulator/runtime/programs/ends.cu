@@ -30,6 +30,17 @@ __global__ void races_and_never_ends(volatile int* flag) {
   }
 }
 
+// Threads that pass barriers for ever, and store what is there already.
+__global__ void repeats_its_stores(int* words) {
+  __shared__ int round[1];
+  do {
+    round[0] = 1;
+    __syncthreads();
+    words[threadIdx.x % 2] = 0;
+    __syncthreads();
+  } while (round[0] != 0 && words[1] == 0);
+}
+
 __global__ void ends(int* sum) {
   atomicAdd(sum, 1);
 }
@@ -43,6 +54,7 @@ int main(int argc, char** argv) {
   if (!std::strcmp(which, "atomics")) adds_for_ever<<<1, 64>>>(word);
   if (!std::strcmp(which, "polling")) polls_what_nobody_writes<<<4, 32>>>(word);
   if (!std::strcmp(which, "race")) races_and_never_ends<<<1, 64>>>(word);
+  if (!std::strcmp(which, "repeated stores")) repeats_its_stores<<<3, 64>>>(word);
   if (!std::strcmp(which, "grid barrier")) {
     void* arguments[] = {&word};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(half_of_the_blocks_leave), dim3(8), dim3(32),
