@@ -209,24 +209,28 @@ void Worker::run() {
 }
 
 Worker::Turn Worker::run_turn(Block& block) {
-  constexpr unsigned rounds_between_counts = 1024, slices_a_turn = 8;
+  constexpr unsigned rounds_between_counts = 1024, rounds_while_polling = 128, slices_a_turn = 8;
   // Counted only after a block has shown that it may run for long.
   std::uint64_t before = block.stepped_aside ? instructions() : 0;
   unsigned slices = 0;
   bool only_waits = true;
+  block.looked = block.polled = false;
   for (unsigned round = 1;; ++round) {
     Block::Progress progress = block.run();
     only_waits &= block.only_waits;
     if (progress == Block::Progress::stuck) block.stop_stuck();
     if (progress == Block::Progress::done) return Turn::done;
     if (grid.stop) return Turn::over;
-    // Waiting at a barrier is no reason to step aside, but a time slice that has run out is.
+    // Waiting at a barrier is no reason to step aside, but a time slice that has run out is. Time slices do
+    // not run out in a loop with barriers: there, it is having looked for long at what others may write.
     bool slice_over = false, spun = false;
     for (const Warp& warp : block.warps) {
       if (warp.done() || warp.slice != 0) continue;
       slice_over = true, spun |= warp.spins;
     }
-    if (!slice_over && round % rounds_between_counts != 0) continue;
+    const bool gives_way =
+        block.polled ? round % rounds_while_polling == 0 : block.looked && round % rounds_between_counts == 0;
+    if (!slice_over && !gives_way && round % rounds_between_counts != 0) continue;
     std::uint64_t now = instructions();
     if (before != 0) block.steps += now - before;
     before = now;
@@ -234,7 +238,7 @@ Worker::Turn Worker::run_turn(Block& block) {
     stop_if_out_of_time(block);
     stop_if_at_a_standstill(block);
     // A block that repeats itself may wait, with plain loads, for one that has not had its turn.
-    if (block.recurrence.found && !spun) return Turn::over;
+    if ((gives_way || block.recurrence.found) && !spun) return Turn::over;
     if (spun) return only_waits ? Turn::waited : Turn::over;
     if (slice_over && (++slices == slices_a_turn || grid.shape.cooperative)) return Turn::over;
   }

@@ -99,7 +99,10 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   } else {
     find_targets_in(warp, op, width, targets, space, request);
   }
-  if (spins) note_possible_spin(warp, op);
+  if (!spins) return;
+  const bool polls_others =
+      space != ptx::Space::shared && warp.worker->grid.code.facts[op->index].synchronising.polls;
+  note_possible_spin(warp, op, polls_others ? global_spin_cost : spin_cost);
 }
 
 // Lanes take turns in order. On one word, this is a single exchange of the combined result.
