@@ -31,17 +31,21 @@ void ReportFile::write(const std::string& text) const {
 }
 
 void ReportFile::keep_up(bool has_new_hazard, const std::function<std::string()>& text) {
-  constexpr int share = 20; // of the time that writing may take: one in so many
+  constexpr int share = 20;                  // of the time that writing may take: one in so many
+  constexpr std::chrono::seconds at_once{1}; // all in all, to write what is found without waiting
   constexpr std::chrono::seconds pause{5};
   if (!wanted()) return;
   std::lock_guard lock(mutex_);
   is_due_ |= has_new_hazard;
   const Clock::time_point now = Clock::now();
-  if (now - written_ < (is_due_ ? share * took_ : std::max<Clock::duration>(share * took_, pause))) return;
+  const bool waits = !has_new_hazard || spent_ > at_once;
+  const Clock::duration apart = is_due_ ? share * took_ : std::max<Clock::duration>(share * took_, pause);
+  if (waits && now - written_ < apart) return;
   write(text());
   is_due_ = false;
   written_ = Clock::now();
   took_ = written_ - now;
+  spent_ += took_;
 }
 
 namespace {

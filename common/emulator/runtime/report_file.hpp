@@ -17,7 +17,7 @@ public:
   // failures on stderr.
   void write(const std::string& text) const;
   // Writes text() if there is something new (a hazard, or only launches for long) and writing takes little of
-  // the time. Any thread may call it.
+  // the time; for a hazard also at once, as long as that has not taken much. Any thread may call it.
   void keep_up(bool has_new_hazard, const std::function<std::string()>& text);
 
 private:
@@ -26,7 +26,7 @@ private:
   std::mutex mutex_;
   bool is_due_ = false;
   Clock::time_point written_{};
-  Clock::duration took_{};
+  Clock::duration took_{}, spent_{};
 };
 
 } // namespace warpfold::runtime

@@ -11,10 +11,24 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace warpfold::runtime {
 namespace {
+
+// Addresses are reserved for twice the device's memory and 1 GiB (AddressSpace), and for each of their bytes,
+// the checks reserve up to ten of their own.
+std::uint64_t what_fits_into_the_address_space() {
+  constexpr std::uint64_t gib = 1ull << 30, share = 12, least = 64ull << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~0ull;
+  if (limit.rlim_cur < share * (gib + 2 * least))
+    say(fmt::format("the address space is limited to {} MiB (ulimit -v); the emulator may need {} MiB",
+                    limit.rlim_cur >> 20, (share * (gib + 2 * least)) >> 20));
+  const std::uint64_t reserved = limit.rlim_cur / share;
+  return reserved > gib + 2 * least ? (reserved - gib) / 2 : least;
+}
 
 // The device has as much memory as the host, within the limits of a container, so that cudaMalloc refuses an
 // allocation that cannot be backed instead of the process being killed later.
@@ -24,7 +38,7 @@ std::uint64_t memory_of_this_host() {
     std::uint64_t limit = 0;
     if (std::ifstream(path) >> limit && limit != 0) bytes = std::min(bytes, limit);
   }
-  return bytes;
+  return std::min(bytes, what_fits_into_the_address_space());
 }
 
 bool parse_number(const std::string& text, std::uint64_t& number) {

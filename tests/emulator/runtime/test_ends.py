@@ -83,6 +83,23 @@ class Ends(unittest.TestCase):
                 process.kill()
             self.assertIn("race-global", [each["kind"] for each in json.loads(report.read_text())["hazards"]])
 
+    def test_what_is_found_outlives_a_process_that_runs_out_of_memory(self):
+        """Also what was found immediately before."""
+        for which, status, kinds in (
+            ("no memory on the host", -signal.SIGABRT, ["race-global", "race-global"]),
+            ("no memory for blocks", 0, ["race-global", "race-global", "launch"]),
+        ):
+            with self.subTest(which), tempfile.TemporaryDirectory() as folder:
+                report = Path(folder) / "report.json"
+                result = run(which, report=str(report), checks="races,initialisation")
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertCountEqual([each["kind"] for each in json.loads(report.read_text())["hazards"]], kinds)
+
+    def test_with_little_address_space_the_device_has_less_memory(self):
+        command = ["sh", "-c", f"ulimit -v {30 << 20}; exec {PROGRAM} ends"]
+        result = subprocess.run(command, env=os.environ | {"WARPFOLD_CHECKS": "all"}, capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((result.stdout, result.stderr), ("cudaSuccess\n", ""))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
+#include <sys/resource.h>
 
 __global__ void takes_a_lock_that_is_never_free(int* lock) {
   while (atomicCAS(lock, 0, 1) != 0) {
@@ -41,8 +42,34 @@ __global__ void repeats_its_stores(int* words) {
   } while (round[0] != 0 && words[1] == 0);
 }
 
+__global__ void races_once(int* words) {
+  words[0] = threadIdx.x;
+}
+
+__global__ void races_again(int* words) {
+  words[1] = threadIdx.x;
+}
+
+__global__ void takes_much_local_memory(int* words) {
+  volatile int local[16384];
+  for (int i = 0; i < 16384; i += 64) local[i] = i;
+  words[0] = local[words[1] & 1023];
+}
+
 __global__ void ends(int* sum) {
   atomicAdd(sum, 1);
+}
+
+// Lets this process have so much more memory than now.
+static void allow(rlim_t more) {
+  rlim_t pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  const rlim_t bytes = pages * 4096 + more;
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::perror("setrlimit");
 }
 
 int main(int argc, char** argv) {
@@ -62,6 +89,14 @@ int main(int argc, char** argv) {
   }
   if (!std::strcmp(which, "host loop"))
     for (;;) ends<<<1, 32>>>(word);
+  if (!std::strncmp(which, "no memory", 9)) {
+    races_once<<<1, 64>>>(word);
+    races_again<<<1, 64>>>(word);
+    allow(32 << 20);
+  }
+  if (!std::strcmp(which, "no memory on the host"))
+    for (;;) std::memset(new char[1 << 20], 1, 1 << 20);
+  if (!std::strcmp(which, "no memory for blocks")) takes_much_local_memory<<<1, 1024>>>(word);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
   cudaFree(word);
 }
