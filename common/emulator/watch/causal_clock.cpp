@@ -111,24 +111,36 @@ void CausalClock::split(const Tree& tree, std::uint32_t block, Tree& left, Tree&
   }
 }
 
+const CausalClock::Tree* CausalClock::larger(const Tree& one, const Tree& other) {
+  if (one == other || !other) return &one;
+  if (!one) return &other;
+  return one->hash == other->hash ? &one : nullptr; // the same entries, joined in another order
+}
+
 CausalClock::Tree CausalClock::joined(const Tree& one, const Tree& other) {
-  if (one == other || !other) return one;
-  if (!one) return other;
-  if (one->hash == other->hash) return one; // the same entries, joined in another order
+  if (const Tree* const known = larger(one, other)) return *known;
   const bool other_first = std::pair(other->priority, other->block) > std::pair(one->priority, one->block);
   const Tree &above = other_first ? other : one, &below = other_first ? one : other;
-  Tree left, same, right;
-  split(below, above->block, left, same, right);
-  left = joined(above->left, left);
-  right = joined(above->right, right);
-  const bool differs = same && same->own_hash != above->own_hash;
-  const OfBlock entries = differs ? joined(above->entries, same->entries) : above->entries;
+  // Trees of the same blocks have the same shape. Then nothing is split, and a copy of a pointer, which
+  // counts its users, is made only where something differs.
+  Tree parts[3], joined_left, joined_right;
+  const bool same_block = above->block == below->block;
+  if (!same_block) split(below, above->block, parts[0], parts[1], parts[2]);
+  const Tree &left_below = same_block ? below->left : parts[0], &same = same_block ? below : parts[1],
+             &right_below = same_block ? below->right : parts[2];
+  const Tree *left = larger(above->left, left_below), *right = larger(above->right, right_below);
+  if (!left) joined_left = joined(above->left, left_below), left = &joined_left;
+  if (!right) joined_right = joined(above->right, right_below), right = &joined_right;
+  OfBlock joined_entries;
+  const OfBlock* entries = &above->entries;
+  if (same && same->own_hash != above->own_hash)
+    joined_entries = joined(above->entries, same->entries), entries = &joined_entries;
   for (const Tree* each : {&above, &below})
-    if ((*each)->entries == entries && (*each)->left == left && (*each)->right == right) return *each;
-  return make(entries == above->entries          ? *above
-              : same && entries == same->entries ? *same
-                                                 : node_of(entries),
-              std::move(left), std::move(right));
+    if ((*each)->entries == *entries && (*each)->left == *left && (*each)->right == *right) return *each;
+  return make(*entries == above->entries          ? *above
+              : same && *entries == same->entries ? *same
+                                                  : node_of(*entries),
+              *left, *right);
 }
 
 CausalClock CausalClock::of_one_block(Entries entries) {

@@ -63,6 +63,8 @@ private:
   static Tree make(const Node& like, Tree left, Tree right);
   static void split(const Tree& tree, std::uint32_t block, Tree& left, Tree& same, Tree& right);
   static Tree joined(const Tree& one, const Tree& other);
+  // The one that holds all that both do, where that is plain; null otherwise.
+  static const Tree* larger(const Tree& one, const Tree& other);
   const Entries* find(std::uint32_t block) const; // null if there are none
   Tree root_;
 };
