@@ -26,7 +26,7 @@ class Ends(unittest.TestCase):
             self.assertIn(word, result.stderr)
 
     def test_spinning_counts_as_steps(self):
-        for which, line in ("lock", 7), ("atomics", 13), ("polling", 17):
+        for which, line in ("lock", 8), ("atomics", 14), ("polling", 18):
             for checks in "none", "all":
                 with self.subTest(which, checks=checks):
                     result = run(which, step_limit="100000", checks=checks)
@@ -55,7 +55,7 @@ class Ends(unittest.TestCase):
         self.assert_told(run("grid barrier"), "waits for all 8 blocks of the grid, 4 of which have ended")
 
     def test_a_launch_ends_by_its_time_limit(self):
-        self.assert_told(run("polling", time_limit="300"), "has not come to an end after", "ends.cu:17 (running)")
+        self.assert_told(run("polling", time_limit="300"), "has not come to an end after", "ends.cu:18 (running)")
 
     def test_a_signal_leaves_a_report(self):
         for which in "polling", "host loop":
