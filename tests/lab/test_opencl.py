@@ -20,11 +20,11 @@ LOCAL_STEP = "    if (item < stride) partial[item] += partial[item + stride];\n 
 
 # Rung, kernel, (old text, new text), the state, and the kind of the diagnosis ("any": it depends on chance).
 MUTANTS = {
-    "modulo without a barrier": ("modulo_in_place", "modulo_in_place", (BARRIER, ""), "wrong", "stale-steps"),
-    "dense without a barrier": ("dense_items", "dense_items", (BARRIER, ""), "wrong", "stale-steps"),
-    "halving without a barrier": ("halving_items", "halving_items", (BARRIER, ""), "wrong", "stale-steps"),
-    "across without a barrier": ("across_groups", "across_groups", (BARRIER, ""), "wrong", "stale-steps"),
-    "group without a barrier": ("two_stage", "group_sums", (LOCAL_BARRIER, "  }\n"), "wrong", "stale-steps"),
+    "modulo without a barrier": ("modulo_in_place", "modulo_in_place", (BARRIER, ""), "wrong", "order-of-items"),
+    "dense without a barrier": ("dense_items", "dense_items", (BARRIER, ""), "wrong", "order-of-items"),
+    "halving without a barrier": ("halving_items", "halving_items", (BARRIER, ""), "wrong", "order-of-items"),
+    "across without a barrier": ("across_groups", "across_groups", (BARRIER, ""), "wrong", "order-of-items"),
+    "group without a barrier": ("two_stage", "group_sums", (LOCAL_BARRIER, "  }\n"), "wrong", "order-of-items"),
     # The items add what others are changing: right if they run in ascending order, as on a CPU.
     "all items work": ("modulo_in_place", "modulo_in_place", ("at % (2 * stride)", "at % stride"), "hazard", None),
     "every item adds": ("halving_items", "halving_items", ("item < stride && ", ""), "hazard", None),
@@ -36,7 +36,7 @@ MUTANTS = {
         "hazard|wrong",
         "any",
     ),
-    "neighbours overlap": ("dense_items", "dense_items", ("2 * stride * item", "stride * item"), "wrong", None),
+    "neighbours overlap": ("dense_items", "dense_items", ("2 * stride * item", "stride * item"), "wrong", "any"),
     "stored, not added": ("halving_items", "halving_items", ("+= data[item", "= data[item"), "wrong", "weights"),
     "stride of a group": ("two_stage", "group_sums", ("i += get_global_size(0)", "i += get_local_size(0)"), "wrong", "weights"),
     "start of a group": ("two_stage", "group_sums", ("ulong i = get_global_id(0)", "ulong i = get_local_id(0)"), "wrong", "weights"),
