@@ -34,6 +34,7 @@ KINDS = ["good", "poor", "false", "none"]
 
 # Keywords, with the kit's own words for the same.
 SAME = {
+    "nothing was written": ["nothing has changed it", "nothing is stored in"],
     "past the end": [", which has ", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
     "uninitialised": ["never given a value", "never written"],

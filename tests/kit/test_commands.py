@@ -68,6 +68,13 @@ class Commands(unittest.TestCase):
             self.assertIn("no such lab", result.stderr)
             self.assertIn("01_naive_atomic", result.stderr)
 
+    def test_a_rung_is_named_with_its_lab_or_by_an_option(self):
+        by_name = kit("run", "02/sequential", "--n", "4", "--solutions", "--json")
+        by_option = kit("run", "labs/02_tree", "--rung", "sequential", "--n", "4", "--solutions", "--json")
+        self.assertEqual(json.loads(by_name.stdout), json.loads(by_option.stdout))
+        both = kit("run", "tree/sequential", "--rung", "first_add", "--solutions")
+        self.assertEqual((both.returncode, both.stderr.count("name two rungs")), (2, 1))
+
     def test_no_such_rung(self):
         result = kit("watch", "01_naive_atomic", "--rung", "elevator", "--times", "1")
         self.assertEqual(result.returncode, 2)

@@ -61,7 +61,7 @@ class Run:
 
 
 def arguments(parser) -> None:
-    parser.add_argument("lab", metavar="LAB", help="the lab, such as 02_tree or tree")
+    parser.add_argument("lab", metavar="LAB", help="the lab, such as 02_tree or tree, or one of its rungs: tree/sequential")
     parser.add_argument("--n", metavar="N", help="number of elements, such as 1000 or 2^20")
     parser.add_argument("--rows", metavar="R", help="rows of the matrix of N elements, for a lab that sums rows")
     parser.add_argument("--block", metavar="B", help="threads per block")
@@ -89,7 +89,22 @@ def solutions(parser) -> None:
     parser.add_argument("--solutions", action="store_true", help=known)
 
 
+def take_rung(options) -> None:
+    """LAB/RUNG means LAB with --rung RUNG; a lab's folder or file is no such pair."""
+    parts = options.lab.split("/")
+    if len(parts) != 2 or parts[0] in ("labs", "solutions") or not parts[1].isidentifier():
+        return
+    options.lab, rung = parts
+    if isinstance(options.rung, list):
+        options.rung.append(rung)
+    elif options.rung not in (None, rung):
+        raise KitError(f"{options.lab}/{rung} and --rung {options.rung} name two rungs", "Name one of them.", USAGE)
+    else:
+        options.rung = rung
+
+
 def find(options) -> labs.Lab:
+    take_rung(options)
     if options.solutions:
         require_solutions("--solutions")
     build = folder.prepare()
