@@ -90,7 +90,7 @@ class NumbersOfAVerdict(unittest.TestCase):
             (rung,) = grader.grade(lab, solution.replace(add, attack), support.HIDDEN, sandbox.Sandbox())["rungs"]
             self.assertEqual(rung["state"], "wrong")
             said = [
-                (re.fullmatch(r"n = (\d+), exact.*", each["name"]), re.search(r"expected (-?\d+)", each.get("message", "")))
+                (re.fullmatch(r"n = (\d+), integers.*", each["name"]), re.search(r"expected (-?\d+)", each.get("message", "")))
                 for each in rung["checks"]
             ]
             known |= {int(n[1]): int(value[1]) for n, value in said if n and value}

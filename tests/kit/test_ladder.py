@@ -49,10 +49,10 @@ class Ladder(unittest.TestCase):
         self.assertNotIn("not a GPU", text)
 
     def test_what_is_not_right_is_said_with_its_reason(self):
-        rungs = [emulated("good"), {"name": "bad", "state": "wrong", "reason": "n = 257, exact: 1 element is lost"}]
+        rungs = [emulated("good"), {"name": "bad", "state": "wrong", "reason": "n = 257, integers: 1 element is lost"}]
         text = shown([{"lab": "02_tree", "rungs": [*rungs, {"name": "none", "state": "skip", "reason": "needs a GPU"}]}])
         self.assertRegex(text, r"bad +WRONG")
-        self.assertIn("02_tree bad: WRONG  n = 257, exact: 1 element is lost", text)
+        self.assertIn("02_tree bad: WRONG  n = 257, integers: 1 element is lost", text)
         self.assertIn("1 of 2 rungs are right, 1 skipped", text)
 
     def test_n_stays_where_the_terminal_is_narrow(self):

@@ -118,7 +118,7 @@ class Processes(Case):
             rungs = self.mpirun(count, f"--rung={IN_PROCESSES}")
             self.assertPass(rungs)
             names = [check["name"] for check in rungs[IN_PROCESSES]["checks"]]
-            self.assertIn(f"n = 1000, exact, {count} devices", names)
+            self.assertIn(f"n = 1000, integers, {count} devices", names)
 
     def test_the_other_rungs_say_that_they_run_in_one_process(self):
         rungs = self.mpirun(2)

@@ -68,12 +68,13 @@ MUTANTS = {
 }
 
 
-def program() -> Path:
-    """The lab's host side, which reads the kernels beside its source when it runs."""
-    folder = WORK / "10_opencl"
+def program(name: str = "", old: str = "", new: str = "") -> Path:
+    """The lab's host side with this replacement, which reads the kernels beside its source when it runs."""
+    folder = WORK / name / "10_opencl"
     folder.mkdir(parents=True, exist_ok=True)
     source, result = folder / "opencl.cpp", folder / "program"
-    source.write_text((ROOT / "solutions/10_opencl/opencl.cpp").read_text())
+    source.write_text((ROOT / "solutions/10_opencl/opencl.cpp").read_text().replace(old, new, 1))
+    (folder / "opencl.cl").write_text((ROOT / "solutions/10_opencl/opencl.cl").read_text())
     subprocess.run([*COMPILE, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], check=True)
     subprocess.run([f"{result}.o" if word == "OBJECT" else word for word in LINK] + ["-o", str(result)], check=True)
     return result
@@ -92,7 +93,6 @@ class OpenCL(unittest.TestCase):
     def setUpClass(cls):
         cls.program = program()
         cls.kernels = cls.program.parent / "opencl.cl"
-        cls.kernels.write_text((ROOT / "solutions/10_opencl/opencl.cl").read_text())
         if (said := cls.run_rung("halving_items")).returncode == 77:
             raise unittest.SkipTest(said.stderr.strip())
 
@@ -117,7 +117,7 @@ class OpenCL(unittest.TestCase):
         self.assertEqual(said.returncode, 1)
         self.assertRegex(
             said.stdout,
-            r"^hazard +modulo_in_place: right, but by luck: n = 31, exact: expected .*"
+            r"^hazard +modulo_in_place: right, but by luck: n = 31, integers: expected .*"
             "in the opposite order",
         )
         self.assertIn("not ok", self.run_rung("modulo_in_place", "--tap").stdout)
@@ -126,9 +126,20 @@ class OpenCL(unittest.TestCase):
         self.kernels.write_text(with_mistake("modulo_in_place", "+= data[at + stride]", "+= data[at + stride * 10000000000]"))
         said = self.run_rung("modulo_in_place")
         self.assertEqual(said.returncode, 1)
-        self.assertRegex(said.stdout, r"^wrong +modulo_in_place: n = \d+, exact, 64 threads per block: the rung ended the program")
+        self.assertRegex(said.stdout, r"^wrong +modulo_in_place: n = \d+, integers, 64 threads per block: the rung ended the program")
         tap = self.run_rung("modulo_in_place", "--tap").stdout
-        self.assertRegex(tap, r"(?m)^not ok (\d+) - n = \d+, exact, 64 threads per block\n# +the rung ended the program .*\n1\.\.\1$")
+        self.assertRegex(tap, r"(?m)^not ok (\d+) - n = \d+, integers, 64 threads per block\n# +the rung ended the program .*\n1\.\.\1$")
+
+    def test_a_host_function_that_ends_the_program_is_told_of(self):
+        includes = "#include <cstdlib>\n#include <stdexcept>\n"
+        head = "void modulo_in_place(Run& run) {\n"
+        for call, words in (("std::exit(0)", r"ended the program by exit\(0\)"), ('throw std::runtime_error("oh")', "does not catch: oh")):
+            with self.subTest(call=call):
+                made = program("exits", head, f"{includes}{head}  if (run.n > 100) {call};\n")
+                said = subprocess.run([made, "--device=emulator"], text=True, capture_output=True, timeout=120)
+                self.assertEqual(said.returncode, 1)
+                self.assertRegex(said.stdout, rf"(?m)^wrong +modulo_in_place: .*: the rung's host function .*{words}")
+                self.assertRegex(said.stdout, r"(?m)^pass +halving_items$")
 
     def test_a_barrier_that_not_all_items_reach_is_told(self):
         step = "if (at + stride < n) data[at] += data[at + stride];"
@@ -149,12 +160,12 @@ class OpenCL(unittest.TestCase):
     def test_what_is_written_beside_an_array_is_told(self):
         self.kernels.write_text(with_mistake("halving_items", "data[item] +=", "data[item + n] ="))
         said = self.run_rung("halving_items")
-        self.assertRegex(said.stdout, r"^wrong +halving_items: n = \d+, exact: the kernel writes where there is no element: .* of input")
+        self.assertRegex(said.stdout, r"^wrong +halving_items: n = \d+, integers: the kernel writes where there is no element: .* of input")
 
     def test_what_is_read_beside_an_array_is_no_number(self):
         self.kernels.write_text(with_mistake("dense_items", "at + stride < n", "at + stride <= n"))
         said = self.run_rung("dense_items")
-        self.assertRegex(said.stdout, r"^wrong +dense_items: n = \d+, exact: expected \d+, got nan\n +.*not a number")
+        self.assertRegex(said.stdout, r"^wrong +dense_items: n = \d+, integers: expected \d+, got nan\n +.*not a number")
 
     def test_what_is_read_beyond_local_memory_is_no_number(self):
         self.kernels.write_text(with_mistake("group_sums", "get_local_size(0) / 2", "get_local_size(0)"))
@@ -162,7 +173,7 @@ class OpenCL(unittest.TestCase):
         # with NaN may run the kernel. PoCL before version 4 knows the first of these names, later ones the second.
         one_thread = {"POCL_MAX_PTHREAD_COUNT": "1", "POCL_CPU_MAX_CU_COUNT": "1"}
         said = self.run_rung("two_stage", env=one_thread)
-        self.assertRegex(said.stdout, r"^wrong +two_stage: n = \d+, exact: expected \d+, got nan")
+        self.assertRegex(said.stdout, r"^wrong +two_stage: n = \d+, integers: expected \d+, got nan")
 
     def test_what_the_compiler_says_is_shown_with_the_students_line(self):
         self.kernels.write_text(with_mistake("group_sums", "sum += input[i];", "sum += input[i]"))

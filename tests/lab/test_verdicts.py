@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT, WORK, NVCC, LINK = Path(), Path(), [], []
 
 
-def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
+def program(lab: str, name: str, *replacements: tuple[str, str], flags: tuple[str, ...] = ()) -> Path:
     """The lab's solution with these replacements, built as a program; each must be found."""
     text = (ROOT / "solutions" / lab / f"{lab[3:]}.cu").read_text()
     for old, new in replacements:
@@ -29,7 +30,7 @@ def program(lab: str, name: str, *replacements: tuple[str, str]) -> Path:
     source, result = folder / f"{lab[3:]}.cu", folder / "program"
     source.write_text(text)
     compiled = subprocess.run(
-        [*NVCC, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], text=True, capture_output=True
+        [*NVCC, *flags, "-I", str(ROOT / "common/lab"), "-c", str(source), "-o", f"{result}.o"], text=True, capture_output=True
     )
     assert compiled.returncode == 0, compiled.stderr
     linked = subprocess.run(
@@ -58,13 +59,13 @@ class Verdicts(unittest.TestCase):
 
         text = run(made)
         self.assertEqual(text.returncode, 1)
-        self.assertRegex(text.stdout, r"(?m)^wrong +naive_atomic: n = 257, exact: expected -?\d+, got -?\d+$")
+        self.assertRegex(text.stdout, r"(?m)^wrong +naive_atomic: n = 257, integers: expected -?\d+, got -?\d+$")
         self.assertIn(rung["diagnosis"]["text"], text.stdout)
 
         tap = run(made, "--tap", "--rung=naive_atomic")
         self.assertEqual(tap.returncode, 0)
-        self.assertRegex(tap.stdout, r"(?m)^ok \d+ - n = 256, exact$")
-        self.assertRegex(tap.stdout, r"(?m)^not ok \d+ - n = 257, exact$")
+        self.assertRegex(tap.stdout, r"(?m)^ok \d+ - n = 256, integers$")
+        self.assertRegex(tap.stdout, r"(?m)^not ok \d+ - n = 257, integers$")
         points = re.findall(r"(?m)^(?:not )?ok (\d+)", tap.stdout)
         self.assertEqual([int(point) for point in points], list(range(1, len(points) + 1)))
         self.assertRegex(tap.stdout, rf"(?m)^1\.\.{len(points)}$")
@@ -72,7 +73,7 @@ class Verdicts(unittest.TestCase):
     def test_a_failed_tap_test_says_the_verdict_on_stderr_where_meson_shows_it(self):
         made = program("01_naive_atomic", "tail", ("lab::ceil_div(n, block), block", "n / block + (n < block), block"))
         tap = run(made, "--tap", "--rung=naive_atomic")
-        self.assertRegex(tap.stderr, r"(?m)^wrong +naive_atomic: n = 257, exact: expected -?\d+, got -?\d+$")
+        self.assertRegex(tap.stderr, r"(?m)^wrong +naive_atomic: n = 257, integers: expected -?\d+, got -?\d+$")
         self.assertIn("the last 232", tap.stderr)
         self.assertNotIn("wrong  ", tap.stdout)
 
@@ -155,10 +156,10 @@ class Verdicts(unittest.TestCase):
         found = rungs(made, *words)
         self.assertEqual(found["sequential"]["state"], "pass")
         self.assertEqual(found["many_pass"]["state"], "wrong")
-        self.assertRegex(found["many_pass"]["reason"], "^n = 513, exact: no end after 1 s: .* launches")
+        self.assertRegex(found["many_pass"]["reason"], "^n = 513, integers: no end after 1 s: .* launches")
         text = run(made, *words)
         self.assertEqual(text.returncode, 1)
-        self.assertRegex(text.stdout, r"(?m)^wrong +many_pass: n = 513, exact: no end after 1 s")
+        self.assertRegex(text.stdout, r"(?m)^wrong +many_pass: n = 513, integers: no end after 1 s")
         tap = run(made, "--tap", *words)
         self.assertIn("not ok 2 - many_pass", tap.stdout)
 
@@ -173,14 +174,14 @@ class Verdicts(unittest.TestCase):
             headline = process.stdout.readline()
             self.assertIsNone(process.poll(), "the check went on")
             rest = process.communicate(timeout=120)[0]
-        self.assertRegex(headline, "^wrong +naive_atomic: n = 1, exact: expected ")
-        self.assertNotIn("n = 1, exact: expected", rest)
+        self.assertRegex(headline, "^wrong +naive_atomic: n = 1, integers: expected ")
+        self.assertNotIn("n = 1, integers: expected", rest)
 
     def test_the_headline_is_the_same_from_run_to_run(self):
         made = program("01_naive_atomic", "lost", ("if (i < n) atomicAdd(result, input[i]);", "if (i < n) *result += input[i];"))
         headlines = {run(made).stdout.splitlines()[0] for _ in range(4)}
         self.assertEqual(len(headlines), 1, headlines)
-        self.assertRegex(headlines.pop(), "^wrong +naive_atomic: n = 31, exact: expected ")
+        self.assertRegex(headlines.pop(), "^wrong +naive_atomic: n = 31, integers: expected ")
 
     def test_a_signal_ends_the_program_after_what_it_has_found(self):
         made = program("02_tree", "asked", ("    n = lab::ceil_div(n, covered);\n", ""))
@@ -193,6 +194,39 @@ class Verdicts(unittest.TestCase):
                 out = process.communicate(timeout=20)[0]
             self.assertEqual(process.returncode, -signal.SIGTERM)
             self.assertRegex(out, expected)
+
+    def test_a_host_function_that_ends_the_program_is_told_of_and_the_other_rungs_run(self):
+        """No way to end it leaves the student without a verdict."""
+        calls = ["exit(0)", "exit(1)", "_exit(0)", "_Exit(7)", "quick_exit(3)", "abort()", "std::terminate()",
+                 "throw 1", 'throw std::runtime_error("oh")']  # fmt: skip
+        cases = "".join(f"    case {number}: {call};\n" for number, call in enumerate(calls, 1))
+        head = "void many_pass(const float* input, float* result, std::size_t n, unsigned block) {\n"
+        includes = "\n#include <cstdlib>\n#include <exception>\n#include <stdexcept>\n#include <unistd.h>\n"
+        made = program(
+            "02_tree",
+            "exits",
+            ('#include "lab.hpp"\n', '#include "lab.hpp"' + includes),
+            (head, head + f'  if (const char* call = n > 500 ? getenv("CALL") : nullptr) switch (atoi(call)) {{\n{cases}  }}\n'),
+            flags=("-Xcompiler=-g1,-fno-optimize-sibling-calls",),
+        )
+        for number, call in enumerate(calls, 1):
+            with self.subTest(call=call), unittest.mock.patch.dict(os.environ, CALL=str(number)):
+                said = run(made, "--rung=many_pass", "--rung=sequential")
+                self.assertEqual(said.returncode, 1)
+                self.assertRegex(said.stdout, r"(?m)^pass +sequential$")
+                self.assertRegex(said.stdout, r"(?m)^wrong +many_pass: " + self.words_for(call))
+        with unittest.mock.patch.dict(os.environ, CALL="1"):
+            self.assertIn("by exit(0) at ", rungs(made, "--rung=many_pass")["many_pass"]["reason"])
+            self.assertRegex(run(made, "--tap", "--rung=many_pass").stdout, r"(?m)^not ok \d+ - n = 511\b")
+
+    @staticmethod
+    def words_for(call: str) -> str:
+        if "exit" in call.lower():
+            shown = "quick_exit()" if "quick" in call else call
+            return rf"n = 511, .*: the rung's host function ended the program by {re.escape(shown)} at \S+tree\.cu:\d+; it must return"
+        if "oh" in call:
+            return "the rung runs: the rung's host function ended with an exception that it does not catch: oh"
+        return r"n = 511, .*: the rung ended the program \(Aborted\) at \S+tree\.cu:\d+"
 
     def test_a_host_function_that_crashes_is_wrong_and_the_other_rungs_run(self):
         made = program("02_tree", "crash", ("  run_pass(input, result, n, block);\n", "  *static_cast<volatile int*>(nullptr) = 1;\n"))

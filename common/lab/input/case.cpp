@@ -12,7 +12,7 @@ std::string describe(std::size_t n, std::size_t rows) {
 std::string describe(const Case& given) {
   std::string text = fmt::format("{}, {}", describe(given.n, given.rows), name_of(given.kind));
   if (given.block != usual_block) text += fmt::format(", {} threads per block", given.block);
-  if (given.offset != 0) text += ", unaligned";
+  if (given.offset != 0) text += ", input not 16-byte aligned";
   if (given.devices > 1) text += fmt::format(", {} devices", given.devices);
   if (given.in_a_row > 1) text += fmt::format(", {} sums in a row", given.in_a_row);
   return text;

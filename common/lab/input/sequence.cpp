@@ -166,8 +166,8 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {"exact",
-                                        "rounding",
+  constexpr std::string_view names[] = {"integers",
+                                        "fractions",
                                         "ones upon 2^24",
                                         "quarters upon 2^24",
                                         "lone ones upon 2^24",

@@ -15,7 +15,7 @@ struct Diagnosis {
 
 // One run of a rung on one input, or one property that it must have.
 struct Check {
-  std::string name; // "n = 257, exact"
+  std::string name; // "n = 257, integers"
   bool ok = true;
   bool skipped = false; // message says why
   std::string message;  // if not ok: what was expected, and the result
