@@ -134,6 +134,12 @@ private:
     } catch (const Error& error) {
       progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       findings.checks = progress.so_far();
+    } catch (const std::exception& error) {
+      const std::string text = std::string("the rung's host function ended with an exception that it does "
+                                           "not catch: ") +
+                               error.what();
+      progress.add({.name = "the rung runs", .ok = false, .message = text, .diagnosis = {}});
+      findings.checks = progress.so_far();
     }
     return verdict_on(rung, std::move(findings), barriers, luck);
   }

@@ -69,6 +69,8 @@ void Session::watch() {
   start_watchdog(
       time_limit_for(options_), [this](const Ending& ending) { end_early(ending); },
       [] { return is_watching_a_run() && has_lost_a_rank(); }, !options_.grading());
+  // A rank's own words reach rank 0 in another way (join_ranks).
+  if (!options_.grading() && !started_as_rank()) explain_exits();
 }
 
 Progress& Session::begin() {
@@ -146,10 +148,13 @@ Result Session::result_so_far(const Ending& ending) const {
   Findings findings;
   findings.checks = progress_->so_far();
   const std::optional<Check> under_way = progress_->under_way();
-  if ((ending.why == Ending::Why::endless || ending.why == Ending::Why::crashed) && ending.matters) {
+  const bool by_itself = ending.why == Ending::Why::endless || ending.why == Ending::Why::crashed ||
+                         ending.why == Ending::Why::exited;
+  if (by_itself && ending.matters) {
     Check check = under_way.value_or(Check{.name = "the rung runs", .message = "", .diagnosis = {}});
     check.ok = false;
-    check.message = ending.why != Ending::Why::endless ? crash_text(ending.signal)
+    check.message = ending.why == Ending::Why::crashed  ? crash_text(ending.signal)
+                    : ending.why == Ending::Why::exited ? exit_text(ending.call)
                     : of_endless_.empty()
                         ? no_return_text()
                         : fmt::format("no end after {:.2g} s: {}", seconds_of_stopped_run(), of_endless_);

@@ -26,4 +26,11 @@ std::string no_return_text() {
   return place.empty() ? no_end() : fmt::format("{}; it is at {}", no_end(), place);
 }
 
+std::string exit_text(const std::string& call) {
+  const std::string place = host_place();
+  return fmt::format("the rung's host function ended the program by {}{}; it must return, so that its result "
+                     "can be checked",
+                     call, place.empty() ? "" : " at " + place);
+}
+
 } // namespace lab

@@ -9,5 +9,7 @@ namespace lab {
 // it is, if that is known.
 std::string crash_text(int signal);
 std::string no_return_text();
+// What is said of a host function that ended the program by this call, "exit(0)"; likewise.
+std::string exit_text(const std::string& call);
 
 } // namespace lab

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int most_frames = 48;
 void* frames[most_frames];
-std::atomic<std::uint64_t> interrupted = 0; // the address of the instruction
+std::atomic<std::uint64_t> interrupted = 0;    // the address of the instruction
+std::atomic<bool> interrupted_by_call = false; // then it is the one after the call
 std::atomic<int> frame_count = 0;
 std::atomic<bool> has_main_thread = false;
 pthread_t main_thread;
@@ -72,6 +73,12 @@ void note_host_place(const void* context) {
   frame_count = backtrace(frames, most_frames);
 }
 
+void note_host_place_of_call(const void* return_address) {
+  interrupted = reinterpret_cast<std::uint64_t>(return_address);
+  interrupted_by_call = true;
+  frame_count = backtrace(frames, most_frames);
+}
+
 void ask_for_host_place() {
   if (!has_main_thread || frame_count != 0 || pthread_kill(main_thread, asking_signal()) != 0) return;
   for (int i = 0; i < 100 && frame_count == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -89,7 +96,9 @@ std::string host_place() {
     Dl_info info{};
     if (is_handler || !dladdr(frames[i], &info) || info.dli_fbase != program.dli_fbase) continue;
     // A caller's address is behind the call.
-    addresses.push_back(warpfold::address_in_file(frames[i], program.dli_fbase) - (is_interrupted ? 0 : 1));
+    const bool is_at_instruction = is_interrupted && !interrupted_by_call;
+    addresses.push_back(warpfold::address_in_file(frames[i], program.dli_fbase) -
+                        (is_at_instruction ? 0 : 1));
   }
   const std::string module = std::filesystem::read_symlink("/proc/self/exe");
   return first_of_program(warpfold::source_places(module, addresses));

@@ -12,6 +12,9 @@ void remember_main_thread();
 // By a signal's handler, with the context that it was given: notes the thread's place for host_place().
 void note_host_place(const void* context);
 
+// Likewise by a function that is called in place of going on, with the address to which it would return.
+void note_host_place_of_call(const void* return_address);
+
 // By another thread: has the main thread note its place. It may be in the middle of anything.
 void ask_for_host_place();
 

@@ -5,6 +5,7 @@
 #include "run/devices/ranks.hpp"
 #include "run/devices/shared_out.hpp"
 #include "run/emulator.hpp"
+#include "run/sandboxed/host_process.hpp"
 #include "run/watchdog.hpp"
 
 #include <cmath>
@@ -62,6 +63,21 @@ Followed followed(std::vector<Followed::Part> input, const Variant& variant, con
 
 Followed::Part part(const void* input, std::size_t first, std::size_t n) {
   return {reinterpret_cast<std::uint64_t>(input), first, n};
+}
+
+// Calls the rung's host function. What it throws would otherwise end the program without a verdict; of what
+// is no std::exception, std::terminate makes a crash.
+void call(const Variant& variant, const Arguments& arguments) {
+  try {
+    variant.invoke(variant.function, arguments);
+  } catch (const CudaError&) {
+    throw;
+  } catch (const HostLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw CudaError(fmt::format("the rung's host function ended with an exception that it does not catch: {}",
+                                error.what()));
+  }
 }
 
 // "", or where the input on the device is no longer what it was.
@@ -133,7 +149,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
-    for (unsigned i = 0; i < given.in_a_row; ++i) variant.invoke(variant.function, on.arguments(given));
+    for (unsigned i = 0; i < given.in_a_row; ++i) call(variant, on.arguments(given));
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
     // says no more than that it did.
@@ -178,7 +194,7 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
     // Even a launch for each element, and one more for each step, ends with so many.
     const std::size_t many_launches = 1000 + 2 * given.n;
     const WatchedRun watched(many_launches);
-    variant.invoke(variant.function, {data.data(), result.data(), given.n, given.rows, given.block});
+    call(variant, {data.data(), result.data(), given.n, given.rows, given.block});
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
@@ -208,7 +224,7 @@ std::string no_end() {
 
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices) {
   const WatchedRun watched;
-  variant.invoke(variant.function, arguments);
+  call(variant, arguments);
   Outcome outcome;
   collect_errors(outcome, devices);
   if (!outcome.error.empty()) throw CudaError(outcome.error);

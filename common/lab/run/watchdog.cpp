@@ -10,13 +10,16 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <iterator>
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -124,10 +127,34 @@ bool is_crash(int signal) {
   return false;
 }
 
+// The number that is passed on when the host function has ended the program, and the process whose exits are
+// explained: a child of the host function's ends as it likes.
+constexpr int exiting = 0;
+pid_t explained_process = 0;
+std::string exit_call; // written before it is passed on
+
+bool is_of_this_program(const void* address) {
+  Dl_info of_address{}, own{};
+  return dladdr(address, &of_address) && dladdr(reinterpret_cast<const void*>(&is_of_this_program), &own) &&
+         of_address.dli_fbase == own.dli_fbase;
+}
+
+// On the thread that ends the program, which waits here until the watchdog's thread has reported that.
+void on_exit_by(const std::string& call, const void* return_address) {
+  if (is_watchdog || getpid() != explained_process || !is_watching_a_run()) return;
+  exit_call = call;
+  note_host_place_of_call(return_address);
+  pass_on(exiting);
+  for (;;) pause();
+}
+
 void act_on(int signal) {
   if (child_is_running()) return; // the child was told, and returns what it has found
   std::function<void(const Ending&)> end;
-  Ending ending{is_crash(signal) ? Ending::Why::crashed : Ending::Why::asked, signal, false};
+  const Ending::Why why = signal == exiting  ? Ending::Why::exited
+                          : is_crash(signal) ? Ending::Why::crashed
+                                             : Ending::Why::asked;
+  Ending ending{why, signal, false, signal == exiting ? exit_call : ""};
   {
     std::lock_guard lock(state().mutex);
     end = state().end;
@@ -160,7 +187,7 @@ void look_at_the_clock() {
     interrupt_device();
   } else if (Clock::now() > state().stopped_at + (on_emulator() ? to_come_back : Seconds(0))) {
     const auto end = state().end;
-    const Ending ending{Ending::Why::endless, 0, state().matters};
+    const Ending ending{Ending::Why::endless, 0, state().matters, ""};
     lock.unlock();
     end(ending);
   }
@@ -170,7 +197,7 @@ void look_for_the_lost() {
   if (!state().is_lost || !state().is_lost()) return;
   std::unique_lock lock(state().mutex);
   const auto end = state().end;
-  const Ending ending{Ending::Why::lost, 0, state().matters};
+  const Ending ending{Ending::Why::lost, 0, state().matters, ""};
   lock.unlock();
   interrupt_device();
   end(ending);
@@ -215,6 +242,13 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end, std:
     sigaction(signal, &action, &before[signal]);
   }
   std::thread(watch).detach();
+}
+
+void explain_exits() {
+  explained_process = getpid();
+  on_exit([](int code, void*) { on_exit_by(fmt::format("exit({})", code), __builtin_return_address(0)); },
+          nullptr);
+  at_quick_exit([] { on_exit_by("quick_exit()", __builtin_return_address(0)); });
 }
 
 bool is_watching_a_run() {
@@ -294,3 +328,21 @@ void end_if_asked() {
 }
 
 } // namespace lab
+
+// In place of the C library's functions, which tell nobody. A library's own calls are none of the rung's.
+extern "C" {
+
+void _exit(int code) { // NOLINT(bugprone-reserved-identifier)
+  const void* const return_address = __builtin_return_address(0);
+  if (lab::is_of_this_program(return_address))
+    lab::on_exit_by(fmt::format("_exit({})", code), return_address);
+  for (;;) syscall(SYS_exit_group, code);
+}
+
+void _Exit(int code) noexcept { // NOLINT(bugprone-reserved-identifier)
+  const void* const return_address = __builtin_return_address(0);
+  if (lab::is_of_this_program(return_address))
+    lab::on_exit_by(fmt::format("_Exit({})", code), return_address);
+  for (;;) syscall(SYS_exit_group, code);
+}
+}

@@ -4,15 +4,18 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
 namespace lab {
 
 // Why the program must end now.
 struct Ending {
-  enum class Why { endless, crashed, asked, lost }; // lost: another process on which the run depends
+  // lost: another process on which the run depends; exited: by the rung's host function
+  enum class Why { endless, crashed, asked, lost, exited };
   Why why{};
   int signal = 0;       // crashed, asked
-  bool matters = false; // endless, crashed: the run decides whether the rung is right (WatchedRun)
+  bool matters = false; // endless, crashed, exited: the run decides whether the rung is right (WatchedRun)
+  std::string call;     // exited: "exit(0)"
 };
 
 // From now on, runs are watched. `end` is called on a thread of its own, wherever the main thread is, and
@@ -22,6 +25,10 @@ struct Ending {
 // ends the process as it would without a watchdog.
 void start_watchdog(double seconds_per_run, std::function<void(const Ending&)> end,
                     std::function<bool()> is_lost = {}, bool explains_crashes = true);
+
+// From now on, a run whose host function ends the program (exit, quick_exit, _exit) is explained by `end`
+// too. After start_watchdog().
+void explain_exits();
 
 // Whether a run is under way (WatchedRun).
 bool is_watching_a_run();
