@@ -11,10 +11,60 @@ OWN = re.compile(r"(^|/)(labs|solutions)/\d\d_")
 TALLY = re.compile(r"^\d+ (errors?|warnings?) (detected|generated)|^Remark: ")
 
 
+OF_INSTANCE = re.compile(r"^ +(detected during|instantiation of|argument types are|\[ \d+ instantiation)")  # the rest has the caret
+CANDIDATE = re.compile(r'note #332\d-D: .*?function (?:template )?"(?P<call>.+?)"(?: \(declared .*\))? (?:does not match|\[?with)')
+ATTRIBUTE = re.compile(r"__attribute__\(\((global|device|host|shared|constant)\)\)")
+MOST_CANDIDATES = 3
+MOST_OF_HEADERS = 3
+
+
 def ordered(said: str) -> str:
     """The messages with the errors in the student's file first, then other errors, warnings, notes; each stays whole."""
-    blocks = split(as_typed(said))
+    blocks = [(rank, as_written(lines)) for rank, lines in short_candidates(told_once(split(as_typed(said))))]
     return "\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
+
+
+def of_lab(said: str) -> str:
+    """The same for a student, to whom many errors in headers say no more than the first ones."""
+    blocks = split(said)
+    in_headers = [block for block in blocks if block[0] == 1]
+    kept = [block for block in blocks if block[0] != 1 or block in in_headers[:MOST_OF_HEADERS]]
+    left_out = len(in_headers) - MOST_OF_HEADERS
+    note = [f"({left_out} more errors in headers are left out)"] if left_out > 0 else []
+    return "\n".join([*("\n".join(lines) for _, lines in kept), *note])
+
+
+def told_once(blocks: list) -> list:
+    """A template's error comes once for each of its instances, and a lab's for each compute capability."""
+    first = {}
+    for rank, lines in blocks:
+        said = "\n".join(line for line in lines if not OF_INSTANCE.match(line))
+        first.setdefault(said.rstrip(), (rank, lines))
+    return list(first.values())
+
+
+def short_candidates(blocks: list) -> list:
+    """The notes on functions that a call does not match, as one line if there are many."""
+    calls = [found["call"] for _, lines in blocks if (found := CANDIDATE.search(lines[0]))]
+    if len(calls) <= MOST_CANDIDATES:
+        return blocks
+    left_out = len(calls) - MOST_CANDIDATES
+    line = f"The call matches none of these: {'; '.join(calls[:MOST_CANDIDATES])}; and {left_out} more"
+    return [block for block in blocks if not CANDIDATE.search(block[1][0])] + [(RANKS["note"], [line])]
+
+
+def as_written(lines: list[str]) -> list[str]:
+    """With __global__ as it stands in the student's file, and the caret below the same character."""
+    written = list(lines)
+    if not OWN.search(lines[0]):
+        return written
+    for index, line in enumerate(lines):
+        for found in reversed(list(ATTRIBUTE.finditer(line))):
+            name = f"__{found[1]}__"
+            written[index] = written[index][: found.start()] + name + written[index][found.end() :]
+            if index + 1 < len(lines) and lines[index + 1].strip() == "^" and lines[index + 1].index("^") >= found.end():
+                written[index + 1] = written[index + 1][len(found[0]) - len(name) :]
+    return written
 
 
 def warnings(said: str) -> str:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from ..child import bound
 from ..errors import BUILD, KitError
-from ..paths import LOGS
+from ..paths import LOGS, ROOT
 from ..process import relative
 from ..setup import plan
-from . import messages
+from . import advice, messages
 
 STEP = re.compile(r"\[(\d+)/(\d+)\] ")
 CLOCK_WENT_BACK = re.compile(r"perhaps system time is not set|Clock skew detected")  # Ninja's words for it, and Meson's
+LAB_TARGET = re.compile(r"labs/(\d\d_\w+?)(_solution)?(?:\.p/.*)?$")
 MOST_LINES = 30  # of the compiler's output
 
 
@@ -28,8 +29,19 @@ class BuildFailed(KitError):
         start = next((i for i, line in enumerate(lines) if line.startswith("FAILED:")), max(0, len(lines) - 20))
         what = lines[start].removeprefix("FAILED:").strip() if lines else "nothing"
         kept = [line for line in lines[start + 2 :] if not line.startswith(("[", "ninja:", "FAILED:"))]
-        self.said = "\n".join(messages.ordered("\n".join(kept)).splitlines()[:MOST_LINES])
-        super().__init__(f"could not build {what}\n{self.said}", f"The whole output: {relative(keep(talk))}", BUILD)
+        said, source = messages.ordered("\n".join(kept)), lab_source(what)
+        said = messages.of_lab(said) if source else said
+        self.said = "\n".join(said.splitlines()[:MOST_LINES])
+        help = advice.lines("\n".join(kept), source) if source else []
+        text = "\n".join([f"could not build {relative(source) if source else what}", *help, self.said])
+        super().__init__(text, f"The whole output: {relative(keep(talk))}", BUILD)
+
+
+def lab_source(target: str) -> Path | None:
+    """The file of the lab to which this program or object belongs."""
+    found = LAB_TARGET.match(target)
+    folder = ROOT / ("solutions" if found and found[2] else "labs") / (found[1] if found else "")
+    return next((path for path in sorted(folder.glob("*")) if found and path.suffix in (".cu", ".cpp")), None)
 
 
 def keep(talk: str) -> Path:

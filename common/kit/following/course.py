@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ..building.folder import Build
 from ..building.labs import Lab
+from ..building.source import MARKER
 from ..errors import USAGE, KitError
 from ..paths import OWN
 
 REMEMBERED = OWN / "passed.json"
-MARKER = re.compile(r"^\s*// (BEGIN|END) (\w+)\s*$")
 TODO = "// TODO"
 COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 CODE = re.compile(r"\S")
