@@ -131,6 +131,7 @@ class Advice(unittest.TestCase):
     def test_a_whole_kernel_in_a_region(self):
         told = self.told("  __global__ void mine(float* x) {\n    x[0] = 1;\n  }")
         self.assertIn("tree.cu:5: this begins a kernel inside the braces that open in line 3.", told)
+        self.assertIn("without the line that has kernel and", self.told("  kernel void mine(global float* x) {}"))
         outside = FILE.replace("__global__ void sum_kernel(const float* input, float* result, unsigned n) {", "").replace(
             "  *result = input[0];\n}", ""
         )

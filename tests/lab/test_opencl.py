@@ -179,9 +179,13 @@ class OpenCL(unittest.TestCase):
         self.kernels.write_text(with_mistake("group_sums", "sum += input[i];", "sum += input[i]"))
         said = self.run_rung("two_stage")
         self.assertEqual(said.returncode, 1)
-        self.assertRegex(said.stdout, "^wrong +two_stage: the kernels do not compile")
+        self.assertRegex(said.stdout, "^not-built +two_stage: the kernels do not compile")
         line = self.kernels.read_text().split("sum += input[i]")[0].count("\n") + 1
         self.assertRegex(said.stderr, rf"opencl\.cl:{line}:\d+: .*expected ';'")
+        shown = said.stderr.splitlines()
+        text = next(index for index, each in enumerate(shown) if each.strip().endswith("sum += input[i]"))
+        self.assertEqual(shown[text + 1].index("^"), len(shown[text]), "the caret is behind the last character")
+        self.assertEqual(json.loads(self.run_rung("two_stage", "--json").stdout)["rungs"][0]["state"], "not-built")
 
 
 if __name__ == "__main__":

@@ -61,9 +61,9 @@ def of_what_it_defines(region: source.Region) -> list[tuple[int, str]]:
         return []
     told = []
     for number, line in region.lines():
-        if re.search(r"\b__global__\b", line):
+        if found := re.search(r"\b(__global__|(__)?kernel) +void\b", line):
             told.append((number, f"this begins a kernel inside the braces that open in line {region.outer}. The region {region.rung} takes "
-                                 "only the statements, without the line that has __global__ and without the kernel's braces."))  # fmt: skip
+                                 f"only the statements, without the line that has {found[1]} and without the kernel's braces."))  # fmt: skip
         if re.match(r"\s*#\s*include\b", line):
             told.append((number, f"an #include belongs at the top of the file, not inside the braces that open in line {region.outer}."))
     return told

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from .. import states
-from ..building import labs
+from ..building import advice, labs
 from ..building.folder import Build
 from ..console import fill, paint, say, width
 from ..errors import KitError
@@ -79,6 +79,8 @@ class Session:
             print(paint(f"The compiler warns:\n{warnings}", "yellow"), flush=True)
         names = [rung.name for rung in rungs] if self.follows else self.named
         outcome = self.checker.run(lab, names, lambda: stamp(lab) != saved)
+        for line in [line for path in course.sources(lab) for line in advice.lines("", path) if "not-built" in outcome.states.values()]:
+            print(fill(line))
         self.status = outcome.code
         print(paint(f"{time.strftime('%H:%M:%S')}  {time.monotonic() - started:.1f} s", "grey"), flush=True)
         return outcome

@@ -17,10 +17,37 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <cstdlib>
 #include <fmt/format.h>
+#include <sstream>
 
 namespace lab::opencl {
 namespace {
+
+// The compiler's messages, each with the line of the kernels that it is about, as compilers on a terminal
+// show it; some drivers do so themselves.
+std::string with_lines_of(const std::string& kernels, const std::string& source,
+                          const std::string& messages) {
+  std::vector<std::string> lines;
+  for (std::istringstream text(kernels); std::getline(text, lines.emplace_back());) {
+  }
+  const std::string place = source + ":";
+  std::string out;
+  std::istringstream said(messages);
+  for (std::string message; std::getline(said, message);) {
+    out += message + "\n";
+    const auto at = message.find(place);
+    const int line = at == message.npos ? 0 : std::atoi(message.c_str() + at + place.size());
+    if (line < 1 || static_cast<std::size_t>(line) > lines.size()) continue;
+    const std::string& shown = lines[static_cast<std::size_t>(line) - 1];
+    if (messages.find(shown) != messages.npos) continue;
+    out += "  " + shown + "\n";
+    const auto column_at = message.find(':', at + place.size());
+    const int column = column_at == message.npos ? 0 : std::atoi(message.c_str() + column_at + 1);
+    if (column > 0) out += std::string(2 + static_cast<std::size_t>(column - 1), ' ') + "^\n";
+  }
+  return out;
+}
 
 // The compiler saw a copy of the lab's file, with the same lines. Each word of its messages that ends in
 // ".cl" before a colon and a number is the copy's name.
@@ -85,8 +112,8 @@ private:
     try {
       can_count_ = compile(*kernels);
     } catch (const BuildError& error) {
-      build_log_ = in_terms_of(heading_.source, error.what());
-      fmt::print(stderr, "{}\n", build_log_);
+      build_log_ = with_lines_of(*kernels, heading_.source, in_terms_of(heading_.source, error.what()));
+      fmt::print(stderr, "{}", build_log_);
     }
   }
 
@@ -97,7 +124,7 @@ private:
     if (const Region* todo = next_todo(regions_, plain_, rung.what)) {
       result.state = State::todo, result.reason = todo->todo, result.line = todo->todo_line;
     } else if (!build_log_.empty()) {
-      result.state = State::wrong, result.reason = "the kernels do not compile";
+      result.state = State::not_built, result.reason = "the kernels do not compile";
       result.checks.push_back(
           {.name = "the kernels compile", .ok = false, .message = build_log_, .diagnosis = {}});
     } else if (group > device_.largest_group) {
