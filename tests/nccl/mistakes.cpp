@@ -139,6 +139,7 @@ void arguments() {
                          comm, p.stream);
   };
   say("fine", all_reduce(data, data, ncclFloat32, ncclSum, p.comm));
+  for (int i = 0; i < 3; ++i) all_reduce(data, data, ncclFloat32, ncclSum, nullptr); // said once in all
   say("no communicator", all_reduce(data, data, ncclFloat32, ncclSum, nullptr));
   // line: arguments
   say("no buffer", all_reduce(nullptr, data, ncclFloat32, ncclSum, p.comm));

@@ -245,6 +245,7 @@ class Mistakes(unittest.TestCase):
 
     def test_arguments(self):
         out, err = self.alone("arguments", 1)
+        self.assertEqual(err.count("nccl: ncclAllReduce: the communicator is NULL"), 1, err)
         self.assertEqual(
             out,
             [

@@ -410,6 +410,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   tell_of_lines_left_out(grid);
   record.blocks = grid.blocks_done;
   if (grid.fault && grid.fault->launch.empty() && grid.complete) grid.complete(*grid.fault);
+  record.printed = grid.printed;
   record.fault = grid.fault;
   if (grid.watcher) grid.watcher->launch_end(grid);
   return record;

@@ -223,6 +223,7 @@ struct LaunchRecord {
   int device = 0;
   LinkTraffic links;
   std::uint64_t blocks = 0;   // blocks that ran
+  std::uint64_t printed = 0;  // lines of printf, those left out too
   bool looked = false;        // a thread read, by an atomic or a strong load, what others may write
   std::optional<Fault> fault; // if set, the launch stopped there, and memory is as it was then
 };

@@ -19,13 +19,25 @@ std::mutex& text_mutex() {
   return mutex;
 }
 const char *said_last = "", *said_of_joining = "";
+bool is_quiet = false;
+
+// Whether the text is new.
+bool keep_text(const std::string& text) {
+  static auto& all = *new std::set<std::string>; // a caller may hold on to what it was given
+  std::lock_guard lock(text_mutex());
+  const auto [at, is_new] = all.insert(text);
+  said_last = at->c_str();
+  return is_new;
+}
 
 } // namespace
 
 void set_last_text(const std::string& text) {
-  static auto& all = *new std::set<std::string>; // a caller may hold on to what it was given
-  std::lock_guard lock(text_mutex());
-  said_last = all.insert(text).first->c_str();
+  keep_text(text);
+}
+
+void keep_quiet() {
+  is_quiet = true;
 }
 
 const char* last_text() {
@@ -51,8 +63,8 @@ std::string why_joining_failed() {
 ncclResult_t refuse(ncclResult_t result, const std::string& text) {
   using Fault = void (*)(const char* message);
   static const auto fault = reinterpret_cast<Fault>(dlsym(RTLD_DEFAULT, "warpfold_emulator_fault"));
-  set_last_text(text);
-  fmt::print(stderr, "nccl: {}\n", text);
+  // A program that goes on makes the same mistake for each device, and each time.
+  if (keep_text(text) && !is_quiet) fmt::print(stderr, "nccl: {}\n", text);
   if (fault) fault(text.substr(0, text.find("\n  try:")).c_str());
   return result;
 }

@@ -8,7 +8,7 @@
 
 namespace warpfold::nccl {
 
-// Says a mistake of one call and returns the error. `text` is a sentence; lines that follow it name places.
+// Says a mistake of one call, each once, and returns the error. `text` is a sentence; lines that follow it name places.
 ncclResult_t refuse(ncclResult_t result, const std::string& text);
 
 // A mistake of several ranks: the communicator can no longer be used by any of them. The first to find one
@@ -18,6 +18,8 @@ ncclResult_t fail(Segment& segment, ncclResult_t result, const std::string& text
 // The text that was said last in this process. Lives as long as the process.
 const char* last_text();
 void set_last_text(const std::string& text);
+// From now on, nothing is printed on stderr: for a program that reports what ncclGetLastError returns.
+void keep_quiet();
 
 // To join a communicator failed, for the reason that was said last; a program that does not look at results
 // goes on without one. The first such reason since a process last joined, or "".

@@ -146,6 +146,7 @@ std::string place(const machine::SourceLine& line) {
 }
 
 void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
+  if (!Runtime::get().options.fault_messages) return;
   say(fmt::format("{}{} [kernel {}]", place(fault.where), fault.message, readable_name(kernel)));
 }
 
@@ -228,6 +229,24 @@ std::string place_of(const PreparedLaunch& launch) {
   return at->second.line ? fmt::format(", launched at {}", machine::file_and_line(at->second)) : "";
 }
 
+void limit_printing(const Options& of_all, machine::LaunchOptions& options) {
+  options.print_limit = of_all.print_limit;
+  const std::int64_t left = of_all.prints_left;
+  if (left == no_print_limit) return;
+  options.prints = left > 0;
+  const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(left, 1));
+  options.print_limit = options.print_limit == 0 ? most : std::min(options.print_limit, most);
+}
+
+// Launches on several devices may take a little more than is left.
+void count_printed(Options& of_all, const machine::LaunchOptions& options, std::uint64_t lines) {
+  if (lines == 0 || !options.prints || of_all.prints_left == no_print_limit) return;
+  const auto printed = static_cast<std::int64_t>(std::min(lines, options.print_limit));
+  const std::int64_t before = of_all.prints_left.fetch_sub(printed);
+  if (before > 0 && before <= printed)
+    std::fputs("(printf: what later launches print is left out; WARPFOLD_PRINT_LIMIT=0 shows all)\n", stdout);
+}
+
 cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
@@ -238,7 +257,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
   options.schedule = {.order = runtime.options.schedule, .seed = runtime.options.schedule_seed};
-  options.print_limit = runtime.options.print_limit;
+  limit_printing(runtime.options, options);
   options.interrupt = &runtime.options.interrupted;
   options.complete = [&launch](machine::Fault& fault) {
     fault.launch = call_in_words(launch);
@@ -265,6 +284,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   }
   watch::Tracer::begins_next(launch.call);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
+  count_printed(runtime.options, options, record.printed);
   runtime.recorder.add_new(in_other_order);
   if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);

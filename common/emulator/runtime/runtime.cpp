@@ -123,6 +123,14 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.print_limit = number;
     return true;
   }
+  if (name == "print-limit-in-all" && parse_number(value, number) && number <= UINT32_MAX) {
+    options.prints_left = number == 0 ? no_print_limit : static_cast<std::int64_t>(number);
+    return true; // set by a lab; has no environment variable
+  }
+  if (name == "fault-messages" && is_switch) { // set by a lab; has no environment variable
+    options.fault_messages = value == "on";
+    return true;
+  }
   if (name == "time-limit" && parse_number(value, number) && number <= UINT32_MAX) {
     options.time_limit = number;
     return true;

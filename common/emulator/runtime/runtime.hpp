@@ -26,11 +26,14 @@ namespace warpfold::runtime {
 // The settings from the environment (WARPFOLD_WORKERS, WARPFOLD_CHECKS, WARPFOLD_BOTH_ORDERS,
 // WARPFOLD_STEP_LIMIT, WARPFOLD_TIME_LIMIT, WARPFOLD_SCHEDULE, WARPFOLD_PRINT_LIMIT,
 // WARPFOLD_GUARD_DEVICE_MEMORY) and warpfold_emulator_option.
+constexpr auto no_print_limit = static_cast<std::int64_t>(1) << 62;
 struct Options {
-  std::atomic<unsigned> workers{0};          // 0: one per core
-  std::atomic<std::uint64_t> step_limit{0};  // 0: the machine's default
-  std::atomic<std::uint64_t> time_limit{0};  // milliseconds per launch; 0: none
-  std::atomic<std::uint64_t> print_limit{0}; // lines of printf per launch; 0: all
+  std::atomic<unsigned> workers{0};                      // 0: one per core
+  std::atomic<std::uint64_t> step_limit{0};              // 0: the machine's default
+  std::atomic<std::uint64_t> time_limit{0};              // milliseconds per launch; 0: none
+  std::atomic<std::uint64_t> print_limit{0};             // lines of printf per launch; 0: all
+  std::atomic<std::int64_t> prints_left{no_print_limit}; // lines of printf of all launches to come
+  std::atomic<bool> fault_messages{true};                // a fault is printed, besides being reported
   std::atomic<machine::Schedule::Order> schedule{machine::Schedule::Order::forwards};
   std::atomic<std::uint64_t> schedule_seed{0};
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start

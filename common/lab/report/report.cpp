@@ -159,8 +159,10 @@ void print_first_line(const Result& result) {
   const std::string plain = fmt::format("{:<{}} ", name_of(result.state), state_columns);
   const std::string text =
       result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
+  const std::string first = text.substr(0, text.find('\n'));
   fmt::print("{}{}\n", painted(result.state, state_columns),
-             wrapped(text, terminal_width(), plain, "    ").substr(plain.size() - 1));
+             wrapped(first, terminal_width(), plain, "    ").substr(plain.size() - 1));
+  if (first.size() < text.size()) print_wrapped("  ", std::string_view(text).substr(first.size() + 1));
   std::fflush(stdout);
 }
 

@@ -143,6 +143,7 @@ void check_all_hazards() {
   // to read than a student waits.
   runner().set("launches-kept", "100");
   set_unless("WARPFOLD_CHECKS", "checks", "all");
+  runner().set("fault-messages", "off"); // the verdict has them
 }
 
 void close_device_memory() {
@@ -167,6 +168,7 @@ void limit_steps(std::size_t warp_instructions) {
 
 void limit_printing() {
   set_unless("WARPFOLD_PRINT_LIMIT", "print-limit", "64"); // lines
+  set_unless("WARPFOLD_PRINT_LIMIT", "print-limit-in-all", "192");
 }
 
 void limit_launches(double seconds) {

@@ -102,6 +102,10 @@ cuda.cudaFree(pointer)
             (b"step-limit", b"5000"),
             (b"print-limit", b"7"),
             (b"print-limit", b"0"),
+            (b"print-limit-in-all", b"100"),
+            (b"print-limit-in-all", b"0"),
+            (b"fault-messages", b"off"),
+            (b"fault-messages", b"on"),
             (b"checks", b"none"),
         ]:
             self.assertEqual(option(name, value), 0, (name, value))

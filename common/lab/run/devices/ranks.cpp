@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -126,6 +127,9 @@ int device_of_rank() {
 void limit_nccl(double seconds_per_run) {
   // It may wait three times as long as this; NVIDIA's NCCL ignores it.
   setenv("WARPFOLD_NCCL_TIMEOUT", fmt::format("{:.3g}", seconds_per_run / 5).c_str(), 0);
+  // The verdict has what NCCL says; but of another rank's, it is seen on stderr.
+  void* const keep_quiet = dlsym(RTLD_DEFAULT, "warpfold_nccl_keep_quiet");
+  if (keep_quiet && !started_as_rank()) reinterpret_cast<void (*)()>(keep_quiet)();
 }
 
 void join_ranks(const Processes& processes, double seconds_per_run) {
