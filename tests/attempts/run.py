@@ -217,7 +217,7 @@ def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> An
         answer.text = f"exit code {process.returncode}, no JSON: {(out + err).strip()[-500:]}"
         return answer
     answer.state, answer.text = rung["state"], verdict_of(rung)
-    if answer.state == "wrong" and "the kernels do not compile" in rung.get("reason", ""):
+    if answer.state == "not-built":
         answer.state = "error"
         answer.text += err
     return answer

@@ -120,12 +120,12 @@ class NoKeys:
 
 
 class Checks(Folder):
-    def run_check(self, script: str, keys=None, changed=lambda: False, checker=None) -> tuple[check.Outcome, str]:
+    def run_check(self, script: str, keys=None, changed=lambda: False, checker=None, expected=None) -> tuple[check.Outcome, str]:
         lab = SimpleNamespace(program=self.program(script), name="02_tree")
         said: list[str] = []
         with mock.patch("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words)))):
             with mock.patch.dict(os.environ, {"PIDS": str(self.pids)}):
-                outcome = (checker or check.Checker(keys or NoKeys())).run(lab, [], changed)
+                outcome = (checker or check.Checker(keys or NoKeys())).run(lab, [], changed, expected)
         return outcome, "\n".join(said)
 
     def test_states_and_the_exit_code(self):
@@ -157,6 +157,14 @@ class Checks(Folder):
         with mock.patch.object(check, "PATIENCE", 0.1):
             _, said = self.run_check("#!/bin/sh\nsleep 1\necho 'pass           sequential'\n")
         self.assertIn("still checking 02_tree", said)
+
+    def test_after_the_verdict_it_does_not_say_that_it_still_checks(self):
+        script = "#!/bin/sh\necho 'wrong          sequential: n = 1'\nsleep 1\necho '    Each element counts twice.'\n"
+        for expected, words in ((["sequential"], "still looking for the reason"), (["sequential", "first_add"], "still checking 02_tree")):
+            with mock.patch.object(check, "PATIENCE", 0.1):
+                _, said = self.run_check(script, expected=expected)
+            self.assertIn(words, said)
+            self.assertEqual("still checking" in said, len(expected) > 1, said)
 
     def test_that_there_is_no_gpu_is_said_once_a_session(self):
         checker = check.Checker(NoKeys())

@@ -182,6 +182,21 @@ class Verdicts(unittest.TestCase):
         self.assertRegex(headline, "^wrong +naive_atomic: n = 1, integers: expected ")
         self.assertNotIn("n = 1, integers: expected", rest)
 
+    def test_after_the_verdict_one_input_does_not_take_all_the_time_for_reasons(self):
+        body = "if (i < n) atomicAdd(result, input[i]);"
+        made = program(
+            "01_naive_atomic",
+            "slow",
+            (body, "if (i < n) atomicAdd(result, input[i] + (n == 1));\n  while (n > 1 && *result != 0.5f) atomicAdd(result, 0.0f);"),
+        )
+        with subprocess.Popen([str(made), "--device=emulator"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            self.assertRegex(process.stdout.readline(), "^wrong +naive_atomic: n = 1, integers: expected ")
+            begin, before = time.monotonic(), os.times()
+            process.communicate(timeout=120)
+        seconds, own = time.monotonic() - begin, os.times()
+        used = own.children_user + own.children_system - before.children_user - before.children_system
+        self.assertLess(min(seconds, used), 7, "for one input: 3 s of the processor's time, or 2 s if that is longer")
+
     def test_the_headline_is_the_same_from_run_to_run(self):
         made = program("01_naive_atomic", "lost", ("if (i < n) atomicAdd(result, input[i]);", "if (i < n) *result += input[i];"))
         headlines = {run(made).stdout.splitlines()[0] for _ in range(4)}

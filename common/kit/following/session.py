@@ -78,7 +78,7 @@ class Session:
         if warnings:
             print(paint(f"The compiler warns:\n{warnings}", "yellow"), flush=True)
         names = [rung.name for rung in rungs] if self.follows else self.named
-        outcome = self.checker.run(lab, names, lambda: stamp(lab) != saved)
+        outcome = self.checker.run(lab, names, lambda: stamp(lab) != saved, [rung.name for rung in rungs])
         for line in [line for path in course.sources(lab) for line in advice.lines("", path) if "not-built" in outcome.states.values()]:
             print(fill(line))
         self.status = outcome.code

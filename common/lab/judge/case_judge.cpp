@@ -103,12 +103,18 @@ bool CaseJudge::has_telling_failure() const {
 
 void CaseJudge::judge_variant(const Variant& variant) {
   const std::string prefix = prefix_of(rung_, variant);
-  for (const Case& given : cases_for(rung_, variant, options_, {devices_for(variant), on_emulator()})) {
+  std::vector<Case> cases = cases_for(rung_, variant, options_, {devices_for(variant), on_emulator()});
+  for (auto given = cases.begin(); given != cases.end(); ++given) {
     if (is_over()) return;
-    if (takes_long(given) && has_hazard()) return;
-    if (has_telling_failure() && (given.n > std::max(small, largest_wrong_) || search_->takes_long())) return;
-    is_wrong(variant, given, check_for(given, prefix));
-    if (judged.wrong && !search_) search_.emplace();
+    if (takes_long(*given) && has_hazard()) return;
+    if (has_telling_failure() &&
+        (variant.by_rows || given->n > std::max(small, largest_wrong_) || search_->takes_long()))
+      return;
+    is_wrong(variant, *given, check_for(*given, prefix));
+    if (!judged.wrong || search_) continue;
+    search_.emplace();
+    // The reason shows best in a single row, and a kernel that does the work of all rows in each takes long.
+    std::stable_partition(given + 1, cases.end(), [](const Case& later) { return later.rows == 1; });
   }
   if (judged.wrong) return;
   if (rung_.deterministic && has_rounding(rung_, variant)) judge_order(variant);

@@ -40,6 +40,7 @@ constexpr double least_part = 0.25, most_patience = 2;
 constexpr Seconds before_it_is_for_ever(2);
 // For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.
 constexpr Seconds for_reasons(3), for_reasons_at_most(8);
+constexpr Seconds for_one_reason(2); // elapsed, where many processors use up the time for reasons quickly
 
 std::atomic<int> other_process = 0;
 
@@ -171,7 +172,14 @@ bool launches_for_ever() {
   return has_taken_long && launches_so_far() > state().launches_before + state().most_launches;
 }
 
+// One run alone uses up the time for reasons, and what it would show comes too late.
+bool is_no_help() {
+  const bool has_taken_long = Clock::now() > state().run_began + for_one_reason;
+  return state().reasons_end && has_taken_long && processor_time() - state().run_begin > for_reasons;
+}
+
 bool takes_too_long() {
+  if (is_no_help()) return true;
   if (Clock::now() < *state().run_ends) return false;
   const bool had_time = processor_time() - state().run_begin > least_part * state().per_run;
   return had_time || state().reasons_end || Clock::now() >= state().run_ends_at_last;
