@@ -154,6 +154,7 @@ class Advice(unittest.TestCase):
     def test_names_of_cuda(self):
         for written, words in {
             "_syncthreads": "CUDA has no _syncthreads: the name is __syncthreads, with 2 underscores in front.",
+            "assert": "assert needs #include <cassert> at the top of the file.",
             "threadidx": "CUDA has no threadidx: the name is threadIdx.",
             "__shfl_down": "CUDA no longer has __shfl_down. Its successor __shfl_down_sync takes the mask",
         }.items():

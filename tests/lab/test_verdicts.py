@@ -182,6 +182,16 @@ class Verdicts(unittest.TestCase):
         self.assertRegex(headline, "^wrong +naive_atomic: n = 1, integers: expected ")
         self.assertNotIn("n = 1, integers: expected", rest)
 
+    def test_a_matrix_of_one_row_is_tried_before_those_of_many(self):
+        made = program(
+            "11_row_sums",
+            "one_row",
+            ("  sum = warp_sum(sum);\n  if (lane == 0) sums[row]", "  sum = warp_sum(sum) + 1;\n  if (lane == 0) sums[row]"),
+        )
+        names = [each["name"] for each in rungs(made, "--rung=warp_per_row")["warp_per_row"]["checks"]]
+        self.assertEqual(names[:2], ["n = 1, integers", "n = 100003, integers"])
+        self.assertFalse([name for name in names if "rows of" in name], names)
+
     def test_after_the_verdict_one_input_does_not_take_all_the_time_for_reasons(self):
         body = "if (i < n) atomicAdd(result, input[i]);"
         made = program(

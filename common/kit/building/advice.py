@@ -124,6 +124,8 @@ def without_semicolon(message: list[str], number: int, code: list[str]) -> tuple
 
 
 def name_for(written: str) -> str:
+    if written == "assert":
+        return "assert needs #include <cassert> at the top of the file."
     plain = written.strip("_").casefold()
     for name in CUDA:
         if name.strip("_").casefold() == plain:
