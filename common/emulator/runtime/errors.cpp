@@ -34,6 +34,7 @@ thread_local cudaError_t last_error = cudaSuccess;
 thread_local const char* outermost_call = nullptr;
 thread_local std::optional<RefusedCall> first_refused;
 std::atomic<cudaError_t> process_error{cudaSuccess};
+std::atomic<bool> are_mistakes_printed{true};
 
 } // namespace
 
@@ -47,6 +48,14 @@ Call::Call(const char* function) : outermost_(outermost_call == nullptr) {
 
 Call::~Call() {
   if (outermost_) outermost_call = nullptr;
+}
+
+void print_mistakes(bool wanted) {
+  are_mistakes_printed = wanted;
+}
+
+bool prints_mistakes() {
+  return are_mistakes_printed;
 }
 
 void say(const std::string& message) {
@@ -124,14 +133,21 @@ void say_once(const std::string& message) {
 
 } // namespace
 
+// A program that takes back an error, without having asked why, would keep it from who asks later.
+void say_what_nobody_asked() {
+  if (first_refused && !first_refused->is_known && !prints_mistakes())
+    say_once(fmt::format("{}: {}", first_refused->function, first_refused->why));
+}
+
 cudaError_t error_from_exception(const char* function) noexcept {
   try {
     throw;
   } catch (const Refusal& refusal) {
     if (*refusal.what() == '\0') return refusal.code;
-    say_once(fmt::format("{}: {}", function, refusal.what()));
+    if (prints_mistakes()) say_once(fmt::format("{}: {}", function, refusal.what()));
     if (!first_refused)
-      first_refused = {.function = function, .why = refusal.what(), .frames = callers(), .kernel = {}};
+      first_refused = {
+          .function = function, .why = refusal.what(), .frames = callers(), .kernel = {}, .is_known = false};
     return refusal.code;
   } catch (const std::bad_alloc&) {
     return cudaErrorMemoryAllocation;
@@ -157,6 +173,7 @@ extern "C" {
 cudaError_t cudaGetLastError() {
   program_asks_for_errors();
   if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
+  say_what_nobody_asked();
   first_refused.reset();
   return std::exchange(last_error, cudaSuccess);
 }

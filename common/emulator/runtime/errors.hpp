@@ -19,6 +19,10 @@ struct Refusal : std::runtime_error {
   cudaError_t code;
 };
 
+// Whether what stops a kernel and why a call was refused is printed, besides being reported; at first it is.
+void print_mistakes(bool);
+bool prints_mistakes();
+
 // Prints one line on stderr, with "warpfold: " before it.
 void say(const std::string& message);
 
@@ -51,6 +55,7 @@ struct RefusedCall {
   std::string function, why;
   std::vector<std::uint64_t> frames; // its callers: call_sites.hpp
   std::string kernel;                // whose launch was refused, readable; "" for any other call
+  bool is_known = false;             // somebody has asked why
 };
 // This thread's first since it last took its last error; null if there is none.
 RefusedCall* refused_call();

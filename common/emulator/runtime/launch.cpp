@@ -146,7 +146,7 @@ std::string place(const machine::SourceLine& line) {
 }
 
 void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
-  if (!Runtime::get().options.fault_messages) return;
+  if (!prints_mistakes()) return;
   say(fmt::format("{}{} [kernel {}]", place(fault.where), fault.message, readable_name(kernel)));
 }
 

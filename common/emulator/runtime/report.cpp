@@ -149,8 +149,9 @@ int warpfold_emulator_option(const char* name, const char* value) {
 const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line) {
   static thread_local std::string path;
   *call = "", *file = nullptr, *line = 0;
-  const RefusedCall* const refused = refused_call();
+  RefusedCall* const refused = refused_call();
   if (!refused) return "";
+  refused->is_known = true;
   const warpfold::machine::SourceLine at = line_of(refused->frames, refused->kernel);
   path = at.file;
   *call = refused->function.c_str();

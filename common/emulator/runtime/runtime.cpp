@@ -128,7 +128,7 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     return true; // set by a lab; has no environment variable
   }
   if (name == "fault-messages" && is_switch) { // set by a lab; has no environment variable
-    options.fault_messages = value == "on";
+    print_mistakes(value == "on");
     return true;
   }
   if (name == "time-limit" && parse_number(value, number) && number <= UINT32_MAX) {

@@ -33,7 +33,6 @@ struct Options {
   std::atomic<std::uint64_t> time_limit{0};              // milliseconds per launch; 0: none
   std::atomic<std::uint64_t> print_limit{0};             // lines of printf per launch; 0: all
   std::atomic<std::int64_t> prints_left{no_print_limit}; // lines of printf of all launches to come
-  std::atomic<bool> fault_messages{true};                // a fault is printed, besides being reported
   std::atomic<machine::Schedule::Order> schedule{machine::Schedule::Order::forwards};
   std::atomic<std::uint64_t> schedule_seed{0};
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start

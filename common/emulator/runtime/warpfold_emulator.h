@@ -34,7 +34,8 @@ size_t warpfold_emulator_launches(void);
  *   "print-limit" lines of printf that a launch may print, the rest being counted; "0" is no limit
  *   "print-limit-in-all"  lines of printf that all launches from now on may print, which is said when it is
  *                 reached; "0" is no limit
- *   "fault-messages"  "on": what stops a kernel is printed on stderr at once, besides being in the report; "off"
+ *   "fault-messages"  "on": what stops a kernel and why a call is refused is printed on stderr at once, besides
+ *                 being reported; "off"
  *   "time-limit"  milliseconds after which a launch that has not ended counts as endless; "0" is no limit
  *   "launches-kept" how many launches the report lists one by one; its totals include all of them
  *   "provenance"  "on": from now on, it is kept where values come from, beginning with nothing; "off"
