@@ -149,6 +149,9 @@ class Advice(unittest.TestCase):
         told = self.told("  if (n) x()\n  // a comment\n  y();", error(7, 'expected a ";"', "  y();", "y"))
         self.assertEqual(told, "tree.cu:5: this line does not end in a semicolon.")
         self.assertEqual(self.told("  y() z();", error(5, 'expected a ";"', "  y() z();", "z")), "")
+        self.assertEqual(
+            self.told("  x()", error(7, 'expected a ";"', "  *result = input[0];", "*")).count("semicolon"), 1, "it is told once"
+        )
         self.assertEqual(self.told("  x()"), "tree.cu:5: the last line of the region sequential does not end in a semicolon.")
 
     def test_names_of_cuda(self):

@@ -25,6 +25,7 @@ CALLS = {
     "atomicExch": "an address and a value: atomicExch(&place, value)",
     "atomicCAS": "an address, the value expected there and the new one: atomicCAS(&place, expected, value)",
 }
+SEMICOLON = "does not end in a semicolon."
 OF_BOTH = ("min", "max")  # functions that CUDA has for kernels too, without std::
 
 UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
@@ -39,7 +40,9 @@ def lines(said: str, path: Path) -> list[str]:
         text = path.read_text(errors="replace")
     except OSError:
         return []
-    told = [*of_the_whole(said, text), *of_regions(text), *of_errors(said, text)]
+    of_text = [*of_the_whole(said, text), *of_regions(text)]
+    ends = {line for line, words in of_text if words.endswith(SEMICOLON)}
+    told = of_text + [(line, words) for line, words in of_errors(said, text) if line not in ends or not words.endswith(SEMICOLON)]
     name = relative(path)
     return list(dict.fromkeys(f"{name}:{line}: {words}" if line else f"{name} {words}" for line, words in told))
 
@@ -86,7 +89,7 @@ def of_its_end(region: source.Region) -> list[tuple[int, str]]:
     held = region.lines()
     if not held or held[-1][1].rstrip()[-1] in ";{}" or held[-1][1].lstrip().startswith("#"):
         return []
-    return [(held[-1][0], f"the last line of the region {region.rung} does not end in a semicolon.")]
+    return [(held[-1][0], f"the last line of the region {region.rung} {SEMICOLON}")]
 
 
 def of_errors(said: str, text: str) -> list[tuple[int, str]]:
@@ -120,7 +123,7 @@ def without_semicolon(message: list[str], number: int, code: list[str]) -> tuple
     is_first = caret >= 0 and not shown[:caret].strip()
     if not before or not is_first or code[before - 1].rstrip()[-1] in ";{}":
         return 0, ""
-    return before, "this line does not end in a semicolon."
+    return before, f"this line {SEMICOLON}"
 
 
 def name_for(written: str) -> str:
