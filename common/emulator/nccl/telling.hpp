@@ -8,7 +8,8 @@
 
 namespace warpfold::nccl {
 
-// Says a mistake of one call, each once, and returns the error. `text` is a sentence; lines that follow it name places.
+// Says a mistake of one call, each once, and returns the error. `text` is a sentence; lines that follow it
+// name places.
 ncclResult_t refuse(ncclResult_t result, const std::string& text);
 
 // A mistake of several ranks: the communicator can no longer be used by any of them. The first to find one

@@ -166,13 +166,10 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {"integers",
-                                        "fractions",
-                                        "ones upon 2^24",
-                                        "quarters upon 2^24",
-                                        "lone ones upon 2^24",
-                                        "2^30 and -2^30 among ones",
-                                        "both signs"};
+  constexpr std::string_view names[] = {
+      "integers",           "fractions",           "ones upon 2^24",
+      "quarters upon 2^24", "lone ones upon 2^24", "2^30 and -2^30 among ones",
+      "both signs"};
   return names[static_cast<int>(kind)];
 }
 
