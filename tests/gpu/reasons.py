@@ -1,6 +1,6 @@
 """On a GPU, a wrong result is explained by what the emulator saw. What ends with an error says itself why.
 
-    reasons.py mutants_elements mutants_results ...    programs of tests/mutants
+reasons.py mutants_elements mutants_results ...    programs of tests/mutants
 """
 
 import json

@@ -45,15 +45,20 @@ class BadAccesses(unittest.TestCase):
         array = "allocation 1 (400 bytes)"
         self.assertEqual(
             [each["message"] for each in told],
-            [f"thread 0 of block 0 writes element 100 of {array}, which has 100 elements",
-             f"thread 0 of block 0 reads element 1000 of {array}, which has 100 elements"],
+            [
+                f"thread 0 of block 0 writes element 100 of {array}, which has 100 elements",
+                f"thread 0 of block 0 reads element 1000 of {array}, which has 100 elements",
+            ],
         )
         (line,) = self.lines_of("second launch")
         self.assertEqual(told[1]["launch"], f"load_at<<<1, 1>>>({array}, {array}, 1000), launched at bad_accesses.cu:{line}")
 
     def test_an_argument_that_explains_it_is_named(self):
-        reasons = {"null_argument": "The launch passes a null pointer.", "second_kernel": "does not belong to this program",
-                   "more_than_elements": "The index is below a number that the launch passes"}
+        reasons = {
+            "null_argument": "The launch passes a null pointer.",
+            "second_kernel": "does not belong to this program",
+            "more_than_elements": "The index is below a number that the launch passes",
+        }
         for case, reason in reasons.items():
             with self.subTest(case=case):
                 self.assertIn(reason, self.told(case)[-1]["why"])
