@@ -68,7 +68,7 @@ std::string pointer_in_words(std::uint64_t address) {
   const auto array = Runtime::get().memory.find(address);
   if (!array) return fmt::format("0x{:x}", address);
   const std::string bytes = fmt::format("({} bytes)", array->end() - array->origin);
-  const std::string name = array->label.ends_with(bytes) ? array->label : array->label + " " + bytes;
+  std::string name = array->label.ends_with(bytes) ? array->label : array->label + " " + bytes;
   if (address == array->origin) return name;
   return address > array->origin ? fmt::format("{} + {} bytes", name, address - array->origin)
                                  : fmt::format("{} - {} bytes", name, array->origin - address);
