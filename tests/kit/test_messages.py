@@ -1,5 +1,6 @@
 """What a compiler says is shown in the order in which it helps."""
 
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -126,7 +127,7 @@ class Advice(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "tree.cu"
             path.write_text(file.replace("{region}", region))
-            return "\n".join(line.replace(f"{folder}/", "") for line in advice.lines(said, path))
+            return "\n".join(re.sub(r"\S*/(?=tree\.cu)", "", line) for line in advice.lines(said, path))
 
     def test_a_whole_kernel_in_a_region(self):
         told = self.told("  __global__ void mine(float* x) {\n    x[0] = 1;\n  }")

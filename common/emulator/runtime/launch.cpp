@@ -17,9 +17,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -220,13 +218,8 @@ namespace {
 // Where the program's source launches it, "" if it was built without -g. On the thread that launches, and
 // slow.
 std::string place_of(const PreparedLaunch& launch) {
-  static std::map<std::vector<std::uint64_t>, machine::SourceLine> known;
-  static std::mutex mutex;
-  const std::vector<std::uint64_t> frames = ordering::frames_of_call();
-  std::lock_guard lock(mutex);
-  const auto [at, is_new] = known.try_emplace(frames);
-  if (is_new) at->second = line_of(frames, readable_name(*launch.entry));
-  return at->second.line ? fmt::format(", launched at {}", machine::file_and_line(at->second)) : "";
+  const machine::SourceLine at = line_of(ordering::frames_of_call(), readable_name(*launch.entry));
+  return at.line ? fmt::format(", launched at {}", machine::file_and_line(at)) : "";
 }
 
 void limit_printing(const Options& of_all, machine::LaunchOptions& options) {

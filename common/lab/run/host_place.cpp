@@ -2,6 +2,8 @@
 
 #include "source_lines.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -39,10 +41,17 @@ std::uint64_t instruction_of(const void* context) {
 #endif
 }
 
+// The C++ library's, which may be linked into the program: what std::terminate() and `throw` run through.
+bool is_of_cpp_library(const std::string& function) {
+  return std::ranges::any_of(std::array{"_ZSt", "_ZNSt", "_ZN10__cxxabiv1", "_ZN9__gnu_cxx", "__cxa_"},
+                             [&](const char* begin) { return function.starts_with(begin); });
+}
+
 // The first place that somebody wrote for this program; "" if the lab library or an unknown file comes
 // before.
 std::string first_of_program(const std::vector<warpfold::SourcePlace>& places) {
   for (const warpfold::SourcePlace& place : places) {
+    if (place.line == 0 && is_of_cpp_library(place.function)) continue;
     const bool of_the_lab_library = place.file.find("/common/lab/") != std::string::npos;
     if (place.line == 0 || (of_the_lab_library && place.file.ends_with(".cpp"))) return "";
     if (!of_the_lab_library && !place.is_of_system()) return place.text();

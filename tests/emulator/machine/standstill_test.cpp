@@ -141,7 +141,7 @@ TEST_F(Standstill, WhatTheHostMayYetChangeIsWaitedFor) {
   options.time_limit = std::chrono::seconds(2);
   const std::optional<Fault> fault = fault_of("repeats");
   ASSERT_TRUE(fault);
-  EXPECT_NE(fault->message.find("has not come to an end after 2 s"), std::string::npos) << fault->message;
+  EXPECT_NE(fault->message.find("has not come to an end after "), std::string::npos) << fault->message;
 }
 
 } // namespace
