@@ -65,9 +65,12 @@ Followed::Part part(const void* input, std::size_t first, std::size_t n) {
   return {reinterpret_cast<std::uint64_t>(input), first, n};
 }
 
+bool are_host_functions_here = true;
+
 // Calls the rung's host function. What it throws would otherwise end the program without a verdict; of what
 // is no std::exception, std::terminate makes a crash.
 void call(const Variant& variant, const Arguments& arguments) {
+  if (!are_host_functions_here) return variant.invoke(variant.function, arguments);
   try {
     variant.invoke(variant.function, arguments);
   } catch (const CudaError&) {
@@ -211,6 +214,10 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
 }
 
 } // namespace
+
+void host_functions_run_elsewhere() {
+  are_host_functions_here = false;
+}
 
 std::string no_end() {
   std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());

@@ -8,6 +8,10 @@ namespace lab {
 // The message for a run that does not end.
 std::string no_end();
 
+// From now on, a variant's invocation runs no student's code in this process: what it throws is no verdict on
+// the student, but the grader's own failure.
+void host_functions_run_elsewhere();
+
 // The rung's launches and nothing else, on memory that is already there; returns when the device has
 // finished, or all of these. Throws CudaError.
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices = {nullptr, 0});

@@ -1,4 +1,5 @@
 #include "run/sandboxed/host_process.hpp"
+#include "run/in_this_process.hpp"
 
 #include "input/options.hpp"
 #include "input/sequence.hpp"
@@ -451,6 +452,7 @@ void use_host_process(std::span<Rung> rungs, const Options& options) {
   number_variants(rungs, invoke_remotely);
   the_host = std::make_unique<HostProcess>(*options.host, rungs, *ptx);
   use_runner(std::make_unique<WithHostProcess>());
+  host_functions_run_elsewhere();
 }
 
 Replaying::Replaying() {
