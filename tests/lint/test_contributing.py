@@ -60,7 +60,8 @@ class Names(unittest.TestCase):
             "common/emulator/watch/counters.cpp": "void charge_memory(",
             "common/emulator/watch/hazards.def": "HAZARD_CAUSE(",
             "common/emulator/watch/checker_memory.cpp": "recorder_.add(",
-            "common/lab/explain/mistakes.hpp": "struct Hypothesis",
+            "common/lab/explain/element_counts.cpp": "ElementCounts::Factors ElementCounts::factors(",
+            "common/lab/explain/where_values_went.cpp": "return sentence(",
         }.items():
             self.assertIn(word, (ROOT / name).read_text(), name)
 
