@@ -21,19 +21,20 @@ std::mutex& text_mutex() {
 const char *said_last = "", *said_of_joining = "";
 bool is_quiet = false;
 
-// Whether the text is new.
-bool keep_text(const std::string& text) {
-  static auto& all = *new std::set<std::string>; // a caller may hold on to what it was given
+// Whether nobody has printed this text yet. Another rank of this process may know it already, and prints
+// nothing.
+bool is_to_be_printed(const std::string& text) {
+  static auto& printed = *new std::set<std::string>;
   std::lock_guard lock(text_mutex());
-  const auto [at, is_new] = all.insert(text);
-  said_last = at->c_str();
-  return is_new;
+  return printed.insert(text).second && !is_quiet;
 }
 
 } // namespace
 
 void set_last_text(const std::string& text) {
-  keep_text(text);
+  static auto& all = *new std::set<std::string>; // a caller may hold on to what it was given
+  std::lock_guard lock(text_mutex());
+  said_last = all.insert(text).first->c_str();
 }
 
 void keep_quiet() {
@@ -64,7 +65,8 @@ ncclResult_t refuse(ncclResult_t result, const std::string& text) {
   using Fault = void (*)(const char* message);
   static const auto fault = reinterpret_cast<Fault>(dlsym(RTLD_DEFAULT, "warpfold_emulator_fault"));
   // A program that goes on makes the same mistake for each device, and each time.
-  if (keep_text(text) && !is_quiet) fmt::print(stderr, "nccl: {}\n", text);
+  set_last_text(text);
+  if (is_to_be_printed(text)) fmt::print(stderr, "nccl: {}\n", text);
   if (fault) fault(text.substr(0, text.find("\n  try:")).c_str());
   return result;
 }
