@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fmt/format.h>
 #include <functional>
 
 namespace lab {
@@ -13,10 +12,11 @@ using Node = ValueGraph::Node;
 
 // Whether the operation does what the operator does; of instructions, atomics and reductions of a warp.
 bool does(std::string_view operation, Operator op) {
-  constexpr std::string_view names[] = {"add", "min", "max", "mul", "and"}; // in the order of Operator
-  const std::string name = fmt::format("{}.", names[static_cast<int>(op)]);
+  constexpr std::string_view names[] = {".add.", ".min.", ".max.", ".mul.",
+                                        ".and."}; // in the order of Operator
+  const std::string_view name = names[static_cast<int>(op)];
   const bool is_atomic = operation.starts_with("atom.") || operation.starts_with("red");
-  return is_atomic ? operation.find("." + name) != operation.npos : operation.starts_with(name);
+  return is_atomic ? operation.find(name) != operation.npos : operation.starts_with(name.substr(1));
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "promises/course.hpp"
 #include "report/report.hpp"
 #include "report/verdict.hpp"
+#include "run/endings.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -162,10 +163,7 @@ private:
       progress.add({.name = "the rung runs", .ok = false, .message = error.what(), .diagnosis = {}});
       findings.checks = progress.so_far();
     } catch (const std::exception& error) {
-      const std::string text = std::string("the rung's host function ended with an exception that it does "
-                                           "not catch: ") +
-                               error.what();
-      progress.add({.name = "the rung runs", .ok = false, .message = text, .diagnosis = {}});
+      progress.add({.name = "the rung runs", .ok = false, .message = exception_text(error), .diagnosis = {}});
       findings.checks = progress.so_far();
     }
     return verdict_on(rung, std::move(findings), barriers, luck);

@@ -26,6 +26,11 @@ std::string no_return_text() {
   return place.empty() ? no_end() : fmt::format("{}; it is at {}", no_end(), place);
 }
 
+std::string exception_text(const std::exception& error) {
+  return fmt::format("the rung's host function ended with an exception that it does not catch: {}",
+                     error.what());
+}
+
 std::string exit_text(const std::string& call) {
   const std::string place = host_place();
   return fmt::format("the rung's host function ended the program by {}{}; it must return, so that its result "

@@ -5,6 +5,7 @@
 #include "run/devices/ranks.hpp"
 #include "run/devices/shared_out.hpp"
 #include "run/emulator.hpp"
+#include "run/endings.hpp"
 #include "run/sandboxed/host_process.hpp"
 #include "run/watchdog.hpp"
 
@@ -78,8 +79,7 @@ void call(const Variant& variant, const Arguments& arguments) {
   } catch (const HostLost&) {
     throw;
   } catch (const std::exception& error) {
-    throw CudaError(fmt::format("the rung's host function ended with an exception that it does not catch: {}",
-                                error.what()));
+    throw CudaError(exception_text(error));
   }
 }
 
