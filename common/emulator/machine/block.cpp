@@ -194,13 +194,19 @@ void Block::check(unsigned number) {
 
 void Block::stop_stuck() const {
   Fault fault{.kind = Fault::Kind::barrier, .where = {}, .other = {}, .message = {}};
+  // Threads that wait further on have left the first of these places out.
+  const Operation *first = nullptr, *last = nullptr;
   for (const Warp& warp : warps)
-    for (const DivergentPath& path : warp.paths)
-      if (fault.where.file.empty() && path.next) {
-        bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
-        if (rendezvous) fault.kind = Fault::Kind::warp_mask;
-        fault.where = worker.grid.code.line_of(rendezvous ? *path.next : *(path.next - 1));
-      }
+    for (const DivergentPath& path : warp.paths) {
+      if (!path.next) continue;
+      const bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
+      const Operation* at = rendezvous ? path.next : path.next - 1;
+      if (!first || at < first)
+        first = at, fault.kind = rendezvous ? Fault::Kind::warp_mask : Fault::Kind::barrier;
+      last = std::max(last, at);
+    }
+  if (first) fault.where = worker.grid.code.line_of(*first);
+  if (last != first) fault.other = worker.grid.code.line_of(*last);
   fault.message =
       fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They are at{}", id.x,
                   id.y, id.z, standing(*this));

@@ -83,7 +83,12 @@ struct Fault {
   std::uint64_t element = 0, elements = 0;
   bool is_of_null = false; // an access through a null pointer
   std::string launch = {}; // the call that launched the kernel, in words
-  enum class Argument { none, null, more_than_elements } argument{}; // of the launch, that explains it
+  enum class Argument {
+    none,
+    null,
+    more_than_elements,
+    swapped
+  } argument{}; // of the launch, that explains it
 };
 
 struct Parameter {

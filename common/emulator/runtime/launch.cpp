@@ -275,6 +275,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
     in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);
     if (runtime.second_order.has_run()) runtime.recorder.add_launch_in_both_orders();
   }
+  const std::size_t known_hazards = runtime.recorder.hazard_count();
   watch::Tracer::begins_next(launch.call);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
   count_printed(runtime.options, options, record.printed);
@@ -282,9 +283,11 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   if (touches) ordering::touches(touches->take());
   if (runtime.recording) runtime.recorder.add(record);
   runtime.report_file.keep_up(false, [&] { return runtime.recorder.json(); });
+  if (!record.fault && runtime.recorder.hazard_count() == known_hazards) return cudaSuccess;
+  const std::string call = call_in_words(launch), call_and_place = call + place_of(launch);
+  runtime.recorder.place_launch(call, call_and_place);
   if (!record.fault) return cudaSuccess;
-  const std::string call = std::exchange(record.fault->launch, record.fault->launch + place_of(launch));
-  runtime.recorder.place_launch(call, record.fault->launch);
+  record.fault->launch = call_and_place;
   const bool was_checked =
       record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
   if (runtime.recording && !was_checked && !record.fault->follows)

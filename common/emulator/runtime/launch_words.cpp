@@ -2,8 +2,10 @@
 
 #include "runtime.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 
 namespace warpfold::runtime {
@@ -53,6 +55,14 @@ Number number_at(const std::byte* bytes) {
 
 bool is_pointer(std::string_view type) {
   return type.ends_with('*');
+}
+
+// "float" of "float const*".
+std::string pointed_to(std::string_view pointer) {
+  pointer.remove_suffix(1);
+  constexpr std::string_view constant = " const";
+  if (pointer.ends_with(constant)) pointer.remove_suffix(constant.size());
+  return std::string(pointer);
 }
 
 std::optional<std::int64_t> integer_in(std::string_view type, const std::byte* bytes) {
@@ -112,17 +122,48 @@ std::string call_in_words(const PreparedLaunch& launch) {
                      shared ? fmt::format(", {}", shared) : "", arguments);
 }
 
+namespace {
+
+// The number of elements of the array to which an argument points; 0 if it is not known.
+std::uint64_t elements_behind(const std::string& type, const std::byte* bytes) {
+  static const std::map<std::string, std::uint64_t, std::less<>> sizes{
+      {"char", 1},   {"signed char", 1},  {"unsigned char", 1}, {"short", 2},     {"unsigned short", 2},
+      {"int", 4},    {"unsigned int", 4}, {"float", 4},         {"double", 8},    {"long", 8},
+      {"float2", 8}, {"float4", 16},      {"unsigned long", 8}, {"long long", 8}, {"unsigned long long", 8}};
+  const auto size = sizes.find(pointed_to(type));
+  const auto address = number_at<std::uint64_t>(bytes);
+  const auto array = Runtime::get().memory.find(address);
+  if (size == sizes.end() || !array || address < array->origin) return 0;
+  return (array->end() - address) / size->second;
+}
+
+} // namespace
+
 machine::Fault::Argument argument_behind(const machine::Fault& fault, const PreparedLaunch& launch) {
   using Argument = machine::Fault::Argument;
   Argument found = Argument::none;
+  std::uint64_t number = 0;
+  struct Array {
+    std::string type;
+    std::uint64_t elements;
+  };
+  std::vector<Array> arrays;
   each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
-    if (fault.is_of_null && is_pointer(type) && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
+    if (is_pointer(type)) {
+      if (fault.is_of_null && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
+      arrays.push_back({pointed_to(type), elements_behind(type, bytes)});
+    }
     const auto integer = integer_in(type, bytes);
     if (integer && fault.elements != 0 && *integer > 0 &&
         static_cast<std::uint64_t>(*integer) > fault.element)
-      found = Argument::more_than_elements;
+      found = Argument::more_than_elements, number = static_cast<std::uint64_t>(*integer);
   });
-  return found;
+  if (found != Argument::more_than_elements) return found;
+  const auto accessed = std::ranges::find(arrays, fault.elements, &Array::elements);
+  const bool fits_another = accessed != arrays.end() && std::ranges::any_of(arrays, [&](const Array& array) {
+                              return array.type == accessed->type && array.elements >= number;
+                            });
+  return fits_another ? Argument::swapped : found;
 }
 
 } // namespace warpfold::runtime

@@ -10,7 +10,8 @@ namespace warpfold::runtime {
 std::string call_in_words(const PreparedLaunch& launch);
 
 // The argument of this launch without which the fault would not be, if there is one: a null pointer, or a
-// number that is larger than the array, where the index beyond its end is smaller than that number.
+// number that is larger than the array, where the index beyond its end is smaller than that number. Swapped:
+// so it is, and another array, passed for a parameter of the same type, has that many elements.
 machine::Fault::Argument argument_behind(const machine::Fault& fault, const PreparedLaunch& launch);
 
 } // namespace warpfold::runtime

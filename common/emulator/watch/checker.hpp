@@ -30,7 +30,11 @@ public:
   void choose(Checks checks) { checks_ = checks; }
   // What the host does to device memory.
   void allocated(const void* begin, std::uint64_t size) {
-    written_.allocated(reinterpret_cast<std::uint64_t>(begin), size);
+    const auto first = reinterpret_cast<std::uint64_t>(begin);
+    written_.allocated(first, size);
+    std::lock_guard lock(mutex_);
+    marked_as_written_.erase(marked_as_written_.lower_bound(first),
+                             marked_as_written_.lower_bound(first + size));
   }
   void written(const void* begin, std::uint64_t size) {
     written_.written(reinterpret_cast<std::uint64_t>(begin), size);
@@ -90,6 +94,7 @@ private:
   void check_grid_barrier(const machine::Access& access); // an atomic
   void check_input(const machine::Access& access);        // a store or an atomic in global memory
   std::string device_in_words(int device) const;          // "" if there is only one
+  static std::string launch_in_words(const Notes& notes);
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
   // Many blocks may store the same value in one place, such as a flag. A store is judged before it is
   // performed, and if the other store belongs to another worker, that worker may not have performed it yet
@@ -99,6 +104,8 @@ private:
   // Once per launch and line: from here on, races are missed.
   void report_not_checked(HazardCause cause, const Notes& notes, const machine::Operation& operation);
   void report_uninitialised(const machine::Access& access, unsigned lane);
+  std::string what_is_written(std::uint64_t address, unsigned width);
+  void mark_as_written(std::uint64_t address, unsigned width);
   static constexpr int copy_reach = 100; // of a race with a copy, to tell it from another one at these lines
   // False if this kind has not yet been reported for these two operations.
   bool is_reported(HazardKind kind, const machine::Operation& operation, std::uint32_t other, int reach);
@@ -121,6 +128,8 @@ private:
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
   // In this launch, or in those that are compared with it.
   std::set<std::tuple<HazardKind, const machine::Operation*, std::uint32_t, int>> reported_;
+  std::set<std::uint64_t>
+      marked_as_written_; // arrays in which places count as written once they were reported
   std::map<std::uint32_t, const machine::Access*> waiting_; // by block, in stores_what_was_stored()
 };
 

@@ -42,7 +42,7 @@ void Checker::check_written(const machine::Access& access) {
       continue;
     }
     report_uninitialised(access, lane);
-    written_.written(address, access.width); // so that each place is reported once
+    mark_as_written(address, access.width);
   }
 }
 
@@ -105,6 +105,7 @@ void Checker::check_input(const machine::Access& access) {
     Hazard hazard = describe_input_written(thread_in_words(mine, access.warp, lane),
                                            global_name(memory_, address, access.width), access.kind);
     hazard.where = mine.grid->code.line_of(access.operation);
+    hazard.launch = launch_in_words(mine);
     return recorder_.add(std::move(hazard));
   }
 }

@@ -78,6 +78,12 @@ std::string Checker::device_in_words(int device) const {
   return memory_.devices() > 1 ? fmt::format(" of device {}", device) : "";
 }
 
+std::string Checker::launch_in_words(const Notes& mine) {
+  machine::Fault fault;
+  if (mine.grid->complete) mine.grid->complete(fault);
+  return fault.launch;
+}
+
 std::string Checker::thread_in_words(const Notes& mine, const machine::Warp& warp, unsigned lane) const {
   return machine::thread_name(mine.grid->shape, warp.block->linear_id, warp.index, lane) +
          device_in_words(mine.grid->device);
@@ -101,7 +107,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
                           : !same_block                                       ? RaceScope::blocks
                           : earlier.warp == access.warp.index                 ? RaceScope::warp
                                                                               : RaceScope::block;
-  const int reach = static_cast<int>(scope) * 8 + static_cast<int>(conflict.missing);
+  const int reach = reach_of(scope, conflict.missing);
   const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
                           same_launch && earlier.operation == access.operation.index;
   if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
@@ -127,6 +133,26 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   recorder_.add(std::move(hazard));
 }
 
+// "; of the 64 elements there, only element 0 has been": nothing where that is no longer known.
+std::string Checker::what_is_written(std::uint64_t address, unsigned width) {
+  constexpr std::uint64_t most_elements = 1 << 20;
+  const auto array = memory_.find(address);
+  if (!array || address < array->origin || (address - array->origin) % width != 0) return "";
+  const std::uint64_t elements = (array->end() - array->origin) / width;
+  if (elements < 2 || elements > most_elements) return "";
+  std::lock_guard lock(mutex_);
+  if (marked_as_written_.contains(array->origin)) return "";
+  return "; " + written_.in_words(array->origin, elements, width);
+}
+
+// So that each place is reported once.
+void Checker::mark_as_written(std::uint64_t address, unsigned width) {
+  const auto array = memory_.find(address);
+  std::lock_guard lock(mutex_);
+  if (array) marked_as_written_.insert(array->origin);
+  written_.written(address, width);
+}
+
 // A library's own block of shared memory is its own business: CUB's merge reads one element beyond what it
 // has written there, and discards it.
 void Checker::report_uninitialised(const machine::Access& access, unsigned lane) {
@@ -140,6 +166,10 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane)
                                 ? fmt::format("byte {} of its local memory", address)
                                 : global_name(memory_, address, access.width);
   Hazard hazard = describe_uninitialised(thread_in_words(mine, access.warp, lane), place, access.space);
+  if (access.space == ptx::Space::global) {
+    hazard.message += what_is_written(address, access.width);
+    hazard.launch = launch_in_words(mine);
+  }
   hazard.where = code.line_of(access.operation);
   recorder_.add(std::move(hazard));
 }

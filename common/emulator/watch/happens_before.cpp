@@ -107,6 +107,12 @@ void BlockOrder::warp_barrier(unsigned warp, std::uint32_t members) {
     (*self.lane_floors)[static_cast<unsigned>(std::countr_zero(rest))] = together;
 }
 
+bool BlockOrder::has_synced_since(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
+                                  unsigned lane) const {
+  const auto& floors = warps[warp].lane_floors;
+  return floors && std::max((*floors)[lane][lane], (*floors)[earlier_lane][earlier_lane]) > earlier.moment;
+}
+
 BlockOrder::Fences BlockOrder::begin_release(unsigned warp, std::uint32_t lanes, Level level) {
   WarpOrder& self = warps[warp];
   const Fences before = self.fences;

@@ -115,6 +115,9 @@ struct BlockOrder {
   // Do barriers order what `earlier_lane` did in `earlier`, a record of this block, before what `lane` of
   // `warp` does now?
   bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
+  // Has one of these two lanes executed a __syncwarp since then, whose mask leaves the other out?
+  bool has_synced_since(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
+                        unsigned lane) const;
   // A record made at this moment or later can be reused for the same operation.
   std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
   bool has_acquired(unsigned warp) const { return !acquired.empty() || !warps[warp].acquired.empty(); }

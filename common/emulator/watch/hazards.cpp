@@ -78,6 +78,7 @@ Hazard hazard_from(const machine::Fault& fault) {
                    : fault.region == Region::local                  ? HazardCause::beyond_local
                    : fault.argument == Argument::null               ? HazardCause::null_argument
                    : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements
+                   : fault.argument == Argument::swapped            ? HazardCause::swapped_arguments
                                                                     : HazardCause::beyond_bounds;
   hazard.message = fault.message;
   hazard.launch = fault.launch;

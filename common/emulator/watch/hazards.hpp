@@ -26,7 +26,7 @@ enum class HazardCause : std::uint8_t {
 struct HazardKindFacts {
   const char* name;     // in the report: "race-shared"
   const char* read;     // the handout's section: "docs/handouts/00_start.md#races"
-  const char* group;    // "bad-access", "race", "unwritten" or ""
+  const char* group;    // "bad-access", "race", "unwritten", "convergence" or ""
   bool fails_check;     // makes the check of a rung fail
   const char* explains; // what it explains beside a result, though it fails no check: "wrong", "nan" or ""
 };
@@ -42,7 +42,7 @@ struct Hazard {
   HazardCause cause{};
   std::string message = {};             // what happened: who, where, at which address
   machine::SourceLine where{}, other{}; // other.line 0: there is no second place
-  std::string launch = {};              // of a fault: the call that launched the kernel
+  std::string launch = {};              // the call that launched the kernel, where its arguments matter
   int reach = 0;                        // of two findings at one place, the one that reaches farther is kept
 };
 

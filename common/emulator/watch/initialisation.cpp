@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fmt/format.h>
 
 namespace warpfold::watch {
 
@@ -106,6 +107,21 @@ std::uint64_t WrittenMemory::unwritten(std::uint64_t begin, std::uint64_t size) 
               return true;
             });
   return found;
+}
+
+std::string WrittenMemory::in_words(std::uint64_t begin, std::uint64_t elements, unsigned width) const {
+  std::uint64_t count = 0, first = 0, last = 0;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    if (!is_written(begin + i * width, width)) continue;
+    if (count++ == 0) first = i;
+    last = i;
+  }
+  if (count == 0) return "nothing in it has been";
+  const std::string those = count == 1                  ? fmt::format("element {}", first)
+                            : last - first + 1 == count ? fmt::format("elements {} to {}", first, last)
+                                                        : fmt::format("{}", count);
+  return fmt::format("of the {} elements there, only {} {} been", elements, those,
+                     count == 1 ? "has" : "have");
 }
 
 } // namespace warpfold::watch

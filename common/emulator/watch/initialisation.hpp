@@ -5,6 +5,7 @@
 #include "machine/address_space.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace warpfold::watch {
 
@@ -34,6 +35,8 @@ public:
   void written(std::uint64_t begin, std::uint64_t size);
   bool is_written(std::uint64_t begin, std::uint64_t size) const;
   std::uint64_t unwritten(std::uint64_t begin, std::uint64_t size) const; // how many of these bytes
+  // "of the 64 elements there, only element 0 has been": which elements of an array have been written.
+  std::string in_words(std::uint64_t begin, std::uint64_t elements, unsigned width) const;
 
 private:
   std::uint64_t base_, reserved_;

@@ -68,7 +68,7 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   return log && log->is_polled();
 }
 
-inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessRecord& record) {
+inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   if (const Acquired* met = a.order.not_acquired(record, lane_of(earlier), a.access.warp.index))
     return met->by == Acquired::By::release ? Missing::wait
            : met->fenced                    ? Missing::wide_acquire
@@ -76,6 +76,10 @@ inline Missing what_is_missing(const Accessor& a, Cell earlier, const AccessReco
                                             : Missing::poll;
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
   if (both_strong) return differ_in_width(a.record, record) ? Missing::width : Missing::scope;
+  const unsigned warp = a.access.warp.index;
+  if (is_same_block(a, record) && record.warp == warp &&
+      a.order.has_synced_since(record, lane_of(earlier), warp, lane))
+    return Missing::narrow_sync;
   if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);
@@ -125,7 +129,7 @@ public:
       if (is_harmless && record.operation == a_.record.operation) return;
     }
     report_(Conflict{record, lane_of(earlier), lane, earlier_wrote || record.is_store,
-                     what_is_missing(a_, earlier, record), is_harmless});
+                     what_is_missing(a_, lane, earlier, record), is_harmless});
   }
 
 private:

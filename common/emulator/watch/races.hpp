@@ -17,6 +17,7 @@ namespace warpfold::watch {
 // What is missing between two accesses, as far as that is known.
 enum class Missing : std::uint8_t {
   order,        // anything that orders them
+  narrow_sync,  // a __syncwarp was executed between the two, but its mask leaves one of the lanes out
   fence,        // the first was published, but without a fence before
   wide_fence,   // the same, with a fence for its own block only
   system_fence, // the same between devices, with a fence for its own device only
@@ -27,6 +28,7 @@ enum class Missing : std::uint8_t {
   address,      // the release and the acquire are at different addresses
   scope,        // both are atomic, but one of them only within its own block, or its own device
   width,        // both are atomic, but of different widths
+  count
 };
 
 // Two accesses that nothing orders.

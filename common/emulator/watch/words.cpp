@@ -21,6 +21,8 @@ const char* between(const Race& race) {
   switch (race.missing) {
   case Missing::order:
     break;
+  case Missing::narrow_sync:
+    return "with a __syncwarp() between the two whose mask does not name both lanes";
   case Missing::fence:
     return "with no fence before the flag is set";
   case Missing::wide_fence:
@@ -42,6 +44,8 @@ const char* between(const Race& race) {
     return "in another block, while one of the two atomics reaches only its own block";
   case Missing::width:
     return "with an atomic of another width";
+  case Missing::count:
+    break;
   }
   switch (race.scope) {
   case RaceScope::warp:
@@ -62,6 +66,8 @@ HazardCause cause_of(const Race& race) {
   switch (race.missing) {
   case Missing::order:
     break;
+  case Missing::narrow_sync:
+    return HazardCause::narrow_mask;
   case Missing::fence:
     return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::no_fence;
   case Missing::wide_fence:
@@ -82,6 +88,8 @@ HazardCause cause_of(const Race& race) {
     return race.scope == RaceScope::devices ? HazardCause::device_atomic : HazardCause::narrow_atomic;
   case Missing::width:
     return HazardCause::atomics_of_two_widths;
+  case Missing::count:
+    break;
   }
   if (race.scope < RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
     return HazardCause::atomic_and_plain;
@@ -103,6 +111,10 @@ HazardCause cause_of(const Race& race) {
 
 } // namespace
 
+int reach_of(RaceScope scope, Missing missing) {
+  return static_cast<int>(scope) * static_cast<int>(Missing::count) + static_cast<int>(missing);
+}
+
 Hazard describe(const Race& race) {
   Hazard hazard{race.kind, cause_of(race)};
   hazard.message = fmt::format("{} {} {}, which {} {} {}", race.later_thread, verb(race.later), race.place,
@@ -111,9 +123,7 @@ Hazard describe(const Race& race) {
                                : race.earlier_wrote ? "has written"
                                                     : "has read",
                                between(race));
-  // If there are two findings at one place, blocks come before warps, and the finding that says more about
-  // the cause comes first.
-  hazard.reach = static_cast<int>(race.scope) * 8 + static_cast<int>(race.missing);
+  hazard.reach = reach_of(race.scope, race.missing);
   return hazard;
 }
 

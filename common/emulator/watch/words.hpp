@@ -22,6 +22,10 @@ struct Race {
   std::string place, later_thread, earlier_thread;
 };
 
+// Of two findings at one place, the one of the greater number is kept: blocks come before warps, and what
+// says more about the cause first.
+int reach_of(RaceScope scope, Missing missing);
+
 // The caller sets the places.
 Hazard describe(const Race& race);
 Hazard describe(machine::Notice notice, const std::string& thread, unsigned lanes);

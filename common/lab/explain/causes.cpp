@@ -10,6 +10,12 @@ bool names(const Hazard& hazard, const std::string& file, int line) {
                        (hazard.other_line == line && hazard.other_file == file));
 }
 
+bool lies_between(const Hazard& barrier, const Hazard& race) {
+  return race.file == barrier.file && race.other_file == barrier.file && race.other_line != 0 &&
+         std::min(race.line, race.other_line) <= barrier.line &&
+         barrier.line <= std::max(race.line, race.other_line);
+}
+
 // Whether one hazard follows from another; both have been seen.
 bool follows(const Hazard& hazard, const Hazard& cause) {
   const bool same_place =
@@ -20,21 +26,24 @@ bool follows(const Hazard& hazard, const Hazard& cause) {
     return hazard.group == "unwritten" || (hazard.group == "race" && same_place);
   // What is read too soon has not been written yet.
   if (cause.group == "race") return hazard.group == "unwritten" && same_place;
+  if (cause.group == "convergence") {
+    // A barrier that some threads miss does not order what stands on its two sides.
+    if (hazard.group == "race") return cause.kind == "barrier" && lies_between(cause, hazard);
+    // A launch that came to a standstill shows which threads wait where.
+    return hazard.group == "convergence" && same_place && !cause.launch.empty() && hazard.launch.empty();
+  }
   return false;
 }
 
 } // namespace
 
 std::vector<Hazard> causes_among(std::vector<Hazard> hazards) {
-  std::stable_sort(hazards.begin(), hazards.end(),
-                   [](const Hazard& a, const Hazard& b) { return a.rank < b.rank; });
-  std::vector<Hazard> causes;
-  for (Hazard& hazard : hazards) {
-    const bool is_told = std::any_of(causes.begin(), causes.end(),
-                                     [&](const Hazard& cause) { return follows(hazard, cause); });
-    if (!is_told) causes.push_back(std::move(hazard));
-  }
-  return causes;
+  const std::vector<Hazard> seen = hazards;
+  std::erase_if(hazards, [&](const Hazard& hazard) {
+    return std::ranges::any_of(seen, [&](const Hazard& cause) { return follows(hazard, cause); });
+  });
+  std::ranges::stable_partition(hazards, [](const Hazard& hazard) { return hazard.group != "unwritten"; });
+  return hazards;
 }
 
 } // namespace lab

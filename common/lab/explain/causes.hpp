@@ -5,7 +5,8 @@
 
 namespace lab {
 
-// The causes: those that explain most first, otherwise in the order in which they were seen.
+// The causes, in the order in which they were seen. What nothing has written comes last: something may have
+// kept another thread from writing it.
 std::vector<Hazard> causes_among(std::vector<Hazard> hazards);
 
 } // namespace lab

@@ -78,8 +78,6 @@ Recorded recorded_from(std::string text) {
     if (const std::string explains = hazard.at("explains");
         explains != "error" && (hazard.at("fails_check") || !explains.empty()))
       recorded.hazards.push_back(hazard_from(hazard));
-  // Those that explain most first.
-  std::ranges::stable_sort(recorded.hazards, {}, &Hazard::rank);
   return recorded;
 }
 

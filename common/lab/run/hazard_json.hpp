@@ -26,7 +26,6 @@ inline Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.read = json.value("read", "");
   hazard.group = json.value("group", "");
   hazard.explains = json.value("explains", "");
-  hazard.rank = json.value("rank", 0);
   return hazard;
 }
 

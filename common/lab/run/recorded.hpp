@@ -11,12 +11,11 @@ namespace lab {
 
 struct Hazard {
   std::string kind, file, other_file, message;
-  std::string launch;      // of a fault: the call that launched the kernel
+  std::string launch;      // the call that launched the kernel, where its arguments matter
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"
-  std::string group;       // "bad-access", "race", "unwritten" or ""
+  std::string group;       // "bad-access", "race", "unwritten", "convergence" or ""
   std::string explains;    // if it fails no check: the result beside which it counts, "wrong" or "nan"
-  int rank = 0;            // hazards that explain more have a lower rank
   int line = 0, other_line = 0;
   int call_line = 0; // if `line` is in a called function: the line of the call, in the same file
 };

@@ -57,11 +57,24 @@ class BadAccesses(unittest.TestCase):
         reasons = {
             "null_argument": "The launch passes a null pointer.",
             "second_kernel": "does not belong to this program",
-            "more_than_elements": "The index is below a number that the launch passes",
+            "more_than_elements": "but the array has fewer elements than that",
+            "swapped_arguments": "another one that the launch passes, for a parameter of the same type",
         }
         for case, reason in reasons.items():
             with self.subTest(case=case):
                 self.assertIn(reason, self.told(case)[-1]["why"])
+
+    def test_an_unwritten_place_comes_with_what_was_written(self):
+        (unwritten,) = self.told("partly_written")
+        self.assertIn("which was never written; of the 10 elements there, only element 0 has been", unwritten["message"])
+        self.assertEqual(unwritten["line"], self.lines_of("add_up")[0])
+        launch = "add_up<<<1, 32>>>(allocation 1 (400 bytes), allocation 2 (40 bytes), 10), launched at bad_accesses.cu:"
+        self.assertTrue(unwritten["launch"].startswith(launch), unwritten["launch"])
+
+    def test_a_standstill_names_the_first_of_the_places(self):
+        standstill = self.told("shuffle_in_a_branch")[-1]
+        self.assertEqual(standstill["kind"], "warp-mask", standstill)
+        self.assertEqual([standstill["line"], standstill["other_line"]], [*self.lines_of("in a branch"), *self.lines_of("after it")])
 
     def test_between_two_allocations_both_are_named(self):
         (bad,) = self.told("between_two")

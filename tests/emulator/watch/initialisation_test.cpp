@@ -83,5 +83,16 @@ TEST_F(Written, CountsWhatNothingHasWritten) {
   EXPECT_EQ(written.unwritten(begin, 1024), 0u);
 }
 
+TEST_F(Written, WordsSayWhichElements) {
+  written.allocated(begin, 1024);
+  EXPECT_EQ(written.in_words(begin, 256, 4), "nothing in it has been");
+  written.written(begin + 8, 4);
+  EXPECT_EQ(written.in_words(begin, 256, 4), "of the 256 elements there, only element 2 has been");
+  written.written(begin + 12, 400);
+  EXPECT_EQ(written.in_words(begin, 256, 4), "of the 256 elements there, only elements 2 to 102 have been");
+  written.written(begin, 4);
+  EXPECT_EQ(written.in_words(begin, 256, 4), "of the 256 elements there, only 102 have been");
+}
+
 } // namespace
 } // namespace warpfold::watch

@@ -17,6 +17,19 @@ __global__ void fill(int* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = 1;
 }
+__global__ void copy(int* to, const int* from, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i % 10] = from[i];
+}
+__global__ void add_up(int* to, const int* sums, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = sums[i]; // add_up
+}
+__global__ void shuffle_in_a_branch(int* to) {
+  int sum = threadIdx.x;
+  if (threadIdx.x % 32 < 16) sum += __shfl_down_sync(0xffffffff, sum, 8); // in a branch
+  __syncthreads();                                                        // after it
+  to[threadIdx.x] = sum;
+}
 __device__ int x;
 __global__ void beyond_x(int i) {
   (&x)[i] = 1; // beyond_x
@@ -47,6 +60,20 @@ int main(int argc, char** argv) {
     load_at<<<1, 1>>>(a, nullptr, 0);
   } else if (is("more_than_elements")) {
     fill<<<4, 32>>>(a, 128);
+  } else if (is("swapped_arguments")) {
+    int* b = nullptr;
+    if (cudaMalloc(&b, 40)) return 1;
+    cudaMemset(b, 0, 40);
+    copy<<<1, 32>>>(a, b, 32);
+    cudaFree(b);
+  } else if (is("partly_written")) {
+    int* b = nullptr;
+    if (cudaMalloc(&b, 40)) return 1;
+    fill<<<1, 32>>>(b, 1);
+    add_up<<<1, 32>>>(a, b, 10);
+    cudaFree(b);
+  } else if (is("shuffle_in_a_branch")) {
+    shuffle_in_a_branch<<<1, 64>>>(a);
   } else if (is("refused_free")) {
     store_at<<<1, 1>>>(a, 100);
     cudaDeviceSynchronize();

@@ -287,3 +287,29 @@ RUN(volatile_read_beside_atomics, 2, 1)
 int main() {
   return run_all();
 }
+
+// LITMUS syncwarp_of_half: race-global
+// SAYS with a __syncwarp() between the two whose mask does not name both lanes
+__global__ void syncwarp_of_half(int* m) { // each half of the warp waits for itself
+  m[threadIdx.x] = 1;                      // HERE
+  __syncwarp(threadIdx.x < 16 ? 0xffff : 0xffff0000);
+  m[64 + threadIdx.x] = m[31 - threadIdx.x]; // HERE
+}
+RUN(syncwarp_of_half, 1, 32)
+
+// LITMUS syncwarp_within_half: right
+__global__ void syncwarp_within_half(int* m) {
+  m[threadIdx.x] = 1;
+  __syncwarp(threadIdx.x < 16 ? 0xffff : 0xffff0000);
+  m[64 + threadIdx.x] = m[threadIdx.x ^ 15];
+}
+RUN(syncwarp_within_half, 1, 32)
+
+// LITMUS syncwarp_before_the_write: race-global
+// SAYS with no __syncwarp() between the two
+__global__ void syncwarp_before_the_write(int* m) {
+  __syncwarp(threadIdx.x < 16 ? 0xffff : 0xffff0000);
+  m[threadIdx.x] = 1;                        // HERE
+  m[64 + threadIdx.x] = m[31 - threadIdx.x]; // HERE
+}
+RUN(syncwarp_before_the_write, 1, 32)
