@@ -187,16 +187,16 @@ def of_each(lab: labs.Lab, asked: list[str], work: Callable[[str], Result]) -> l
 
 
 def run(lab: labs.Lab, rung: str, options) -> Run:
-    answer, found, _ = observed(lab, rung, "--profile", options)
+    answer, found, _ = observed(lab, rung, ["--profile"], options)
     result = answer["rungs"][0]
     # The processes of such a rung are not this program, whose own report is empty; the program passes on what rank 0 reported.
     of_rank_0 = result.get("profile", {}).get("report", {}).get("launches", []) if not found["launches"] else []
     return Run(lab, rung, result, found | {"launches": found["launches"] or of_rank_0}, of_rank_0=bool(of_rank_0))
 
 
-def observed(lab: labs.Lab, rung: str, how: str, options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:
+def observed(lab: labs.Lab, rung: str, how: list[str], options, traced_block: int | None = None) -> tuple[dict, dict, dict | None]:
     """The program's answer, the emulator's report and, if a block is named, its trace."""
-    words = ["--json", how, "--device", "emulator", "--rung", rung]
+    words = ["--json", *how, "--device", "emulator", "--rung", rung]
     for name in ("n", "rows", "block"):
         if (value := getattr(options, name, None)) is not None:
             words += [f"--{name}", str(value)]

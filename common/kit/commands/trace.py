@@ -9,7 +9,7 @@ from ..building import rungs
 from ..console import paint, say, width
 from ..errors import USAGE, KitError
 from ..process import relative, require_writable
-from ..trace import animation, drawing, page, record, small, words
+from ..trace import animation, drawing, page, record, small, tree, words
 
 PURPOSE = "follow one block through memory, step by step"
 MORE = "It adds up 1 to 9 again and again, and is shown on a page, in a picture or as text."
@@ -30,7 +30,10 @@ def arguments(parser) -> None:
     parser.add_argument("--animation", type=Path, metavar="FILE", help="write an animation of all steps (SVG) instead of a page")
     parser.add_argument("--text", action="store_true", help="print the steps as text instead of writing a page")
     parser.add_argument("--failing", action="store_true",
-                        help="print the steps in which threads race; if there are none, the whole run on a few numbers")  # fmt: skip
+                        help="print the steps in which threads race; if there are none, the whole run on a few numbers, and how a wrong result was made")  # fmt: skip
+    parser.add_argument("--tree", action="store_true",
+                        help="print how the result is made, step by step; with --html or --json, a page or JSON of that")  # fmt: skip
+    parser.add_argument("--element", type=int, metavar="I", help="print the way of this element, counted from 0, to the result")
     shared.json(parser)
 
 
@@ -40,6 +43,8 @@ def run(options) -> int:
     rung = rungs.one_to_trace(lab, options.rung)
     if options.failing:
         return show_failing(lab, rung, options)
+    if options.tree or options.element is not None:
+        return show_tree(lab, rung, options)
     traced = record.record(lab, rung, options)
     steps = record.steps_of(traced, options.block_index)
     if options.json:
@@ -83,7 +88,28 @@ def show_failing(lab, rung: str, options) -> int:
         show(traced, steps, racing[:MOST_FAILING])
     else:
         asked.n, asked.block = asked.n or str(small.USUAL_N), asked.block
-        small.show(small.run(lab, rung, asked), min(width(), WIDEST))
+        looked_at = small.run(lab, rung, asked)
+        small.show(looked_at, min(width(), WIDEST))
+        if not looked_at.right and not looked_at.answer["error"]:
+            print()
+            tree.show(tree.follow(lab, rung, asked), min(width(), WIDEST))
+    return 0
+
+
+def show_tree(lab, rung: str, options) -> int:
+    found = tree.follow(lab, rung, options, options.element)
+    if options.json:
+        print(
+            json.dumps(
+                found.answer | {"result": found.result, "unread": found.unread, "nodes": [vars(node) for node in found.nodes.values()]},
+                indent=1,
+            )
+        )
+    elif options.html:
+        options.html.write_text(tree.page(found, options.element))
+        say(f"wrote {relative(options.html)}")
+    else:
+        tree.show(found, min(width(), WIDEST), options.element)
     return 0
 
 

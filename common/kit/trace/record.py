@@ -30,7 +30,7 @@ def record(lab, rung: str, options) -> rungs.Run:
 def on_digits(lab, rung: str, options) -> rungs.Run:
     """The rung's verdict, with the trace of a run on 1 to 9 again and again: what it adds up can be followed in one's head."""
     judged = rungs.run(lab, rung, options)
-    _, report, trace = rungs.observed(lab, rung, "--once", options, options.block_index)
+    _, report, trace = rungs.observed(lab, rung, ["--once"], options, options.block_index)
     return rungs.Run(lab, rung, judged.result, report, trace)
 
 

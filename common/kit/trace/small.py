@@ -29,7 +29,7 @@ class Small:
 
 
 def run(lab, rung: str, options) -> Small:
-    answer, report, trace = rungs.observed(lab, rung, "--once", options, 0)
+    answer, report, trace = rungs.observed(lab, rung, ["--once"], options, 0)
     try:
         steps = record.steps_of_launches(trace["launches"], report["hazards"], 0)
     except KitError:

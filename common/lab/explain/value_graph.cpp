@@ -1,6 +1,7 @@
 #include "explain/value_graph.hpp"
 
 #include <bit>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -43,6 +44,14 @@ void check_all(const ValueGraph& graph) {
 }
 
 } // namespace
+
+std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices) {
+  const ValueGraph::Launch& launch = graph.launches[at.launch];
+  std::string text = fmt::format("thread {}", at.thread);
+  if (launch.blocks > 1) text += fmt::format(" of block {}", at.block);
+  if (several_devices) text += fmt::format(" on device {}", launch.device);
+  return text;
+}
 
 std::string_view operand_type(std::string_view operation) {
   return operation.substr(operation.rfind('.') + 1);

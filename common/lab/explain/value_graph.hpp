@@ -67,6 +67,9 @@ struct ValueGraph {
   unsigned line(const Where& at) const { return places[at.place].line; }
 };
 
+// "thread 3 of block 1 on device 0": with what there is more than one of.
+std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices);
+
 // Of PTX, such as "add.f32" and "cvt.rzi.s32.f32": the type of the operands, and that of the result.
 std::string_view operand_type(std::string_view operation);
 std::string_view result_type(std::string_view operation);

@@ -84,11 +84,7 @@ private:
 // ---- words
 
 std::string Explanation::thread(const Where& at) const {
-  const ValueGraph::Launch& launch = graph_.launches[at.launch];
-  std::string text = fmt::format("thread {}", at.thread);
-  if (launch.blocks > 1) text += fmt::format(" of block {}", at.block);
-  if (given_.devices > 1) text += fmt::format(" on device {}", launch.device);
-  return text;
+  return thread_in_words(graph_, at, given_.devices > 1);
 }
 
 // "threads 0 to 31 of block 0", "thread 0 of blocks 0 to 3", or the first few.

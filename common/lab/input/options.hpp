@@ -22,6 +22,7 @@ struct MoreSize {
 struct Options {
   bool list = false, json = false, tap = false, time = false, profile = false, solutions = false;
   bool once = false;                  // one run on small numbers without a check
+  bool tree = false;                  // of that run: how the result was made
   std::vector<std::string> rungs;     // empty: all
   std::optional<std::size_t> n, rows; // rows: of the matrix, if a rung sums each row
   std::optional<unsigned> block;

@@ -145,6 +145,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   parser.flag("--profile", options.profile, "Count what the rungs do, line by line (emulator only)");
   parser.flag("--once", options.once,
               "Run one rung on 1, 2, ... 9, check nothing; print JSON (emulator only)");
+  parser.flag("--tree", options.tree, "With --once: how the result was made, step by step");
   parser.flag("--json", options.json, "Print JSON, for other programs");
   parser.flag("--tap", options.tap, "Print TAP, for meson test");
   parser.flag("--solutions", options.solutions, "Count a TODO as a failure");

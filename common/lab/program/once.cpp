@@ -1,5 +1,6 @@
 #include "program/once.hpp"
 
+#include "explain/result_tree.hpp"
 #include "run/devices/ranks.hpp"
 #include "run/emulator.hpp"
 #include "run/runner.hpp"
@@ -14,12 +15,20 @@ namespace {
 constexpr std::size_t usual_n = 8, most_n = 1024, digits = 9;
 
 Sequence counting(const Variant& variant, Operator op, std::size_t n) {
-  Sequence input{variant.type, Kind::exact, op, n, digits, 1, {}};
-  input.values.resize(digits * size_of(variant.type));
-  for (std::size_t i = 0; i < digits; ++i) {
-    store_value(variant.type, static_cast<double>(i + 1), input.values.data() + i * size_of(variant.type));
-  }
+  const std::size_t width = size_of(variant.type), period = std::max<std::size_t>(n, 1);
+  Sequence input{variant.type, Kind::exact, op, n, period, 1, {}};
+  input.values.resize(period * width);
+  for (std::size_t i = 0; i < period; ++i)
+    store_value(variant.type, static_cast<double>(i % digits + 1), input.values.data() + i * width);
   return input;
+}
+
+nlohmann::ordered_json tree_of(const Outcome& outcome, const Case& given, const Sequence& input) {
+  try {
+    return result_tree(outcome, given, input, 0);
+  } catch (const std::length_error& error) {
+    throw UsageError(fmt::format("--tree: {}; choose a smaller --n", error.what()));
+  }
 }
 
 } // namespace
@@ -34,13 +43,18 @@ std::string look_once(const Rung& rung, const Options& options) {
   const std::size_t rows = rows_for(variant, asked, options.rows), n = rows > 0 ? asked / rows * rows : 0;
   const Sequence input = counting(variant, rung.op, n);
   const unsigned devices = devices_for(variant);
+  const Case given{Kind::exact, n, rows, block, 0, devices};
   Outcome outcome;
-  record([&] { outcome = run_once(variant, {Kind::exact, n, rows, block, 0, devices}, input); });
+  if (options.tree)
+    outcome = run_followed(variant, given, input);
+  else
+    record([&] { outcome = run_once(variant, given, input); });
   ordered_json out{{"rung", rung.name}, {"n", n}, {"rows", rows}, {"block", block}, {"error", outcome.error}};
   for (std::size_t i = 0; i < n; ++i) out["input"].push_back(input[i]);
   for (std::size_t row = 0; row < rows; ++row)
     out["expected"].push_back(reduce(input, row * (n / rows), (row + 1) * (n / rows)).value);
   out["results"] = outcome.results;
+  if (options.tree) out["tree"] = tree_of(outcome, given, input);
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 

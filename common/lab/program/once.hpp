@@ -6,7 +6,8 @@
 
 namespace lab {
 
-// JSON: the rung's input (1, 2, ... 9, 1, 2 and so on), the expected results and its results.
+// JSON: the rung's input (1, 2, ... 9, 1, 2 and so on), the expected results and its results; with --tree,
+// how the first of these was made (explain/result_tree.hpp).
 std::string look_once(const Rung& rung, const Options& options);
 
 } // namespace lab

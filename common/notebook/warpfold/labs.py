@@ -208,6 +208,13 @@ class Lab:
 
         return page(self, rung, n, block_index)
 
+    def tree(self, rung: str, element: int | None = None, n: int | None = None, block: int | None = None):
+        """How the rung's result is made of 1, 2, ... 9, 1 and so on, as a picture: all of it, or where one element goes. What
+        is wrong is red."""
+        from .traces import tree
+
+        return tree(self, rung, element, n, block)
+
     def still(self, rung: str, step: int, n: int | None = None, block: int | None = None):
         """One step of the trace, as a picture."""
         from .traces import still

@@ -2,6 +2,7 @@
 
 import re
 from argparse import Namespace
+from contextlib import contextmanager
 from html import escape
 
 from . import clone
@@ -35,23 +36,34 @@ class Frame:
         return {"text/plain": str(self), "text/html": f'{PRINT_STYLE}{frame}<div class="warpfold-printed">{self.printed}</div>'}
 
 
-def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
-    """The run and its steps; None where the rung is still to be filled."""
+@contextmanager
+def filled(lab, rung: str):
+    """The lab, built; None where the rung is still to be filled."""
     from kit.building import rungs
-    from kit.trace import record
 
     with Progress() as progress:
         found = clone.named(lab.name, lab.is_solved, progress)
         clone.build(found, progress)
         progress.show(f"tracing {rung}")
-        options = Namespace(n=None if n is None else str(n), block=None if block is None else str(block), block_index=block_index)
         with clone.lab_errors():
             rungs.require_one_process(found, rung)
-            filled, _ = rungs.filled_and_open(found, [rung])
-            if not filled:
-                return None, []
-            run = record.record(found, rung, options)
-            return run, record.steps_of(run, block_index)
+            is_filled, _ = rungs.filled_and_open(found, [rung])
+            yield found if is_filled else None
+
+
+def sizes(n: int | None, block: int | None, **more) -> Namespace:
+    return Namespace(n=None if n is None else str(n), block=None if block is None else str(block), **more)
+
+
+def traced(lab, rung: str, n: int | None, block: int | None, block_index: int):
+    """The run and its steps; None where the rung is still to be filled."""
+    from kit.trace import record
+
+    with filled(lab, rung) as found:
+        if found is None:
+            return None, []
+        run = record.record(found, rung, sizes(n, block, block_index=block_index))
+        return run, record.steps_of(run, block_index)
 
 
 def page(lab, rung: str, n: int | None, block_index: int) -> Frame | Note:
@@ -77,16 +89,31 @@ def still(lab, rung: str, step: int, n: int | None, block: int | None) -> Drawin
     return picture(run, steps, step - 1)
 
 
+def tree(lab, rung: str, element: int | None, n: int | None, block: int | None) -> Drawing | Note:
+    from kit.trace import tree as trees
+
+    with filled(lab, rung) as found:
+        if found is None:
+            return todo(rung)
+        made = trees.follow(found, rung, sizes(n, block), element)
+    heading = trees.title(made, element)
+    wide, narrow = (trees.Drawing(made, with_words).svg(heading=heading) for with_words in (True, False))
+    return drawn(wide, narrow, trees.STYLE)
+
+
 def picture(run, steps: list, index: int) -> Drawing:
     """Laid out twice: for a telephone, fewer cells stand in a row, so that their numbers can be read."""
     from kit.trace import drawing, words
     from kit.trace.page import narrow_columns
 
     step, title = steps[index], words.title(run, steps, index + 1)
-    wide, narrow = drawing.draw(step, title=title), drawing.draw(step, narrow_columns(step), title=title)
+    return drawn(drawing.draw(step, title=title), drawing.draw(step, narrow_columns(step), title=title), drawing.STYLE)
+
+
+def drawn(wide: str, narrow: str, style: str) -> Drawing:
     told = re.findall(r"<(?:title|desc)>(.*?)</", wide, re.DOTALL)[:2]  # the picture's own; each cell has one as well
-    style = f"<style>{colours()}.warpfold-still {{ {drawing.STYLE} }}</style>{WIDE_OR_NARROW}"
-    return Drawing(f'{style}<div class="warpfold-still">{wide_or_narrow(wide, narrow)}</div>', ". ".join(told))
+    styles = f"<style>{colours()}.warpfold-still {{ {style} }}</style>{WIDE_OR_NARROW}"
+    return Drawing(f'{styles}<div class="warpfold-still">{wide_or_narrow(wide, narrow)}</div>', ". ".join(told))
 
 
 def colours() -> str:

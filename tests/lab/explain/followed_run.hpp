@@ -1,0 +1,95 @@
+// A run whose values were followed, made by hand: its graph, and what is said of it.
+#pragma once
+
+#include "explain/result_tree.hpp"
+#include "explain/where_values_went.hpp"
+
+#include <bit>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lab {
+
+// A run of two blocks of four threads on the elements 1, 2, 3 ..., whose values were followed.
+class FollowedRun {
+public:
+  static constexpr std::uint64_t input = 1000, result = 5000;
+
+  explicit FollowedRun(std::size_t n, Operator op = Operator::add) {
+    given_.n = n, given_.block = 4;
+    input_ = make_sequence(Type::float32, op, Kind::exact, n, 1);
+    for (std::size_t i = 0; i < n; ++i)
+      store_value(Type::float32, double(i + 1), input_.values.data() + i * sizeof(float));
+    input_.period = n;
+  }
+
+  unsigned load(std::size_t element, unsigned block, unsigned thread, unsigned line = 10) {
+    return node(0, "ld.global.f32", line, block, thread, float(element + 1), input + 4 * element, {});
+  }
+  unsigned load_old_result(float value) {
+    return node(0, "atom.global.add.f32", 30, 0, 0, value, result, {});
+  }
+  struct Operand {
+    unsigned node;
+    float value;
+  };
+  unsigned compute(const char* operation, unsigned line, unsigned thread, float value,
+                   const std::vector<Operand>& operands, unsigned block = 0) {
+    return node(2, operation, line, block, thread, value, 0, operands);
+  }
+  void lose(unsigned node, const char* place, unsigned line, unsigned thread, unsigned by_line = 0,
+            unsigned by_thread = 0) {
+    const std::string by =
+        by_line ? fmt::format("[{},0,0,{}]", place_of("st.shared.f32", by_line), by_thread) : "null";
+    append(losses_, fmt::format(R"([{},"{}",[{},0,0,{}],{}])", node, place, place_of("st.shared.f32", line),
+                                thread, by));
+  }
+  Diagnosis said(unsigned root, double got) const {
+    return from_values(outcome(std::to_string(root), {got}), given_, input_);
+  }
+  // Of one of several rows of one element each, whose results come from these nodes.
+  Diagnosis said_of_row(std::size_t row, const std::string& roots, const std::vector<double>& got) const {
+    Case given = given_;
+    given.rows = given.n;
+    return from_values(outcome(roots, got), given, input_, row);
+  }
+  nlohmann::ordered_json tree(unsigned root, double got) const {
+    return result_tree(outcome(std::to_string(root), {got}), given_, input_, 0);
+  }
+
+private:
+  Outcome outcome(const std::string& roots, const std::vector<double>& got) const {
+    Outcome outcome;
+    outcome.results = got;
+    outcome.followed.results = result;
+    outcome.followed.input = {{input, 0, given_.n}};
+    outcome.followed.graph = fmt::format(
+        R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0,true]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
+        roots, places_, nodes_, operands_, losses_);
+    return outcome;
+  }
+
+  static void append(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
+  unsigned place_of(const char* operation, unsigned line) {
+    append(places_, fmt::format(R"(["{}","lab.cu",{},0])", operation, line));
+    return place_count_++;
+  }
+  unsigned node(int kind, const char* operation, unsigned line, unsigned block, unsigned thread, float value,
+                std::uint64_t address, const std::vector<Operand>& operands) {
+    append(nodes_,
+           fmt::format("[{},4,[{},0,{},{}],{},{},{},{}]", kind, place_of(operation, line), block, thread,
+                       std::bit_cast<std::uint32_t>(value), address, operand_count_, operands.size()));
+    for (const Operand& operand : operands)
+      append(operands_, fmt::format("[{},{}]", operand.node, std::bit_cast<std::uint32_t>(operand.value)));
+    operand_count_ += operands.size();
+    return 3 + node_count_++;
+  }
+
+  Case given_;
+  Sequence input_;
+  std::string nodes_, operands_, places_, losses_;
+  unsigned node_count_ = 0, place_count_ = 0;
+  std::size_t operand_count_ = 0;
+};
+
+} // namespace lab
