@@ -48,7 +48,13 @@ std::string hexadecimal(std::uint64_t address) {
 } // namespace
 
 bool SourcePlace::is_of_system() const {
-  return !file.starts_with('/') || file.starts_with("/usr/");
+  if (!file.starts_with('/') || file.starts_with("/usr/")) return true;
+  const auto is_in_path = [this](const char* part) { return file.find(part) != std::string::npos; };
+  return is_in_path(".cudafe1.") || is_in_path("cuda_runtime") || is_in_path("/crt/");
+}
+
+bool SourcePlace::is_in_stub() const {
+  return function.find("__device_stub__") != std::string::npos;
 }
 
 std::string SourcePlace::text() const {

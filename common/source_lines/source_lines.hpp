@@ -13,8 +13,11 @@ struct SourcePlace {
   std::string file;       // as the compiler was given it
   std::uint32_t line = 0; // 0: unknown
 
-  // Not the program's own, by its path: the system's, the toolkit's, or unknown.
+  // Not the program's own, by its path: the system's, the toolkit's, what nvcc generates, or unknown.
   bool is_of_system() const;
+  // In the function that nvcc generates for a kernel and that its launch calls. The function that calls this
+  // one is generated too, but stands in the program's file, in the kernel's line.
+  bool is_in_stub() const;
   // "file:line"; the path is relative if the file lies below the current folder.
   std::string text() const;
 };

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,6 +32,8 @@ MOST_IN_ONE = 24  # attempts that are compiled together
 PATIENCE = 4  # times LIMIT, for an attempt that a busy machine has given less than half of it
 
 KINDS = ["good", "poor", "false", "none"]
+
+GENERATED = re.compile(r"tmpxft_|cudafe1")  # files of nvcc's, in which no student has made a mistake
 
 # Keywords, with the kit's own words for the same.
 SAME = {
@@ -250,7 +253,7 @@ def judge(answer: Answer) -> Answer:
     attempt = answer.attempt
     if answer.state == "none":
         answer.kind = "none"
-    elif answer.state not in attempt.expect:
+    elif answer.state not in attempt.expect or GENERATED.search(answer.text):
         answer.kind = "false"
     elif answer.state in ("pass", "todo") or not attempt.about:
         answer.kind = "good"

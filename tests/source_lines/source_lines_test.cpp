@@ -68,6 +68,9 @@ TEST(SourceLines, PathsAreShortBelowTheCurrentFolder) {
   EXPECT_EQ((SourcePlace{"", "/elsewhere/x/../b.cu", 3}.text()), "/elsewhere/b.cu:3");
   EXPECT_TRUE((SourcePlace{"", "/usr/include/c++/12/vector", 1}.is_of_system()));
   EXPECT_TRUE((SourcePlace{"", "??", 0}.is_of_system()));
+  EXPECT_TRUE((SourcePlace{"", "/tmp/tmpxft_0000713c_00000000-6_tree.cudafe1.stub.c", 1}.is_of_system()));
+  EXPECT_TRUE((SourcePlace{"_Z23__device_stub__Z3sumPKfPKf", "/tmp/a.cu", 1}.is_in_stub()));
+  EXPECT_FALSE((SourcePlace{"_Z3sumPKf", "/tmp/a.cu", 1}.is_in_stub()));
 }
 
 } // namespace

@@ -31,12 +31,8 @@ std::string readable(const std::string& mangled) {
   return status == 0 ? name.get() : mangled;
 }
 
-// Excludes nvcc's own glue between <<<...>>> and this library, and the toolkit's and the system's files.
 bool is_of_program(const SourcePlace& place, const std::string& kernel) {
-  if (place.line == 0 || place.is_of_system()) return false;
-  for (const char* part : {"cudafe1", ".stub.c", "cuda_runtime", "/crt/", "tmpxft"})
-    if (place.file.find(part) != std::string::npos) return false;
-  return place.function.find("__device_stub__") == std::string::npos &&
+  return place.line != 0 && !place.is_of_system() && !place.is_in_stub() &&
          (kernel.empty() || readable(place.function) != kernel);
 }
 

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <thread>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 namespace lab {
@@ -50,7 +51,9 @@ bool is_of_cpp_library(const std::string& function) {
 // The first place that somebody wrote for this program; "" if the lab library or an unknown file comes
 // before.
 std::string first_of_program(const std::vector<warpfold::SourcePlace>& places) {
+  bool is_of_launch = false; // and not yet at the place that launches
   for (const warpfold::SourcePlace& place : places) {
+    if (std::exchange(is_of_launch, place.is_in_stub()) || is_of_launch) continue;
     if (place.line == 0 && is_of_cpp_library(place.function)) continue;
     const bool of_the_lab_library = place.file.find("/common/lab/") != std::string::npos;
     if (place.line == 0 || (of_the_lab_library && place.file.ends_with(".cpp"))) return "";
