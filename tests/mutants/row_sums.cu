@@ -256,7 +256,7 @@ __global__ void warp_sums_reused(const float* matrix, float* sums, std::size_t r
 
 int main(int argc, char** argv) {
   using lab::Rung;
-  const auto contiguous = lab::promised("11_row_sums", "warp_per_row", lab::Counter::sectors_per_request);
+  const auto contiguous = lab::promised("11_row_sums", "warp_per_row", lab::Counter::global_load_sectors);
   return lab::main(
       argc, argv,
       {Rung("rows_for_columns").on(by_threads<rows_for_columns>),

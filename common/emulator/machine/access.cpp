@@ -380,6 +380,7 @@ void count_links(Warp& warp, const Operation* op, const Request& request, unsign
     const int owner = grid.memory.owner(request.address[lane]);
     if (owner != no_device && owner != grid.device && grid.may_reach(owner)) left |= 1u << lane;
   });
+  if (left != 0) ++warp.counters[op->index].peer_requests;
   while (left != 0) {
     const auto owner_of = [&](unsigned lane) { return grid.memory.owner(request.address[lane]); };
     const int owner = owner_of(static_cast<unsigned>(std::countr_zero(left)));

@@ -138,14 +138,18 @@ Block::Progress Block::run() {
 
 void Block::include_readers(BusiestReaders& busiest) const {
   BusiestReaders mine;
+  std::uint64_t begin = ~0ull, end = 0;
   for (const Warp& warp : warps) {
     const std::uint64_t read = warp.from_global.total();
     mine.block += read;
+    begin = std::min(begin, warp.from_global.begin), end = std::max(end, warp.from_global.end);
     mine.include({.thread = warp.from_global.most(),
                   .warp = read,
                   .block = 0,
-                  .thread_in_shared = warp.from_shared.most()});
+                  .thread_in_shared = warp.from_shared.most(),
+                  .span_of_block = 0});
   }
+  if (begin < end) mine.span_of_block = end - begin;
   busiest.include(mine);
 }
 

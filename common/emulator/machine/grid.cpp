@@ -121,6 +121,7 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
     sum[i].lanes += part[i].lanes;
     sum[i].bytes += part[i].bytes;
     sum[i].divergent += part[i].divergent;
+    sum[i].peer_requests += part[i].peer_requests;
     sum[i].peer_sectors += part[i].peer_sectors;
   }
 }

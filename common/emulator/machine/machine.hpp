@@ -203,6 +203,7 @@ struct OperationCounters {
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes of global memory
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
+  std::uint64_t peer_requests = 0;                         // of `requests`: some of it to other devices
   std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
 };
 
@@ -211,11 +212,13 @@ struct OperationCounters {
 struct BusiestReaders {
   std::uint64_t thread = 0, warp = 0, block = 0; // of global memory
   std::uint64_t thread_in_shared = 0;            // a thread of shared memory
+  std::uint64_t span_of_block = 0; // from the first byte that a block read to the last, whatever it skipped
 
   void include(const BusiestReaders& other) {
     thread = std::max(thread, other.thread), warp = std::max(warp, other.warp);
     block = std::max(block, other.block);
     thread_in_shared = std::max(thread_in_shared, other.thread_in_shared);
+    span_of_block = std::max(span_of_block, other.span_of_block);
   }
 };
 

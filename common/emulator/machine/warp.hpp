@@ -57,15 +57,20 @@ struct Rendezvous {
   std::uint64_t values[warp_lanes] = {};
 };
 
-// Bytes that plain loads of a warp have read from one kind of memory.
+// Bytes that plain loads of a warp have read from one kind of memory, and the range in which these lie.
 struct BytesRead {
   std::uint64_t by_each = 0;                          // of the lanes: what all 32 read together
   std::uint64_t by_some = 0;                          // beyond that, by all lanes together...
   alignas(64) std::uint32_t by_lane[warp_lanes] = {}; // ...and by each of them
+  std::uint64_t begin = ~0ull, end = 0;               // of global memory only
 
   void clear() {
     if (by_some != 0) std::fill_n(by_lane, warp_lanes, 0u);
     by_each = by_some = 0;
+    begin = ~0ull, end = 0;
+  }
+  void reach(std::uint64_t first, std::uint64_t bytes) {
+    begin = std::min(begin, first), end = std::max(end, first + bytes);
   }
   std::uint64_t total() const { return by_each * warp_lanes + by_some; }
   std::uint64_t most() const {

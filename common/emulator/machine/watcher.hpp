@@ -50,6 +50,7 @@ struct RowAccess {
 enum class Notice : std::uint8_t {
   reads_inactive_lane,  // a shuffle reads from a lane that takes no part: it gets 0
   names_exited_lane,    // the member mask names lanes that have left
+  names_absent_lane,    // the same of lanes that have left since, and never came
   not_in_member_mask,   // an active lane executes a .sync operation whose mask leaves it out
   divergent_barrier,    // a barrier that only some of the warp's lanes have reached
   reads_unset_register, // a register that was never given a value

@@ -37,12 +37,14 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
     if (one.name.ends_with(".f32") || one.name.ends_with(".f64")) to.float_atomics += did.lanes;
+    to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
     to.bytes_written += did.bytes;
   } else if (one.facts.work == Work::store) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
     to.shared_store_wavefronts += did.wavefronts;
     to.global_store_sectors += did.sectors;
+    to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
     to.bytes_written += did.bytes;
   } else {
@@ -50,6 +52,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
     if (is_weak(one.operation)) to.weak_load_sectors += did.sectors;
+    to.peer_load_requests += did.peer_requests;
     to.peer_load_sectors += did.peer_sectors;
     to.bytes_read += did.bytes;
     if (one.facts.begins_wait && !went_to_shared(did)) to.global_load_waits += did.requests;
@@ -70,7 +73,9 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
   case Work::memory_barrier:
     to.votes += did.warps;
     break;
-  case Work::barrier: // one that combines a bit or a number of several threads can add up anything
+  case Work::barrier:
+    if (one.name.find(".warp.") == one.name.npos) to.barrier_arrivals += did.warps; // __syncwarp()
+    // One that combines a bit or a number of several threads can add up anything.
     if (one.name.find(".red.") != one.name.npos) to.votes += did.warps;
     break;
   case Work::fence:

@@ -42,6 +42,7 @@ Json to_json(const Counters& counters, const LaunchTotals& totals) {
   json["bytes_read_by_thread"] = totals.busiest.thread;
   json["bytes_read_by_warp"] = totals.busiest.warp;
   json["bytes_read_by_block"] = totals.busiest.block;
+  json["bytes_spanned_by_block"] = totals.busiest.span_of_block;
   json["shared_bytes_read_by_thread"] = totals.busiest.thread_in_shared;
   return json;
 }

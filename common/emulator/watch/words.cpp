@@ -137,6 +137,9 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
   case Notice::names_exited_lane:
     return {HazardKind::warp_mask, HazardCause::names_exited_lane,
             fmt::format("the member mask names {}, which has left the kernel", who)};
+  case Notice::names_absent_lane:
+    return {HazardKind::warp_mask, HazardCause::names_absent_lane,
+            fmt::format("the member mask names {}, which never gets here", who)};
   case Notice::not_in_member_mask:
     return {HazardKind::warp_mask, HazardCause::not_in_member_mask,
             fmt::format("{} gets here, but the member mask leaves it out", who)};

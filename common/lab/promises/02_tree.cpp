@@ -44,6 +44,7 @@ Promise tree_in_place() {
 }
 std::vector<Promise> pairs_in_place() {
   return {none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
+          the_whole_block_waits(),
           tree_in_place_by_all_threads(),
           tree_in_place_by_all_warps(),
           tree_in_place(),
@@ -88,6 +89,7 @@ std::vector<Rung> tree() {
           .promise(neighbours_read_neighbours())
           .promise(tree_of_halving_strides())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(none(Counter::atomic_operations, "one block needs no atomic")),
       Rung("interleaved")
           .depth(depth_of_tree)
@@ -96,6 +98,7 @@ std::vector<Rung> tree() {
           .promise(no_vote())
           .promise(tree_by_all_threads())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
               "the working threads must be the multiples of 2 * stride, spread over all warps"))
@@ -107,6 +110,7 @@ std::vector<Rung> tree() {
           .promise(no_vote())
           .promise(tree_by_all_threads())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
               "the working threads must be the first ones of the block, so that whole warps become idle"))
@@ -119,12 +123,15 @@ std::vector<Rung> tree() {
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("first_add")
           .depth(depth_of_first_add)
           .promise(two_elements_per_thread())
+          .promise(block_reads_a_part_of(two_per_thread))
           .promise(tree_of_halving_strides())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("many_pass")
           .builds_on("first_add")
@@ -140,7 +147,9 @@ std::vector<Rung> tree() {
               [](const Size& s) { return 1.01 * double(ceil_div(s.n, 2 * std::size_t{s.block})) + 4; },
               "in each pass a block covers two elements per thread"))
           .promise(neighbours_read_neighbours())
+          .promise(one_store_per_block())
           .promise(tree_by_all_threads())
+          .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
               "each pass must leave one element per block"))};

@@ -29,6 +29,7 @@ std::vector<Rung> warp_unroll() {
               .promise(tree_by_all_threads())
               .promise(steps_of_all_warps())
               .promise(few_barriers())
+              .promise(the_whole_block_waits())
               .promise(one_atomic_per_block()),
           Rung("unroll_all")
               .builds_on("unroll_last_warp")
@@ -40,6 +41,7 @@ std::vector<Rung> warp_unroll() {
               .promise(tree_by_all_threads())
               .promise(steps_of_all_warps())
               .promise(few_barriers())
+              .promise(the_whole_block_waits())
               .promise(at_most(
                   Counter::branches,
                   [](const Size& s) { return s.blocks * s.warps() * (log2(s.block / 64) + 5); },

@@ -53,6 +53,7 @@ std::vector<Rung> grid_stride() {
           .promise(grid_stride_walk())
           .promise(one_atomic_per_block())
           .promise(a_barrier_for_each_step())
+          .promise(the_whole_block_waits())
           .promise(tree_of_halving_strides())
           .reaches(0.2),
       Rung("grid_stride_two_kernels")
@@ -62,12 +63,14 @@ std::vector<Rung> grid_stride() {
             return elements_of_walk(s) + ceil_div(resident_blocks(s.block), s.block) + 2 * log2(s.block);
           })
           .promise(no_atomic_for_block_sums())
+          .promise(one_store_per_block())
           .promise(both_walks_are_spread())
           .promise(at_most(
               Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
               "each element must be read once, and so must each block's sum"))
           .promise(neighbours_read_neighbours())
           .promise(tree_of_halving_strides())
+          .promise(the_whole_block_waits())
           .promise(equal(
               Counter::launches, [](const Size&) { return 2.0; },
               "one launch for the block sums, and a second one that adds them up"))
@@ -87,6 +90,7 @@ std::vector<Rung> grid_stride() {
               "a block covers a tile of 2 * coarsening elements per thread"))
           .promise(reads_each_element_once())
           .promise(each_thread_reads_at_most([](const Size& s) { return double(s.elements_per_thread); }))
+          .promise(block_reads_a_part_of([](const Size& s) { return double(s.elements_per_thread) * s.block; }))
           .promise(neighbours_read_neighbours())
           .promise(one_atomic_per_block())
           .reaches(0.2)};

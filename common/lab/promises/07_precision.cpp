@@ -56,13 +56,11 @@ std::vector<Rung> precision() {
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "the first pass must read every element"))
               .promise(neighbours_read_neighbours())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(tree_by_all_threads())
+              .promise(tree_of_halving_strides())
+              .promise(the_whole_block_waits())
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
-                  "one barrier per level of the tree, and one before it"))
-              .promise(halving_stride()),
+                  "one barrier per level of the tree, and one before it")),
           Rung("kahan")
               .meets_stalling()
               .steps_as_kahan()

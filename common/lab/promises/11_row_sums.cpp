@@ -1,5 +1,7 @@
 #include "promises/usual.hpp"
 
+#include <algorithm>
+
 namespace lab::promises {
 namespace {
 
@@ -12,10 +14,22 @@ Promise reads_once() {
       Counter::elements_read, [](const Size& s) { return double(s.n); },
       "each element of the matrix must be read once");
 }
+// Every sector is asked for once, by loads of one element or of several.
 Promise contiguous() {
   return equal(
-      Counter::sectors_per_request, [](const Size&) { return 4.0; },
-      "the 32 lanes of a warp must read 32 neighbouring elements, which fill four sectors");
+      Counter::global_load_sectors, [](const Size& s) { return double(s.n) / 8; },
+      "the 32 lanes of a warp must read neighbouring elements, eight of which fill a sector");
+}
+// The most elements for a thread of so many on a row: single elements, or vectors of four.
+double share_of_row(const Size& s, unsigned threads) {
+  return std::max<double>(ceil_div(columns(s), threads), 4 * ceil_div(columns(s) / 4, threads));
+}
+// Far more than a loop over a row takes, and far less than a look at each row.
+Promise visits_own_row_only() {
+  return at_most(
+      Counter::thread_instructions,
+      [](const Size& s) { return 32.0 * double(s.n) + 256.0 * s.blocks * s.block; },
+      "a thread must go to its own row at once, without looking at the rows of others");
 }
 
 } // namespace
@@ -28,6 +42,7 @@ std::vector<Rung> row_sums() {
               Counter::blocks, [](const Size& s) { return double(ceil_div(s.rows, s.block)); },
               "one thread per row"))
           .promise(each_thread_reads_at_most([](const Size& s) { return double(columns(s)); }))
+          .promise(visits_own_row_only())
           .promise(none(Counter::atomic_operations, "a thread adds up its row alone"))
           .promise(none(Counter::shuffles, "a thread adds up its row alone"))
           .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
@@ -38,7 +53,7 @@ std::vector<Rung> row_sums() {
           .promise(equal(
               Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
               "one warp per row, and five shuffles for its 32 sums"))
-          .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(columns(s), 32)); }))
+          .promise(each_thread_reads_at_most([](const Size& s) { return share_of_row(s, 32); }))
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("block_per_row")
@@ -47,8 +62,7 @@ std::vector<Rung> row_sums() {
           .promise(reads_once())
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row"))
-          .promise(
-              each_thread_reads_at_most([](const Size& s) { return double(ceil_div(columns(s), s.block)); }))
+          .promise(each_thread_reads_at_most([](const Size& s) { return share_of_row(s, s.block); }))
           .promise(at_most(
               Counter::shared_store_requests, // the first warp may set all places to 0 before
               [](const Size& s) { return s.blocks * (s.warps() + 1); },

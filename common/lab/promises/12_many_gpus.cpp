@@ -71,6 +71,9 @@ std::vector<Rung> many_gpus() {
           .depth(depth_of_all)
           .promise(equal(Counter::peer_load_sectors, others,
                          "the first device must read each other device's sum once"))
+          .promise(at_most(Counter::peer_load_requests, one,
+                           "there is a lane for each device: all sums must be read at the same time, not one "
+                           "after another"))
           .promise(equal(
               Counter::launches, [](const Size& s) { return s.devices + 1.0; },
               "one launch per device for its shard, and one that adds up the devices' sums"))
@@ -95,6 +98,10 @@ std::vector<Rung> many_gpus() {
               "each device must write its sum and a mark to each other device once"))
           .promise(at_least(Counter::peer_store_sectors, ordered_pairs,
                             "each device must write its sum into each other device's memory"))
+          .promise(at_most(
+              Counter::peer_store_requests, [](const Size& s) { return 2.0 * s.devices; },
+              "there is a lane for each device: a device's letters must go out at the same time, first all "
+              "sums and then all marks"))
           .promise(none(Counter::peer_load_sectors,
                         "a device must wait for marks in its own memory: each look at another's takes a trip "
                         "over the link and back"))

@@ -31,6 +31,15 @@ inline Promise a_barrier_for_each_step() {
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block); },
       "each step of the tree needs a barrier");
 }
+inline Promise the_whole_block_waits() {
+  return at_least(
+      Counter::warps_per_barrier, [](const Size& s) { return double(s.warps()); },
+      "the whole block must wait after each step: a thread that has nothing to add must reach the barrier too");
+}
+inline Promise one_store_per_block() {
+  return equal(Counter::elements_written, once_per_block,
+               "one thread of each block must store the block's sum, and no other thread may store anything");
+}
 inline Promise grid_fits_device() {
   return at_most(
       Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)); },
@@ -65,6 +74,12 @@ inline Promise a_block_for_two_elements_per_thread() {
   return equal(
       Counter::blocks, [](const Size& s) { return double(ceil_div(s.n, 2 * std::size_t{s.block})); },
       "a block covers two elements per thread");
+}
+// Neighbouring elements: the first that it reads and the last are no further apart than that.
+inline Promise block_reads_a_part_of(Formula elements) {
+  return at_most(Counter::elements_spanned_by_block, elements,
+                 "a block's elements must be neighbours: its own part of the input, with nothing in between "
+                 "for other blocks");
 }
 inline double one_element(const Size&) {
   return 1;

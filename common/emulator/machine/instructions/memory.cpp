@@ -33,6 +33,14 @@ struct Places {
   std::byte* of(unsigned lane, unsigned width) const { return first ? first + lane * width : at[lane]; }
 };
 
+// The range of the lanes' bytes.
+void reach(Warp& warp, const Request& request, unsigned width) {
+  const auto reach_lane = [&](unsigned lane) { warp.from_global.reach(request.address[lane], width); };
+  if (!request.even) return each_active(warp, reach_lane);
+  reach_lane(static_cast<unsigned>(std::countr_zero(warp.mask)));
+  reach_lane(static_cast<unsigned>(std::bit_width(warp.mask)) - 1);
+}
+
 template <AccessKind Kind>
 void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                  Places& places) {
@@ -50,7 +58,10 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
   count_global(warp, op, request, width, Kind);
-  if (Kind == AccessKind::load && !is_strong(op)) warp.count_read(warp.from_global, width);
+  if (Kind == AccessKind::load && !is_strong(op)) {
+    warp.count_read(warp.from_global, width);
+    reach(warp, request, width);
+  }
   tell(warp, op, request, ptx::Space::global, Kind, width, values);
 }
 
@@ -185,6 +196,7 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
     if constexpr (Kind == AccessKind::load) {
       fetch_ahead(warp, op, first, bytes);
       warp.count_read(warp.from_global, width);
+      warp.from_global.reach(first, bytes);
     }
     counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);

@@ -10,14 +10,25 @@ namespace warpfold::machine {
 
 namespace {
 
+// The last warp of a block may have fewer than 32.
+u32 lanes_of_block(const Warp& warp) {
+  return all_lanes >> (warp_lanes - std::min(warp_lanes, warp.block->threads - warp.index * warp_lanes));
+}
+
 void note_member_mask(Warp& warp, const Operation* op, u32 members) {
   Watcher* watcher = warp.worker->grid.watcher;
   if (!watcher || warp.rendezvous >= 0) return;
-  std::uint32_t block_lanes = std::min(warp_lanes, warp.block->threads - warp.index * warp_lanes);
-  u32 exited = members & ~warp.alive & (all_lanes >> (warp_lanes - block_lanes));
+  u32 exited = members & ~warp.alive & lanes_of_block(warp);
   if (exited) watcher->notice(warp, *op, Notice::names_exited_lane, exited, nullptr);
   if (warp.mask & ~members)
     watcher->notice(warp, *op, Notice::not_in_member_mask, warp.mask & ~members, nullptr);
+}
+
+// Those who wait for others go on without them when these have left the kernel by another way.
+void note_absent_members(Warp& warp, const Operation* op, u32 members, u32 arrived) {
+  Watcher* watcher = warp.worker->grid.watcher;
+  const u32 absent = members & ~arrived & lanes_of_block(warp);
+  if (watcher && absent) watcher->notice(warp, *op, Notice::names_absent_lane, absent, nullptr);
 }
 
 // Lanes may name different masks in one instruction (tiles of a warp): each mask is served separately. Calls
@@ -46,6 +57,7 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
     T gathered[warp_lanes];
     for (unsigned lane = 0; lane < warp_lanes; ++lane) gathered[lane] = static_cast<T>(met->values[lane]);
     serve(warp.mask, gathered, met->arrived);
+    note_absent_members(warp, op, members, met->arrived);
     warp.collected(*met);
     return op + 1;
   }
