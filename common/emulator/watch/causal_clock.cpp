@@ -1,21 +1,15 @@
 #include "causal_clock.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace warpfold::watch {
-
-struct CausalClock::Node {
-  OfBlock entries;
-  std::uint32_t block = 0, priority = 0;
-  // Of the node's entries, and of all in its subtree: a sum, so that their order does not matter.
-  std::uint64_t own_hash = 0, hash = 0;
-  Tree left, right;
-};
-
 namespace {
 
 using Key = CausalClock::Key;
+using Entry = CausalClock::Entry;
+using Entries = CausalClock::Entries;
 
 // SplitMix64.
 std::uint64_t mixed(std::uint64_t x) {
@@ -25,29 +19,54 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+std::uint64_t hash_of(const Entries& entries) {
+  std::uint64_t hash = 0;
+  for (const Entry& each : entries)
+    hash +=
+        mixed(each.key.who * 0xd6e8feb86659fd93ull ^ (std::uint64_t{each.key.operation} << 32 | each.moment));
+  return hash;
+}
+
+constexpr std::uint64_t lane_bits = 63;
+
+bool is_of_thread(Key key) {
+  return key < Key::of_launch(key.block());
+}
+
 Key of_every_lane(Key key) {
-  constexpr std::uint64_t lane_bits = 63;
   return {(key.who & ~lane_bits) | CausalClock::every_lane};
 }
 
-} // namespace
-
-std::uint32_t CausalClock::at(const Entries& entries, Key key) {
+std::uint32_t moment_of(const Entries& entries, Key key) {
   const auto found = std::ranges::lower_bound(entries, key, {}, &Entry::key);
   return found != entries.end() && found->key == key ? found->moment : 0;
 }
 
-void CausalClock::drop_covered(Entries& entries) {
-  const std::uint32_t block = entries.front().key.block();
-  const std::uint32_t of_block = at(entries, Key::of_block(block));
+// Is there an entry that covers this one, for all lanes or for all warps?
+bool is_covered(const Entries& entries, const Entry& entry) {
+  if (!is_of_thread(entry.key)) return false;
+  const Entry& last = entries.back();
+  if (last.key == Key::of_block(entry.key.block()) && last.moment >= entry.moment) return true;
+  const Key warp = of_every_lane(entry.key);
+  return entry.key.who != warp.who && moment_of(entries, warp) >= entry.moment;
+}
+
+// Drops what others cover. Entries whose moment is 0 cover nothing.
+void drop_covered(Entries& entries) {
+  if (entries.empty()) return;
+  std::array<std::uint32_t, 64> of_warp{}; // by all its lanes and any operation
+  std::uint32_t of_block = 0;
+  if (const Entry& last = entries.back(); last.key == Key::of_block(last.key.block())) of_block = last.moment;
+  const auto warp_of = [](Key key) { return key.who >> 6 & 63; };
+  for (const Entry& each : entries)
+    if (is_of_thread(each.key) && each.key == of_every_lane(each.key)) of_warp[warp_of(each.key)] = each.moment;
   Entry of_thread; // by any operation
   std::size_t kept = 0;
-  for (const Entry each : entries) { // entries are moved forward only, so what follows can still be looked up
+  for (const Entry each : entries) {
     std::uint32_t covered = 0;
-    if (each.key < Key::of_launch(block)) {
+    if (is_of_thread(each.key)) {
       covered = of_block;
-      if (const Key warp = of_every_lane(each.key); each.key.who != warp.who)
-        covered = std::max(covered, at(entries, warp));
+      if (each.key.who != of_every_lane(each.key).who) covered = std::max(covered, of_warp[warp_of(each.key)]);
       if (each.key.operation == 0)
         of_thread = each;
       else if (of_thread.key.who == each.key.who)
@@ -58,96 +77,123 @@ void CausalClock::drop_covered(Entries& entries) {
   entries.resize(kept);
 }
 
-CausalClock::OfBlock CausalClock::joined(const OfBlock& one, const OfBlock& other) {
-  thread_local Entries both;
-  both.clear();
-  auto mine = one->begin(), theirs = other->begin();
-  while (mine != one->end() || theirs != other->end()) {
-    if (theirs == other->end() || (mine != one->end() && mine->key < theirs->key)) {
-      both.push_back(*mine++);
-    } else if (mine == one->end() || theirs->key < mine->key) {
-      both.push_back(*theirs++);
-    } else {
-      both.push_back(mine->moment > theirs->moment ? *mine : *theirs);
-      ++mine, ++theirs;
-    }
+// Visits the entries of both by their keys: visit(mine, theirs), either null where only the other has the
+// key, until it returns false.
+template <typename Visit>
+void each_key(const Entries& one, const Entries& other, Visit visit) {
+  auto mine = one.begin(), theirs = other.begin();
+  while (mine != one.end() || theirs != other.end()) {
+    const auto order = mine == one.end()       ? std::strong_ordering::greater
+                       : theirs == other.end() ? std::strong_ordering::less
+                                               : mine->key <=> theirs->key;
+    if (!visit(order <= 0 ? &*mine : nullptr, order >= 0 ? &*theirs : nullptr)) return;
+    if (order <= 0) ++mine;
+    if (order >= 0) ++theirs;
   }
+}
+
+} // namespace
+
+struct CausalClock::OfBlock : Immutable {
+  explicit OfBlock(Entries of) : entries(std::move(of)), hash(hash_of(entries)) {}
+  const Entries entries;    // of one block; none is covered by the others
+  const std::uint64_t hash; // a sum, so that the order does not matter
+};
+
+struct CausalClock::Node : Immutable {
+  Node(const OfBlock* entries, const Node* before, const Node* after)
+      : own(entries), left(before), right(after), block(entries->entries.front().key.block()),
+        priority(static_cast<std::uint32_t>(mixed(block))),
+        hash(entries->hash + (before ? before->hash : 0) + (after ? after->hash : 0)) {}
+  const Kept<OfBlock> own;
+  const Tree left, right;
+  const std::uint32_t block, priority; // the priority spreads the blocks evenly, so that the tree is balanced
+  const std::uint64_t hash;            // of all in its subtree
+};
+
+CausalClock::CausalClock() = default;
+CausalClock::CausalClock(const CausalClock&) = default;
+CausalClock::CausalClock(CausalClock&&) noexcept = default;
+CausalClock& CausalClock::operator=(const CausalClock&) = default;
+CausalClock& CausalClock::operator=(CausalClock&&) noexcept = default;
+CausalClock::~CausalClock() = default;
+
+const CausalClock::OfBlock* CausalClock::joined(const OfBlock& one, const OfBlock& other) {
+  bool one_holds_all = true, other_holds_all = true;
+  Entry my_thread, their_thread; // the last by any operation: those by single ones follow it
+  each_key(one.entries, other.entries, [&](const Entry* mine, const Entry* theirs) {
+    if (mine && mine->key.operation == 0) my_thread = *mine;
+    if (theirs && theirs->key.operation == 0) their_thread = *theirs;
+    const std::uint32_t my_moment = mine ? mine->moment : 0, their_moment = theirs ? theirs->moment : 0;
+    const auto covers = [](const Entry& thread, const Entry& entry) {
+      return thread.key.who == entry.key.who && thread.moment >= entry.moment;
+    };
+    if (my_moment < their_moment && one_holds_all)
+      one_holds_all = covers(my_thread, *theirs) || is_covered(one.entries, *theirs);
+    if (their_moment < my_moment && other_holds_all)
+      other_holds_all = covers(their_thread, *mine) || is_covered(other.entries, *mine);
+    return one_holds_all || other_holds_all;
+  });
+  if (one_holds_all) return &one;
+  if (other_holds_all) return &other;
+  Entries both;
+  both.reserve(one.entries.size() + other.entries.size());
+  each_key(one.entries, other.entries, [&](const Entry* mine, const Entry* theirs) {
+    both.push_back(!theirs || (mine && mine->moment > theirs->moment) ? *mine : *theirs);
+    return true;
+  });
   drop_covered(both);
-  return both == *one ? one : both == *other ? other : std::make_shared<const Entries>(both);
-}
-
-CausalClock::Tree CausalClock::make(const Node& like, Tree left, Tree right) {
-  std::uint64_t hash = like.own_hash;
-  for (const Tree* below : {&left, &right})
-    if (*below) hash += (*below)->hash;
-  return std::make_shared<const Node>(
-      Node{like.entries, like.block, like.priority, like.own_hash, hash, std::move(left), std::move(right)});
-}
-
-CausalClock::Node CausalClock::node_of(OfBlock entries) {
-  const std::uint32_t block = entries->front().key.block();
-  std::uint64_t hash = 0;
-  for (const Entry& each : *entries)
-    hash +=
-        mixed(each.key.who * 0xd6e8feb86659fd93ull ^ (std::uint64_t{each.key.operation} << 32 | each.moment));
-  // The priority spreads the blocks evenly, so that the tree is balanced.
-  return {std::move(entries), block, static_cast<std::uint32_t>(mixed(block)), hash, hash, nullptr, nullptr};
+  return new OfBlock(std::move(both));
 }
 
 // What is of blocks before this one, of this one, and of those after it.
-void CausalClock::split(const Tree& tree, std::uint32_t block, Tree& left, Tree& same, Tree& right) {
-  if (!tree) {
-    left = same = right = nullptr;
-  } else if (tree->block == block) {
-    left = tree->left, same = tree, right = tree->right;
+void CausalClock::split(const Node* tree, std::uint32_t block, Tree& left, Tree& same, Tree& right) {
+  if (!tree) return;
+  if (tree->block == block) {
+    left = tree->left, same = Tree(tree), right = tree->right;
   } else if (tree->block < block) {
     Tree middle;
-    split(tree->right, block, middle, same, right);
-    left = middle == tree->right ? tree : make(*tree, tree->left, middle);
+    split(tree->right.get(), block, middle, same, right);
+    left = middle.get() == tree->right.get() ? Tree(tree)
+                                             : Tree(new Node(tree->own.get(), tree->left.get(), middle.get()));
   } else {
     Tree middle;
-    split(tree->left, block, left, same, middle);
-    right = middle == tree->left ? tree : make(*tree, middle, tree->right);
+    split(tree->left.get(), block, left, same, middle);
+    right = middle.get() == tree->left.get()
+                ? Tree(tree)
+                : Tree(new Node(tree->own.get(), middle.get(), tree->right.get()));
   }
 }
 
-const CausalClock::Tree* CausalClock::larger(const Tree& one, const Tree& other) {
-  if (one == other || !other) return &one;
-  if (!one) return &other;
-  return one->hash == other->hash ? &one : nullptr; // the same entries, joined in another order
+// The same entries may have been joined in another order.
+bool CausalClock::is_same(const Node* one, const Node* other) {
+  return one == other || (one && other && one->hash == other->hash);
 }
 
-CausalClock::Tree CausalClock::joined(const Tree& one, const Tree& other) {
-  if (const Tree* const known = larger(one, other)) return *known;
+const CausalClock::Node* CausalClock::joined(const Node* one, const Node* other) {
+  if (!other || is_same(one, other)) return one;
+  if (!one) return other;
   const bool other_first = std::pair(other->priority, other->block) > std::pair(one->priority, one->block);
-  const Tree &above = other_first ? other : one, &below = other_first ? one : other;
-  // Trees of the same blocks have the same shape. Then nothing is split, and a copy of a pointer, which
-  // counts its users, is made only where something differs.
-  Tree parts[3], joined_left, joined_right;
+  const Node *above = other_first ? other : one, *below = other_first ? one : other;
+  // Trees of the same blocks have the same shape. Then nothing is split, and nothing counted but what is new.
+  Tree parts[3];
   const bool same_block = above->block == below->block;
   if (!same_block) split(below, above->block, parts[0], parts[1], parts[2]);
-  const Tree &left_below = same_block ? below->left : parts[0], &same = same_block ? below : parts[1],
-             &right_below = same_block ? below->right : parts[2];
-  const Tree *left = larger(above->left, left_below), *right = larger(above->right, right_below);
-  if (!left) joined_left = joined(above->left, left_below), left = &joined_left;
-  if (!right) joined_right = joined(above->right, right_below), right = &joined_right;
-  OfBlock joined_entries;
-  const OfBlock* entries = &above->entries;
-  if (same && same->own_hash != above->own_hash)
-    joined_entries = joined(above->entries, same->entries), entries = &joined_entries;
-  for (const Tree* each : {&above, &below})
-    if ((*each)->entries == *entries && (*each)->left == *left && (*each)->right == *right) return *each;
-  return make(*entries == above->entries          ? *above
-              : same && *entries == same->entries ? *same
-                                                  : node_of(*entries),
-              *left, *right);
+  const Node* const same = same_block ? below : parts[1].get();
+  const Node* const left = joined(above->left.get(), same_block ? below->left.get() : parts[0].get());
+  const Node* const right = joined(above->right.get(), same_block ? below->right.get() : parts[2].get());
+  const OfBlock* own = above->own.get();
+  if (same && same->own->hash != own->hash) own = joined(*own, *same->own);
+  for (const Node* each : {above, below})
+    if (each->own->hash == own->hash && is_same(each->left.get(), left) && is_same(each->right.get(), right))
+      return each;
+  return new Node(own, left, right);
 }
 
 CausalClock CausalClock::of_one_block(Entries entries) {
   CausalClock clock;
   drop_covered(entries);
-  if (!entries.empty())
-    clock.root_ = std::make_shared<const Node>(node_of(std::make_shared<const Entries>(std::move(entries))));
+  if (!entries.empty()) clock.root_ = Tree(new Node(new OfBlock(std::move(entries)), nullptr, nullptr));
   return clock;
 }
 
@@ -156,27 +202,28 @@ void CausalClock::raise(Key key, std::uint32_t moment) {
 }
 
 void CausalClock::join(const CausalClock& other) {
-  root_ = joined(root_, other.root_);
+  if (const Node* const all = joined(root_.get(), other.root_.get()); all != root_.get()) root_ = Tree(all);
 }
 
-const CausalClock::Entries* CausalClock::find(std::uint32_t block) const {
+const Entries* CausalClock::find(std::uint32_t block) const {
   const Node* node = root_.get();
   while (node && node->block != block) node = block < node->block ? node->left.get() : node->right.get();
-  return node ? node->entries.get() : nullptr;
+  return node ? &node->own->entries : nullptr;
 }
 
 std::uint32_t CausalClock::at(Key key) const {
   const Entries* const entries = find(key.block());
-  return entries ? at(*entries, key) : 0;
+  return entries ? moment_of(*entries, key) : 0;
 }
 
 bool CausalClock::covers(const AccessRecord& access, unsigned lane) const {
   const Entries* const entries = find(access.block);
   if (!entries) return false;
   const auto covered = [&](Key key) {
-    return access.moment < at(*entries, key) || access.moment < at(*entries, key.by(access.operation));
+    return access.moment < moment_of(*entries, key) ||
+           access.moment < moment_of(*entries, key.by(access.operation));
   };
-  return access.moment < at(*entries, Key::of_block(access.block)) ||
+  return access.moment < moment_of(*entries, Key::of_block(access.block)) ||
          covered(Key::of_thread(access.block, access.warp, every_lane)) ||
          (lane != every_lane && covered(Key::of_thread(access.block, access.warp, lane)));
 }

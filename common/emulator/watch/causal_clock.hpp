@@ -7,10 +7,10 @@
 #pragma once
 
 #include "access_records.hpp"
+#include "immutable.hpp"
 
 #include <compare>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace warpfold::watch {
@@ -42,7 +42,7 @@ public:
   // `lane`: that of the access, or every_lane to ask for all lanes at once.
   bool covers(const AccessRecord& access, unsigned lane) const;
   bool empty() const { return !root_; }
-  bool is_same(const CausalClock& other) const { return root_ == other.root_; } // false only costs time
+  bool is_same(const CausalClock& other) const { return is_same(root_.get(), other.root_.get()); }
 
   struct Entry {
     Key key;
@@ -52,19 +52,22 @@ public:
   using Entries = std::vector<Entry>; // in the order of their keys
   static CausalClock of_one_block(Entries entries);
 
+  CausalClock();
+  CausalClock(const CausalClock&);
+  CausalClock(CausalClock&&) noexcept;
+  CausalClock& operator=(const CausalClock&);
+  CausalClock& operator=(CausalClock&&) noexcept;
+  ~CausalClock();
+
 private:
+  struct OfBlock; // its entries
   struct Node;
-  using Tree = std::shared_ptr<const Node>;
-  using OfBlock = std::shared_ptr<const Entries>; // none is covered by the others
-  static std::uint32_t at(const Entries& entries, Key key);
-  static void drop_covered(Entries& entries);
-  static OfBlock joined(const OfBlock& one, const OfBlock& other);
-  static Node node_of(OfBlock entries);
-  static Tree make(const Node& like, Tree left, Tree right);
-  static void split(const Tree& tree, std::uint32_t block, Tree& left, Tree& same, Tree& right);
-  static Tree joined(const Tree& one, const Tree& other);
-  // The one that holds all that both do, where that is plain; null otherwise.
-  static const Tree* larger(const Tree& one, const Tree& other);
+  using Tree = Kept<Node>;
+  static bool is_same(const Node* one, const Node* other);
+  // A new one if neither of the two holds all that both do. Whoever keeps it first owns it.
+  static const OfBlock* joined(const OfBlock& one, const OfBlock& other);
+  static const Node* joined(const Node* one, const Node* other);
+  static void split(const Node* tree, std::uint32_t block, Tree& left, Tree& same, Tree& right);
   const Entries* find(std::uint32_t block) const; // null if there are none
   Tree root_;
 };

@@ -87,13 +87,14 @@ void Checker::block_begin(const machine::Block& block) {
   mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
   mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
-  mine.order.begin(block.warps.size(), {mine.block, grid.device});
   mine.history = mine.launch ? &launches_.history_of(mine.block) : nullptr;
   if (mine.history) mine.history->worker = &block.worker;
+  CausalClock before;
   if (mine.launch && launches_.several()) {
     std::lock_guard lock(mine.launch->mutex);
-    mine.order.acquired = mine.launch->acquired;
+    before = mine.launch->acquired;
   }
+  mine.order.begin(block.warps.size(), {mine.block, grid.device}, before);
   mine.recent_count = std::clamp<std::size_t>(mine.facts->memory_operations, 1, most_recent);
   mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of an earlier phase
   for (Notes::Recent& recent : mine.recent) recent.made = 0;

@@ -96,14 +96,14 @@ void Checker::has_read(const machine::Warp& warp) {
   for (const Notes::Reads& each : mine.reads) {
     const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
     if (!log) continue;
-    Acquired acquired = log->acquire(each.lanes, mine.order.place);
+    Acquired acquired = log->acquire(each.lanes, mine.order.place, !mine.reads_wait_for_fence);
     acquired.by = mine.read_by;
     if (acquired.empty()) continue;
     mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence) {
       order.take(acquired);
     } else {
-      for (const CausalClock& each : acquired.from) order.acquire(each, acquired.lanes);
+      order.acquire(acquired.from, Level::system, acquired.lanes);
     }
   }
   mine.reads.clear();

@@ -8,36 +8,60 @@
 
 namespace warpfold::watch {
 
-void BlockOrder::begin(std::size_t warp_count, const Place& at) {
+void BlockOrder::begin(std::size_t warp_count, const Place& at, const CausalClock& known) {
   place = at;
   begun = floor = ++clock;
   has_read_strongly = false;
-  acquired = {};
+  acquired = known;
   warps.resize(warp_count); // moments of earlier blocks are older than the floor and have no effect
+  has_read_any = has_read_any || !known.empty();
   for (WarpOrder& warp : warps) {
     if (!has_read_any) break;
-    warp.acquired = {};
-    warp.of_lanes.reset();
+    warp.acquired = known;
+    warp.of_lanes.clear();
     warp.taken.clear();
   }
-  has_read_any = false;
+  has_read_any = !known.empty();
   for (CausalClock& each : fenced) each = {};
+  last_releasing = {};
 }
 
 void WarpOrder::acquire(const CausalClock& now, std::uint32_t lanes) {
+  if (now.empty()) return;
+  if (of_lanes.empty()) of_lanes.push_back({~0u, acquired});
+  const CausalClock before = acquired;
   acquired.join(now);
-  if (!of_lanes) of_lanes = std::make_unique<std::array<CausalClock, 32>>();
-  CausalClock before, after; // most lanes know the same
-  bool is_first = true;
-  for (; lanes; lanes &= lanes - 1) {
-    CausalClock& own = (*of_lanes)[static_cast<unsigned>(std::countr_zero(lanes))];
-    if (is_first || !own.is_same(before)) {
-      before = after = own;
-      after.join(now);
-      is_first = false;
-    }
-    own = after;
+  const bool is_all = acquired.is_same(now);
+  std::uint32_t changed = 0;
+  for (std::size_t i = 0; i < of_lanes.size() && changed != lanes; ++i) {
+    const std::uint32_t here = of_lanes[i].lanes & lanes & ~changed;
+    if (!here) continue;
+    CausalClock after = is_all || of_lanes[i].clock.is_same(before) ? acquired : of_lanes[i].clock;
+    after.join(now);
+    of_lanes[i].lanes &= ~here;
+    changed |= here;
+    const auto same =
+        std::ranges::find_if(of_lanes, [&](const Knowing& each) { return each.clock.is_same(after); });
+    if (same != of_lanes.end())
+      same->lanes |= here;
+    else if (!of_lanes[i].lanes)
+      of_lanes[i] = {here, std::move(after)};
+    else
+      of_lanes.push_back({here, std::move(after)});
   }
+  std::erase_if(of_lanes, [](const Knowing& each) { return !each.lanes; });
+}
+
+// What reaches further mostly includes the rest.
+void WarpOrder::acquire(const std::array<CausalClock, level_count>& from, Level up_to, std::uint32_t lanes) {
+  for (std::size_t level = static_cast<std::size_t>(up_to) + 1; level-- > 0;)
+    if (level == 0 || !from[level].is_same(from[level - 1])) acquire(from[level], lanes);
+}
+
+const CausalClock& WarpOrder::acquired_by(unsigned lane) const {
+  const auto found =
+      std::ranges::find_if(of_lanes, [&](const Knowing& each) { return each.lanes >> lane & 1; });
+  return found == of_lanes.end() ? acquired : found->clock;
 }
 
 void WarpOrder::take(const Acquired& now) {
@@ -65,12 +89,13 @@ void BlockOrder::barrier() {
     }
   }
   floor = ++clock;
-  for (WarpOrder& warp : warps) {
-    if (!has_read_any) break;
-    if (warp.acquired.empty()) continue;
-    acquired.join(warp.acquired);
-    warp.acquired = {};
-    warp.of_lanes.reset();
+  last_releasing = {};
+  if (has_read_any) {
+    for (const WarpOrder& warp : warps) acquired.join(warp.acquired);
+    for (WarpOrder& warp : warps) {
+      warp.acquired = acquired;
+      warp.of_lanes.clear();
+    }
   }
   hand_on_taken();
 }
@@ -135,8 +160,9 @@ void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
   for (Acquired& each : self.taken) {
     if (!(each.lanes & lanes)) continue;
     each.fenced = true;
+    self.acquire(each.from, level, each.lanes);
     for (std::size_t reached = 0; reached <= static_cast<std::size_t>(level); ++reached)
-      self.acquire(std::exchange(each.from[reached], {}), each.lanes);
+      each.from[reached] = {};
   }
   std::erase_if(self.taken, [](const Acquired& each) { return each.empty(); });
 }
@@ -182,34 +208,36 @@ CausalClock covered_by(const LaneFence& fence, std::uint32_t block, const BlockO
 } // namespace
 
 // What was acquired after the fence is passed on too, although the model does not require it.
-const std::array<CausalClock, level_count>& BlockOrder::known_to(const Releasing& by) {
-  const WarpOrder& self = warps[by.warp];
-  if (by == last_releasing && acquired_by_last[0].is_same(acquired) &&
-      acquired_by_last[1].is_same(self.acquired))
-    return known_to_last;
+void BlockOrder::know(const Releasing& by) {
+  const CausalClock& passed_on = warps[by.warp].acquired;
+  const bool has_done_more = by != last_releasing;
+  if (!has_done_more && acquired_by_last.is_same(passed_on)) return;
   last_releasing = by;
-  acquired_by_last = {acquired, self.acquired};
-  CausalClock passed_on = acquired;
-  passed_on.join(self.acquired);
+  acquired_by_last = passed_on;
   for (std::size_t which = 0; which < level_count; ++which) {
-    CausalClock& known = known_to_last[which];
-    if (which > 0 && by.fences[which] == by.fences[which - 1] && fenced[which].is_same(fenced[which - 1])) {
-      known = known_to_last[which - 1];
-      continue;
-    }
-    known = passed_on;
-    known.join(fenced[which]);
+    CausalClock &done = done_by_last[which], &known = known_to_last[which];
     const LaneFence& last = by.fences[which];
-    if (last.at) known.join(covered_by(last, place.block, by, by.covered[which]));
+    if (!has_done_more) {
+    } else if (which > 0 && last == by.fences[which - 1] && fenced[which].is_same(fenced[which - 1])) {
+      done = done_by_last[which - 1];
+    } else {
+      done = fenced[which];
+      if (last.at) done.join(covered_by(last, place.block, by, by.covered[which]));
+    }
+    if (which > 0 && done.is_same(done_by_last[which - 1])) {
+      known = known_to_last[which - 1];
+    } else {
+      known = passed_on;
+      known.join(done);
+    }
   }
-  return known_to_last;
 }
 
 Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t operation) {
   WarpOrder& self = warps[warp];
   // Releases after the same fence cover the same accesses, so records need not tell them apart.
   if (self.published <= last_fence) self.phase = self.published = ++clock;
-  Release released{.by = place, .warp = warp, .lanes = lanes};
+  Release released{.by = place, .warp = warp, .lanes = lanes, .known = known_to_last, .done = done_by_last};
   Releasing by{.warp = warp, .operation = operation, .at = clock};
   for (std::size_t which = 0; which < level_count; ++which) {
     const LaneFence last = last_of(self.fences[which], lanes);
@@ -219,7 +247,7 @@ Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t op
     // Lanes that differ at no fence release the same.
     if (has_fence) by.fences[which] = last, by.covered[which] = lanes | last.lanes;
   }
-  released.known = known_to(by);
+  know(by);
   return released;
 }
 
@@ -243,9 +271,7 @@ bool BlockOrder::is_released(const AccessRecord& earlier, unsigned earlier_lane,
   };
   // What a lane has acquired counts for its whole warp, but not between the warp's own lanes.
   const bool same_warp = earlier.block == place.block && earlier.warp == warp;
-  if (covered_by(acquired)) return true;
-  if (same_warp) return self.of_lanes && covered_by((*self.of_lanes)[lane]);
-  return covered_by(self.acquired);
+  return covered_by(same_warp ? self.acquired_by(lane) : self.acquired);
 }
 
 const Acquired* BlockOrder::not_acquired(const AccessRecord& earlier, unsigned earlier_lane,

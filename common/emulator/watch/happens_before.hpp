@@ -65,12 +65,19 @@ struct WarpOrder {
   std::array<std::array<LaneFence, 32>, level_count> fences{}; // by how far they reach
   std::uint32_t phase = 0;                                     // when it last synchronised on its own
   std::uint32_t published = 0;                                 // when it last released
-  CausalClock acquired;                                        // by any lane since the block's last barrier
-  // By lane, where lanes of one warp may have acquired from each other. Null until some lane acquires.
-  std::unique_ptr<std::array<CausalClock, 32>> of_lanes;
+  CausalClock acquired;                                        // by the whole block or by any lane
+  // By lanes, as lanes of one warp may acquire from each other. Empty until one has acquired something that
+  // the block has not.
+  struct Knowing {
+    std::uint32_t lanes = 0;
+    CausalClock clock;
+  };
+  std::vector<Knowing> of_lanes;
   std::vector<Acquired> taken; // without acquiring it: no fence since then reaches as far
   void acquire(const CausalClock& clock, std::uint32_t lanes);
+  void acquire(const std::array<CausalClock, level_count>& from, Level up_to, std::uint32_t lanes);
   void take(const Acquired& acquired);
+  const CausalClock& acquired_by(unsigned lane) const;
 };
 
 struct BlockOrder {
@@ -93,12 +100,15 @@ struct BlockOrder {
     std::array<std::uint32_t, level_count> covered{}; // lanes
     bool operator==(const Releasing&) const = default;
   };
-  Releasing last_releasing; // the lanes of an operation mostly release the same, each at its own address
-  std::array<CausalClock, 2> acquired_by_last;
-  std::array<CausalClock, level_count> known_to_last;
-  const std::array<CausalClock, level_count>& known_to(const Releasing& by);
+  // The lanes of an operation mostly release the same, each at its own address; and a thread that polls has
+  // only acquired something since its last release.
+  Releasing last_releasing;
+  std::array<CausalClock, level_count> done_by_last, known_to_last; // by Level: by itself, and all
+  CausalClock acquired_by_last;
+  void know(const Releasing& by);
 
-  void begin(std::size_t warp_count, const Place& at);
+  // `known`: what comes before the block.
+  void begin(std::size_t warp_count, const Place& at, const CausalClock& known = {});
   void barrier();
   void hand_on_taken();
   void warp_barrier(unsigned warp, std::uint32_t members);
@@ -108,7 +118,7 @@ struct BlockOrder {
   using Fences = std::array<std::array<LaneFence, 32>, level_count>;
   Fences begin_release(unsigned warp, std::uint32_t lanes, Level level);
   void end_release(unsigned warp, const Fences& before) { warps[warp].fences = before; }
-  // What a strong write by these lanes would release now.
+  // What a strong write by these lanes would release now; valid until the next one.
   Release release(unsigned warp, std::uint32_t lanes, std::uint32_t operation);
   bool has_fence(unsigned warp, std::uint32_t lanes) const;
 
@@ -120,7 +130,7 @@ struct BlockOrder {
                         unsigned lane) const;
   // A record made at this moment or later can be reused for the same operation.
   std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
-  bool has_acquired(unsigned warp) const { return !acquired.empty() || !warps[warp].acquired.empty(); }
+  bool has_acquired(unsigned warp) const { return !warps[warp].acquired.empty(); }
   // Do releases and acquires order anyone's access before what `lane` of `warp` does now? `earlier_lane` may
   // be CausalClock::every_lane.
   bool is_released(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,

@@ -5,11 +5,43 @@ namespace warpfold::watch {
 void ReleaseLog::release(const Release& release, bool is_store) {
   std::lock_guard lock(mutex_);
   last_ = {release.by.block, release.warp, release.lanes};
-  if (is_store) for_block_.clear(), for_device_.clear(), for_all_ = {};
-  const auto& [near, of_device, everywhere] = release.known;
-  for_block_[release.by.block].join(near);
-  if (release.level >= Level::device) for_device_[release.by.device].join(of_device);
-  if (release.level >= Level::system) for_all_.join(everywhere);
+  if (is_store) forget();
+  const auto known = [&](Level level) -> const CausalClock& {
+    return release.known[static_cast<std::size_t>(level)];
+  };
+  const CausalClock &near = known(Level::block), &near_done = release.done[0];
+  if (release.level == Level::block || !near.is_same(known(Level::device))) block_has_more_ = true;
+  std::vector<OfWarp>& by_block = for_block_[release.by.block];
+  const auto same = std::ranges::find(by_block, release.warp, &OfWarp::warp);
+  if (same == by_block.end()) {
+    by_block.push_back({release.warp, near, near_done});
+  } else {
+    // What a warp has acquired it passes on with every release from then on.
+    same->done.join(near_done);
+    if (same->done.is_same(near_done))
+      same->known = near;
+    else
+      same->known.join(near);
+  }
+  if (release.level >= Level::device) for_device_[release.by.device].join(known(Level::device));
+  if (release.level >= Level::system) for_all_.join(known(Level::system));
+}
+
+void ReleaseLog::forget() {
+  for_block_.clear(), for_device_.clear(), for_all_ = {};
+  block_has_more_ = false;
+}
+
+CausalClock ReleaseLog::joined_for_block(std::uint32_t block) {
+  const auto own = for_block_.find(block);
+  if (own == for_block_.end()) return {};
+  std::vector<OfWarp>& warps = own->second;
+  for (std::size_t i = 1; i < warps.size(); ++i) {
+    warps[0].known.join(warps[i].known);
+    warps[0].warp = OfWarp::several;
+  }
+  warps.resize(1);
+  return warps[0].known;
 }
 
 void ReleaseLog::cut(const Releaser& by) {
@@ -17,14 +49,14 @@ void ReleaseLog::cut(const Releaser& by) {
   // A thread's later strong write to the same place belongs to its release (PTX ISA, "Release and Acquire
   // Patterns").
   if (last_.block == by.block && last_.warp == by.warp && (by.lanes & ~last_.lanes) == 0) return;
-  for_block_.clear(), for_device_.clear(), for_all_ = {};
+  forget();
 }
 
-Acquired ReleaseLog::acquire(std::uint32_t lanes, const Place& by) const {
+Acquired ReleaseLog::acquire(std::uint32_t lanes, const Place& by, bool at_once) {
   std::lock_guard lock(mutex_);
   Acquired acquired{.lanes = lanes};
   auto& [of_block, of_device, of_all] = acquired.from;
-  if (const auto own = for_block_.find(by.block); own != for_block_.end()) of_block = own->second;
+  if (block_has_more_ || !at_once) of_block = joined_for_block(by.block);
   if (const auto own = for_device_.find(by.device); own != for_device_.end()) of_device = own->second;
   of_all = for_all_;
   return acquired;

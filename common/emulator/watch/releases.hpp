@@ -17,7 +17,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace warpfold::watch {
 
@@ -42,8 +44,9 @@ struct Release {
   Place by;
   std::uint32_t warp = 0, lanes = 0; // of the block
   Level level = Level::block;        // how far it reaches
-  // By Level, for those who are as far away: what comes before, and when the last fence was.
-  std::array<CausalClock, level_count> known = {};
+  // By Level, for those who are as far away: what comes before, what of it the releasing block has done
+  // itself, and when the last fence was.
+  std::span<const CausalClock, level_count> known, done;
   std::array<std::uint32_t, level_count> moment = {};
 };
 
@@ -73,14 +76,24 @@ public:
   void release(const Release& release, bool is_store); // `is_store`: not a read-modify-write
   // A strong store without a release, unless what it follows is the thread's own.
   void cut(const Releaser& by);
-  Acquired acquire(std::uint32_t lanes, const Place& by) const;
+  // `at_once`: all levels, not at a fence. Then `from` may lack what another level has.
+  Acquired acquire(std::uint32_t lanes, const Place& by, bool at_once = false);
   void mark_polled() { is_polled_ = true; }
   bool is_polled() const { return is_polled_; }
 
 private:
-  mutable std::mutex mutex_;
-  // For the threads of one block, of one device, and for all.
-  std::unordered_map<std::uint32_t, CausalClock> for_block_;
+  void forget();
+  CausalClock joined_for_block(std::uint32_t block);
+  std::mutex mutex_;
+  // For the threads of one block, of one device, and for all. Most threads that a block's own releases could
+  // matter to acquire those of the device as well, so these are joined when they are asked for.
+  struct OfWarp {
+    static constexpr std::uint32_t several = ~0u;
+    std::uint32_t warp = several;
+    CausalClock known, done;
+  };
+  std::unordered_map<std::uint32_t, std::vector<OfWarp>> for_block_;
+  bool block_has_more_ = false; // than its device
   std::map<int, CausalClock> for_device_;
   CausalClock for_all_;
   Releaser last_;
