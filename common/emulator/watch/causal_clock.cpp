@@ -59,14 +59,16 @@ void drop_covered(Entries& entries) {
   if (const Entry& last = entries.back(); last.key == Key::of_block(last.key.block())) of_block = last.moment;
   const auto warp_of = [](Key key) { return key.who >> 6 & 63; };
   for (const Entry& each : entries)
-    if (is_of_thread(each.key) && each.key == of_every_lane(each.key)) of_warp[warp_of(each.key)] = each.moment;
+    if (is_of_thread(each.key) && each.key == of_every_lane(each.key))
+      of_warp[warp_of(each.key)] = each.moment;
   Entry of_thread; // by any operation
   std::size_t kept = 0;
   for (const Entry each : entries) {
     std::uint32_t covered = 0;
     if (is_of_thread(each.key)) {
       covered = of_block;
-      if (each.key.who != of_every_lane(each.key).who) covered = std::max(covered, of_warp[warp_of(each.key)]);
+      if (each.key.who != of_every_lane(each.key).who)
+        covered = std::max(covered, of_warp[warp_of(each.key)]);
       if (each.key.operation == 0)
         of_thread = each;
       else if (of_thread.key.who == each.key.who)
@@ -154,8 +156,9 @@ void CausalClock::split(const Node* tree, std::uint32_t block, Tree& left, Tree&
   } else if (tree->block < block) {
     Tree middle;
     split(tree->right.get(), block, middle, same, right);
-    left = middle.get() == tree->right.get() ? Tree(tree)
-                                             : Tree(new Node(tree->own.get(), tree->left.get(), middle.get()));
+    left = middle.get() == tree->right.get()
+               ? Tree(tree)
+               : Tree(new Node(tree->own.get(), tree->left.get(), middle.get()));
   } else {
     Tree middle;
     split(tree->left.get(), block, left, same, middle);

@@ -90,7 +90,8 @@ std::vector<Rung> grid_stride() {
               "a block covers a tile of 2 * coarsening elements per thread"))
           .promise(reads_each_element_once())
           .promise(each_thread_reads_at_most([](const Size& s) { return double(s.elements_per_thread); }))
-          .promise(block_reads_a_part_of([](const Size& s) { return double(s.elements_per_thread) * s.block; }))
+          .promise(
+              block_reads_a_part_of([](const Size& s) { return double(s.elements_per_thread) * s.block; }))
           .promise(neighbours_read_neighbours())
           .promise(one_atomic_per_block())
           .reaches(0.2)};

@@ -34,7 +34,8 @@ inline Promise a_barrier_for_each_step() {
 inline Promise the_whole_block_waits() {
   return at_least(
       Counter::warps_per_barrier, [](const Size& s) { return double(s.warps()); },
-      "the whole block must wait after each step: a thread that has nothing to add must reach the barrier too");
+      "the whole block must wait after each step: a thread that has nothing to add must reach the barrier "
+      "too");
 }
 inline Promise one_store_per_block() {
   return equal(Counter::elements_written, once_per_block,

@@ -170,7 +170,8 @@ TEST(Counting, RatiosOfNothingAreZero) {
 
 // Warp 1 of each block leaves out the second barrier, and ends.
 TEST(Counting, ArrivalsAtBarriers) {
-  const Counters c = counted("bar.sync 0; bar.warp.sync -1; setp.gt.u32 %p1, %r1, 31; @%p1 bra over; bar.sync 0; over:", 64, 3);
+  const Counters c = counted(
+      "bar.sync 0; bar.warp.sync -1; setp.gt.u32 %p1, %r1, 31; @%p1 bra over; bar.sync 0; over:", 64, 3);
   EXPECT_EQ(c.barriers, 6u);
   EXPECT_EQ(c.barrier_arrivals, 9u);
 }
@@ -178,7 +179,9 @@ TEST(Counting, ArrivalsAtBarriers) {
 TEST(Counting, SpanOfABlock) {
   EXPECT_EQ(busiest("ld.global.f32 %r2, [%rd3];", 64, 3).span_of_block, 256u);
   EXPECT_EQ(busiest("ld.global.f32 %r2, [%rd3]; ld.global.f32 %r2, [%rd3+1024];", 64).span_of_block, 1280u);
-  EXPECT_EQ(busiest("mul.wide.u32 %rd4, %r1, 16; add.s64 %rd4, %rd1, %rd4; ld.global.f32 %r2, [%rd4];").span_of_block, 500u);
+  EXPECT_EQ(busiest("mul.wide.u32 %rd4, %r1, 16; add.s64 %rd4, %rd1, %rd4; ld.global.f32 %r2, [%rd4];")
+                .span_of_block,
+            500u);
   EXPECT_EQ(busiest("st.global.f32 [%rd3], 0f00000000;", 64, 3).span_of_block, 0u);
 }
 
