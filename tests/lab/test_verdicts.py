@@ -362,7 +362,7 @@ class Verdicts(unittest.TestCase):
         )
         rung = rungs(made, "--rung=warp_per_row")["warp_per_row"]
         self.assertEqual(rung["state"], "off-technique", rung)
-        self.assertIn("sectors per load request, 4 expected", rung["reason"])
+        self.assertIn("122880 sectors read, 15360 expected", rung["reason"])
 
     def test_too_many_elements_for_the_memory_are_refused_before_anything_runs(self):
         made = program("01_naive_atomic", "asis")
