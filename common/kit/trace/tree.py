@@ -92,7 +92,7 @@ def follow(lab, rung: str, options, element: int | None = None) -> Tree:
         raise KitError(f"{rung} does not come to an end: {answer['error']}")
     if not found["complete"]:
         raise KitError(f"the values of {rung} cannot be followed on {answer['n']} elements", "Choose a smaller --n.")
-    nodes = [Node(**(node | {"elements": {each: times for each, times in node["elements"]}})) for node in found["nodes"]]
+    nodes = [Node(**(node | {"elements": dict(node["elements"])})) for node in found["nodes"]]
     tree = Tree(rung, answer, {node.id: node for node in nodes}, found["joined_by"], found["result"], found["unread"])
     return tree if element is None else of_element(tree, element)
 
