@@ -50,7 +50,7 @@ std::string hexadecimal(std::uint64_t address) {
 bool SourcePlace::is_of_system() const {
   if (!file.starts_with('/') || file.starts_with("/usr/")) return true;
   const auto is_in_path = [this](const char* part) { return file.find(part) != std::string::npos; };
-  return is_in_path(".cudafe1.") || is_in_path("cuda_runtime") || is_in_path("/crt/");
+  return is_in_path(".cudafe1.") || is_in_path("/include/cuda_runtime") || is_in_path("/include/crt/");
 }
 
 bool SourcePlace::is_in_stub() const {

@@ -80,6 +80,11 @@ class Trees(unittest.TestCase):
         with self.assertRaisesRegex(KitError, "does not come to an end: the launch failed"):
             followed(error="the launch failed")
 
+    def test_a_chain_that_is_too_long_to_be_shown(self):
+        chain = [node(3, elements=(0,)), *(node(number, of=(number - 1,)) for number in range(4, 1500))]
+        with self.assertRaisesRegex(KitError, "made in 1497 steps one after another, 100 at most"):
+            followed(nodes=chain, result=1499)
+
     def test_minima_and_other_operations_are_told_as_such(self):
         made = followed(joined_by="max")
         self.assertEqual(tree.in_words(made, made.nodes[6]), "3 = max(1, 2)")

@@ -69,6 +69,8 @@ TEST(SourceLines, PathsAreShortBelowTheCurrentFolder) {
   EXPECT_TRUE((SourcePlace{"", "/usr/include/c++/12/vector", 1}.is_of_system()));
   EXPECT_TRUE((SourcePlace{"", "??", 0}.is_of_system()));
   EXPECT_TRUE((SourcePlace{"", "/tmp/tmpxft_0000713c_00000000-6_tree.cudafe1.stub.c", 1}.is_of_system()));
+  EXPECT_TRUE((SourcePlace{"", "/home/me/cuda/include/crt/host_runtime.h", 1}.is_of_system()));
+  EXPECT_FALSE((SourcePlace{"", "/home/me/cuda_runtime/crt/tree.cu", 1}.is_of_system()));
   EXPECT_TRUE((SourcePlace{"_Z23__device_stub__Z3sumPKfPKf", "/tmp/a.cu", 1}.is_in_stub()));
   EXPECT_FALSE((SourcePlace{"_Z3sumPKf", "/tmp/a.cu", 1}.is_in_stub()));
 }

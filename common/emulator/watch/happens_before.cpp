@@ -217,12 +217,11 @@ void BlockOrder::know(const Releasing& by) {
   for (std::size_t which = 0; which < level_count; ++which) {
     CausalClock &done = done_by_last[which], &known = known_to_last[which];
     const LaneFence& last = by.fences[which];
-    if (!has_done_more) {
-    } else if (which > 0 && last == by.fences[which - 1] && fenced[which].is_same(fenced[which - 1])) {
-      done = done_by_last[which - 1];
-    } else {
-      done = fenced[which];
-      if (last.at) done.join(covered_by(last, place.block, by, by.covered[which]));
+    const bool is_as_near =
+        which > 0 && last == by.fences[which - 1] && fenced[which].is_same(fenced[which - 1]);
+    if (has_done_more) {
+      done = is_as_near ? done_by_last[which - 1] : fenced[which];
+      if (!is_as_near && last.at) done.join(covered_by(last, place.block, by, by.covered[which]));
     }
     if (which > 0 && done.is_same(done_by_last[which - 1])) {
       known = known_to_last[which - 1];

@@ -10,6 +10,8 @@ from . import words
 from .drawing import COLOURS
 from .small import text
 
+MOST_DEEP = 100  # steps one after another
+
 ROW, WIDTH, NARROW, HEIGHT, GAP = 30, 150, 62, 24, 26  # of a leaf; of a box, with words in it and without; between two columns
 
 STYLE = """
@@ -94,7 +96,19 @@ def follow(lab, rung: str, options, element: int | None = None) -> Tree:
         raise KitError(f"the values of {rung} cannot be followed on {answer['n']} elements", "Choose a smaller --n.")
     nodes = [Node(**(node | {"elements": dict(node["elements"])})) for node in found["nodes"]]
     tree = Tree(rung, answer, {node.id: node for node in nodes}, found["joined_by"], found["result"], found["unread"])
+    require_shallow(tree)
     return tree if element is None else of_element(tree, element)
+
+
+def require_shallow(tree: Tree) -> None:
+    deep: dict[int, int] = {}
+    for node in tree.nodes.values():  # parts come before what is made of them
+        deep[node.id] = 1 + max((deep.get(part, 0) for part in node.of), default=0)
+    if (most := max(deep.values(), default=0)) > MOST_DEEP:
+        raise KitError(
+            f"the result of {tree.rung} is made in {most} steps one after another, {MOST_DEEP} at most can be shown",
+            "Choose a smaller --n.",
+        )
 
 
 def of_element(tree: Tree, element: int) -> Tree:

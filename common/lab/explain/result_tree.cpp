@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -36,7 +37,10 @@ public:
     if (shown_.size() > most_nodes)
       throw std::length_error(
           fmt::format("the result is made in {} steps, {} at most can be shown", shown_.size(), most_nodes));
-    for (const NodeId id : shown_) used_.insert(parts_[id].nodes.begin(), parts_[id].nodes.end());
+    for (const NodeId id : shown_) {
+      used_.insert(parts_[id].nodes.begin(), parts_[id].nodes.end());
+      elements_[id] = counts_.elements_in(id);
+    }
     ordered_json nodes = ordered_json::array();
     for (const NodeId id : shown_) nodes.push_back(to_json(id)); // in order
     return {{"complete", graph_.complete},
@@ -47,7 +51,8 @@ public:
   }
 
 private:
-  struct Parts { // of which a value was made
+  using ElementsIn = std::map<std::size_t, double>; // how often each counts
+  struct Parts {                                    // of which a value was made
     std::vector<NodeId> nodes;
     std::vector<double> constants;
   };
@@ -159,11 +164,11 @@ private:
     return id;
   }
 
-  ordered_json to_json(NodeId id) const {
+  ordered_json to_json(NodeId id) {
     const ValueGraph::Node& node = graph_.node(id);
     const auto element = counts_.element_of(node);
     const bool is_step = node.kind != NodeKind::loaded && node.kind != NodeKind::host;
-    const std::map<std::size_t, double> elements = counts_.elements_in(id);
+    const ElementsIn& elements = elements_[id];
     ordered_json counted = ordered_json::array();
     for (const auto& [each, times] : elements) counted.push_back({each, times});
     return {{"id", id},
@@ -184,7 +189,7 @@ private:
             {"lost", used_.contains(id) || id == behind(root_) ? "" : lost(id)}};
   }
 
-  std::string words_of(const std::map<std::size_t, double>& elements) const {
+  std::string words_of(const ElementsIn& elements) const {
     Indices all;
     for (const auto& [element, times] : elements)
       if (times != 0) all.push_back(element);
@@ -193,7 +198,7 @@ private:
 
   // What this step does that no right one does: the first to count an element twice, to join a value that is
   // no element's, or to do something else than the operator.
-  std::vector<std::string> wrongs(NodeId id, const std::map<std::size_t, double>& elements) const {
+  std::vector<std::string> wrongs(NodeId id, const ElementsIn& elements) {
     std::vector<std::string> found;
     const std::string operation(graph_.operation_of(graph_.node(id)));
     if (!counts_.is_step_of_operator(id)) found.push_back(fmt::format("this is {}", operation));
@@ -212,10 +217,10 @@ private:
       found.push_back(fmt::format("{:.9g} is no element", constant));
     return found;
   }
-  double most_in_parts(NodeId id, std::size_t element) const {
+  double most_in_parts(NodeId id, std::size_t element) {
     double most = 0;
-    for (const NodeId part : parts_[id].nodes) {
-      const auto elements = counts_.elements_in(part);
+    for (const NodeId part : parts_[id].nodes) { // shown as well
+      const ElementsIn& elements = elements_[part];
       if (const auto found = elements.find(element); found != elements.end())
         most = std::max(most, found->second);
     }
@@ -243,6 +248,7 @@ private:
   std::vector<bool> is_of_differences_; // by node
   std::vector<double> values_;          // of steps, by node
   std::set<NodeId> shown_, used_;
+  std::map<NodeId, ElementsIn> elements_; // of those shown
   Indices unread_;
 };
 
