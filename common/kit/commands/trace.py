@@ -64,6 +64,10 @@ def run(options) -> int:
 
 
 def require_sensible(options) -> None:
+    if (options.tree or options.element is not None) and (
+        other := next((name for name in ("svg", "animation", "failing") if getattr(options, name)), "")
+    ):
+        raise KitError(f"--{other} shows steps, and --tree and --element how a result is made: choose one of them", code=USAGE)
     if options.block_index < 0:
         raise KitError(f"--block-index {options.block_index}: blocks are counted from 0", code=USAGE)
     if options.html:
