@@ -16,6 +16,8 @@
 #include <cstdio> // printf, in kernels too
 #include <initializer_list>
 
+struct __nv_bfloat16; // cuda_bf16.h, which only the labs that use it include
+
 namespace lab {
 
 // -----------------------------------------------------------------------------------------------------------
@@ -53,6 +55,11 @@ T* scratch(std::size_t count) {
 // number. Memory from scratch() has a name already. Does nothing on a GPU.
 void name_memory(const void* begin, const char* name, int number);
 
+// The shape of a matrix that is stored row after row.
+struct MatrixShape {
+  std::size_t rows, columns;
+};
+
 // The part of an array of floats that lies in the memory of one device. Where there are more devices than
 // elements, some parts are empty.
 struct Shard {
@@ -87,7 +94,7 @@ private:
 
 enum class Operator { add, min, max, product, bitwise_and };
 
-enum class Type { float32, float64, int32, uint32 };
+enum class Type { float32, float64, int32, uint32, bfloat16 };
 
 template <class T>
 struct TypeOf;
@@ -107,11 +114,15 @@ template <>
 struct TypeOf<unsigned> {
   static constexpr Type value = Type::uint32;
 };
+template <>
+struct TypeOf<__nv_bfloat16> {
+  static constexpr Type value = Type::bfloat16;
+};
 
 // The arguments of a host function, whatever its signature.
 struct Arguments {
   void* input = nullptr;  // on the device; n elements
-  void* result = nullptr; // on the device; one element per row
+  void* result = nullptr; // on the device; one element per row, or as many as the input
   std::size_t n = 0, rows = 1;
   unsigned block = 0;
   const Shard* shards = nullptr; // instead of the input, for a rung over several devices
@@ -136,7 +147,7 @@ struct Variant {
   Variant() = default;
   template <class T>
   Variant(void (*reduce)(const T* input, T* result, std::size_t n, unsigned block))
-      : type(TypeOf<T>::value), function(reinterpret_cast<Function>(reduce)),
+      : type(TypeOf<T>::value), result_type(type), function(reinterpret_cast<Function>(reduce)),
         invoke([](Function called, const Arguments& a) {
           reinterpret_cast<void (*)(const T*, T*, std::size_t, unsigned)>(called)(
               static_cast<const T*>(a.input), static_cast<T*>(a.result), a.n, a.block);
@@ -144,26 +155,34 @@ struct Variant {
   // In place: the input may be overwritten.
   template <class T>
   Variant(void (*reduce)(T* data, T* result, std::size_t n, unsigned block))
-      : type(TypeOf<T>::value), in_place(true), function(reinterpret_cast<Function>(reduce)),
-        invoke([](Function called, const Arguments& a) {
+      : type(TypeOf<T>::value), result_type(type), in_place(true),
+        function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
           reinterpret_cast<void (*)(T*, T*, std::size_t, unsigned)>(called)(
               static_cast<T*>(a.input), static_cast<T*>(a.result), a.n, a.block);
         }) {}
   // One result per row of a matrix that is stored row after row.
   template <class T>
   Variant(void (*reduce)(const T* matrix, T* results, std::size_t rows, std::size_t columns, unsigned block))
-      : type(TypeOf<T>::value), by_rows(true), function(reinterpret_cast<Function>(reduce)),
-        invoke([](Function called, const Arguments& a) {
-          reinterpret_cast<void (*)(const T*, T*, std::size_t, std::size_t, unsigned)>(called)(
-              static_cast<const T*>(a.input), static_cast<T*>(a.result), a.rows, a.rows ? a.n / a.rows : 0,
+      : Variant(reduce, TypeOf<T>::value) {}
+  // The same, of elements that are too short for their sums.
+  Variant(void (*reduce)(const __nv_bfloat16* matrix, float* results, std::size_t rows, std::size_t columns,
+                         unsigned block))
+      : Variant(reduce, Type::float32) {}
+  // As many results as elements: each row becomes another row.
+  template <class T>
+  Variant(void (*map)(const T* input, T* output, MatrixShape shape, unsigned block))
+      : type(TypeOf<T>::value), result_type(type), by_rows(true), maps_rows(true),
+        function(reinterpret_cast<Function>(map)), invoke([](Function called, const Arguments& a) {
+          reinterpret_cast<void (*)(const T*, T*, MatrixShape, unsigned)>(called)(
+              static_cast<const T*>(a.input), static_cast<T*>(a.result), {a.rows, a.rows ? a.n / a.rows : 0},
               a.block);
         }) {}
 
   // An array that is shared out among several devices, all driven by this process. The host function may use
   // streams of its own, and any device may be in use when it returns.
   Variant(void (*reduce)(Shards shards, float* result, unsigned block))
-      : type(Type::float32), over_devices(true), function(reinterpret_cast<Function>(reduce)),
-        invoke([](Function called, const Arguments& a) {
+      : type(Type::float32), result_type(type), over_devices(true),
+        function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
           reinterpret_cast<void (*)(Shards, float*, unsigned)>(called)(
               {a.shards, a.devices}, static_cast<float*>(a.result), a.block);
         }) {}
@@ -171,7 +190,7 @@ struct Variant {
   // rank 0.
   Variant(void (*reduce)(const Shard& mine, float* result, int rank, int ranks, unsigned block),
           const Processes& started_together)
-      : type(Type::float32), over_devices(true), processes(started_together),
+      : type(Type::float32), result_type(type), over_devices(true), processes(started_together),
         function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
           reinterpret_cast<void (*)(const Shard&, float*, int, int, unsigned)>(called)(
               *a.shards, static_cast<float*>(a.result), a.rank, int(a.devices), a.block);
@@ -193,15 +212,26 @@ struct Variant {
     return has_own_operator = true, own_operator = other, *this;
   }
 
-  Type type{};
+  Type type{}, result_type = type; // of the elements, and of the results
   Operator own_operator{};
   bool has_own_operator = false;
   bool in_place = false, by_rows = false, over_devices = false;
+  bool maps_rows = false;           // by_rows, with a result for each element
   const char* why_absent = nullptr; // the host function cannot be run in this build
   Processes processes;
   void (*set_up)(Shards) = nullptr;
   Function function = nullptr;
   void (*invoke)(Function, const Arguments&) = nullptr;
+
+private:
+  template <class T, class R>
+  Variant(void (*reduce)(const T*, R*, std::size_t, std::size_t, unsigned), Type of_results)
+      : type(TypeOf<T>::value), result_type(of_results), by_rows(true),
+        function(reinterpret_cast<Function>(reduce)), invoke([](Function called, const Arguments& a) {
+          reinterpret_cast<void (*)(const T*, R*, std::size_t, std::size_t, unsigned)>(called)(
+              static_cast<const T*>(a.input), static_cast<R*>(a.result), a.rows, a.rows ? a.n / a.rows : 0,
+              a.block);
+        }) {}
 };
 
 // A rung's name with its host function, or with one host function for each of up to four element types, and

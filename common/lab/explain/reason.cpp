@@ -1,5 +1,6 @@
 #include "explain/reason.hpp"
 
+#include "explain/row_facts.hpp"
 #include "explain/weights.hpp"
 #include "explain/where_values_went.hpp"
 #include "judge/judge.hpp"
@@ -34,6 +35,7 @@ Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& gi
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights) {
   const Case& given = failure.given;
+  if (rung.row_function != RowFunction::none) return facts_of_row(rung, failure, input);
   if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
     if (!found.kind.empty() || device_lost) return found;

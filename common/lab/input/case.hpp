@@ -31,6 +31,11 @@ std::string describe(const Case& given);
 // "n = 1024", or "32 rows of 64".
 std::string describe(std::size_t n, std::size_t rows);
 
+// How many results the variant makes.
+inline std::size_t results_of(const Variant& variant, const Case& given) {
+  return variant.maps_rows ? given.n : given.rows;
+}
+
 // Rows of a matrix of about n elements: as many as asked for, or about as many as columns. 1 if the variant
 // sums a single array.
 std::size_t rows_for(const Variant& variant, std::size_t n, std::optional<std::size_t> asked);

@@ -1,5 +1,7 @@
 #include "input/cases.hpp"
 
+#include "input/row_inputs.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -30,6 +32,22 @@ void add_row_cases(std::vector<Case>& cases, unsigned block, bool rounding) {
   if (rounding) cases.push_back({Kind::rounding, 3 * 10007, 3, block, 0});
 }
 
+// Few rows of each width up to the widest that the rung takes, and what is special about a row.
+void add_cases_of_row_function(std::vector<Case>& cases, const Rung& rung, unsigned block) {
+  const auto add = [&](Kind kind, std::size_t rows, std::size_t columns, std::size_t offset = 0) {
+    if (columns <= rung.max_columns) cases.push_back({kind, rows * columns, rows, block, offset});
+  };
+  constexpr std::pair<std::size_t, std::size_t> shapes[] = {{1, 1},    {3, 7},    {2, 33},    {5, 256},
+                                                            {4, 1000}, {2, 4099}, {1, 16384}, {3, 10007}};
+  for (const auto& [rows, columns] : shapes) add(Kind::scores, rows, columns);
+  add(Kind::scores, 5, 0), add(Kind::scores, 0, 7);
+  add(Kind::scores, 3, 260, 1);
+  const std::size_t all = special_cases(rung.row_function);
+  add(Kind::special_rows, all, 300), add(Kind::special_rows, all, 2048);
+  if (rung.row_function == RowFunction::softmax) add(Kind::masked, 6, 1000), add(Kind::masked, 3, 4096);
+  if (rung.wide_columns) add(Kind::scores, 1, rung.wide_columns), add(Kind::scores, 2, rung.wide_columns - 5);
+}
+
 // Whether the minimum or maximum of magnitudes differs from that of the values.
 bool has_signs(const Rung& rung, const Variant& variant) {
   const Operator op = rung.operator_of(variant);
@@ -52,7 +70,7 @@ void add_more(std::vector<Case>& cases, const Rung& rung, const Variant& variant
         std::clamp(more.block.value_or(block_for(rung, options)), rung.min_block, rung.max_block);
     const std::size_t n = std::min(more.n, rung.most_elements(block));
     const std::size_t rows = rows_for(variant, n, std::nullopt);
-    cases.push_back({Kind::exact, rows > 0 ? n / rows * rows : 0, rows, block, 0});
+    cases.push_back({usual_kind(rung), rows > 0 ? n / rows * rows : 0, rows, block, 0});
   }
 }
 
@@ -81,7 +99,8 @@ void share_out(std::vector<Case>& cases, const Variant& variant, unsigned block,
 bool has_rounding(const Rung& rung, const Variant& variant) {
   const bool is_float = variant.type == Type::float32 || variant.type == Type::float64;
   const Operator op = rung.operator_of(variant);
-  return is_float && (op == Operator::add || op == Operator::product);
+  return is_float && rung.row_function == RowFunction::none &&
+         (op == Operator::add || op == Operator::product);
 }
 
 std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options,
@@ -92,16 +111,20 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   if (options.n) {
     const std::size_t rows = rows_for(variant, *options.n, options.rows);
     const std::size_t n = rows > 0 ? *options.n / rows * rows : 0;
-    cases = {{Kind::exact, n, rows, block, 0}, {Kind::exact, n, rows, block, 1}};
+    const Kind kind = usual_kind(rung);
+    cases = {{kind, n, rows, block, 0}, {kind, n, rows, block, 1}};
     if (rounding) cases.push_back({Kind::rounding, n, rows, block, 0});
     if (variant.over_devices) use_devices(cases, there.count);
     return cases;
   }
   if (variant.by_rows) {
-    add_row_cases(cases, block, rounding);
+    if (rung.row_function == RowFunction::none)
+      add_row_cases(cases, block, rounding);
+    else
+      add_cases_of_row_function(cases, rung, block);
     if (!options.block) {
       for (const unsigned other : {rung.min_block, rung.max_block}) {
-        if (other != block) cases.push_back({Kind::exact, 40 * 1003, 40, other, 0});
+        if (other != block) cases.push_back({usual_kind(rung), 40 * 1003, 40, other, 0});
       }
     }
     add_more(cases, rung, variant, options);

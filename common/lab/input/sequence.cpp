@@ -24,7 +24,7 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 bool is_float(Type type) {
-  return type == Type::float32 || type == Type::float64;
+  return type == Type::float32 || type == Type::float64 || type == Type::bfloat16;
 }
 
 // Magnitudes 1 to `largest`, neighbours different; a quarter negative where the type has signs. If the budget
@@ -33,7 +33,8 @@ class ExactSums {
 public:
   ExactSums(Type type, std::size_t n, std::uint64_t seed) : type_(type), seed_(seed) {
     const double budget = is_float(type) ? exact_budget : exact_budget_of_integers;
-    const double each = budget / static_cast<double>(std::max<std::size_t>(n, 1));
+    const double fair = budget / static_cast<double>(std::max<std::size_t>(n, 1));
+    const double each = type == Type::bfloat16 ? std::min(fair, 256.0) : fair; // integers that it holds
     largest_ = each >= 2 ? static_cast<std::uint64_t>(std::min(each, is_float(type) ? 65536.0 : 0x1p28)) : 1;
     sparseness_ = each >= 1 ? 1 : static_cast<std::uint64_t>(std::ceil(2 / each));
   }
@@ -154,11 +155,11 @@ double power(Operator op, double value, double times) {
 } // namespace
 
 std::size_t size_of(Type type) {
-  return type == Type::float64 ? 8 : 4;
+  return type == Type::float64 ? 8 : type == Type::bfloat16 ? 2 : 4;
 }
 
 std::string_view name_of(Type type) {
-  constexpr std::string_view names[] = {"float", "double", "int32", "uint32"};
+  constexpr std::string_view names[] = {"float", "double", "int32", "uint32", "bfloat16"};
   return names[static_cast<int>(type)];
 }
 std::string_view name_of(Operator op) {
@@ -166,15 +167,24 @@ std::string_view name_of(Operator op) {
   return names[static_cast<int>(op)];
 }
 std::string_view name_of(Kind kind) {
-  constexpr std::string_view names[] = {
-      "integers",           "fractions",           "ones upon 2^24",
-      "quarters upon 2^24", "lone ones upon 2^24", "2^30 and -2^30 among ones",
-      "both signs"};
+  constexpr std::string_view names[] = {"integers",
+                                        "fractions",
+                                        "ones upon 2^24",
+                                        "quarters upon 2^24",
+                                        "lone ones upon 2^24",
+                                        "2^30 and -2^30 among ones",
+                                        "both signs",
+                                        "scores",
+                                        "a special case in each row",
+                                        "masked, all steps exact"};
   return names[static_cast<int>(kind)];
 }
 
 double unit_roundoff(Type type) {
-  return type == Type::float32 ? 0x1p-24 : type == Type::float64 ? 0x1p-53 : 0;
+  return type == Type::float32    ? 0x1p-24
+         : type == Type::float64  ? 0x1p-53
+         : type == Type::bfloat16 ? 0x1p-8
+                                  : 0;
 }
 
 double load_value(Type type, const void* bytes) {
@@ -191,9 +201,25 @@ double load_value(Type type, const void* bytes) {
     return as(std::int32_t{});
   case Type::uint32:
     return as(std::uint32_t{});
+  case Type::bfloat16: {
+    std::uint16_t upper;
+    std::memcpy(&upper, bytes, sizeof upper);
+    return std::bit_cast<float>(std::uint32_t{upper} << 16);
+  }
   }
   return 0;
 }
+
+namespace {
+
+// The nearest one, even where two are as near; a NaN stays one.
+std::uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return 0x7fff;
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+} // namespace
 
 void store_value(Type type, double value, void* bytes) {
   const auto as = [bytes](auto converted) { std::memcpy(bytes, &converted, sizeof converted); };
@@ -206,6 +232,8 @@ void store_value(Type type, double value, void* bytes) {
     return as(static_cast<std::int32_t>(value));
   case Type::uint32:
     return as(static_cast<std::uint32_t>(value));
+  case Type::bfloat16:
+    return as(to_bfloat16(static_cast<float>(value)));
   }
 }
 
@@ -308,7 +336,8 @@ double tolerance(const Sequence& input, const Reference& reference, double depth
 }
 
 double poison(Type type, Kind kind) {
-  if (kind == Kind::exact || kind == Kind::mixed_signs) return 5592405;
+  if (type == Type::bfloat16) return 0x1.56p22;
+  if (kind == Kind::exact || kind >= Kind::mixed_signs) return 5592405;
   if (type == Type::int32) return -1;
   if (type == Type::uint32) return std::numeric_limits<std::uint32_t>::max();
   return std::numeric_limits<double>::quiet_NaN();

@@ -12,7 +12,8 @@
 // that a level can lose. Cancelling: ones, and now and then 2^30 or -2^30, as many of each. Every sum of
 // these in double is exact, and so is the whole in float, but next to no other sum is: whoever rounds one to
 // float on the way is off, and there is no bound to hide in. Both signs: for a minimum or maximum of signed
-// numbers, so that a minimum or maximum of magnitudes shows.
+// numbers, so that a minimum or maximum of magnitudes shows. The last three are for functions of rows
+// (row_inputs.hpp).
 #pragma once
 
 #include "promises/rung.hpp"
@@ -25,7 +26,18 @@
 
 namespace lab {
 
-enum class Kind { exact, rounding, stalling, quarters, lone_ones, cancelling, mixed_signs };
+enum class Kind {
+  exact,
+  rounding,
+  stalling,
+  quarters,
+  lone_ones,
+  cancelling,
+  mixed_signs,
+  scores,
+  special_rows,
+  masked
+};
 
 std::size_t size_of(Type type);
 std::string_view name_of(Type type);

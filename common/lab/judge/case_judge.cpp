@@ -1,6 +1,7 @@
 #include "judge/case_judge.hpp"
 
 #include "input/cases.hpp"
+#include "input/row_inputs.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
@@ -28,12 +29,12 @@ bool is_usual(const Case& given) {
 } // namespace
 
 bool is_exact_sum(const Rung& rung, const Failure& failure) {
-  return failure.given.rows == 1 && rung.op == Operator::add && failure.given.kind == Kind::exact;
+  return rung.row_function == RowFunction::none && failure.given.rows == 1 && rung.op == Operator::add &&
+         failure.given.kind == Kind::exact;
 }
 
 Sequence input_of(const Rung& rung, const Failure& failure) {
-  return make_sequence(failure.variant->type, rung.operator_of(*failure.variant), failure.given.kind,
-                       failure.given.n, failure.seed);
+  return make_input(rung, *failure.variant, failure.given, failure.seed);
 }
 
 void CaseJudge::judge_all() {

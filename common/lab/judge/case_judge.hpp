@@ -18,9 +18,9 @@ namespace lab {
 struct Failure {
   const Variant* variant = nullptr;
   Case given;
-  std::uint64_t seed = 0;      // of the input
-  std::size_t check = 0;       // its number in Progress
-  std::vector<double> results; // one per row
+  std::uint64_t seed = 0; // of the input
+  std::size_t check = 0;  // its number in Progress
+  std::vector<double> results;
 };
 
 // Whether it is the sum of one array, in numbers whose sums are all exact.

@@ -1,5 +1,7 @@
 #include "judge/judge.hpp"
 
+#include "judge/row_functions.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -50,6 +52,24 @@ bool is_right(const Expectation& expected, double got) {
   return std::abs(got - expected.reference.value) <= expected.tolerance;
 }
 
+static void judge_sums(const Rung& rung, const Case& given, const Sequence& input,
+                       std::span<const double> results, Check& check) {
+  for (std::size_t row = 0; row < given.rows; ++row) {
+    const Expectation expected = expect(rung, given, input, row);
+    const double got = results[row];
+    if (is_right(expected, got)) {
+      if (expected.tolerance > 0 && given.rows == 1) check.message = error_text(expected, input, got);
+      continue;
+    }
+    check.ok = false;
+    check.message =
+        fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
+                    expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
+                    value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row));
+    return;
+  }
+}
+
 void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check) {
   const auto fail = [&](std::string message) {
     check.ok = false;
@@ -57,18 +77,11 @@ void judge(const Rung& rung, const Case& given, const Sequence& input, const Out
     if (!outcome.in_vain.empty()) check.message += "; " + outcome.in_vain;
   };
   if (!outcome.error.empty()) return fail(outcome.error);
-  for (std::size_t row = 0; row < given.rows; ++row) {
-    const Expectation expected = expect(rung, given, input, row);
-    const double got = outcome.results[row];
-    if (is_right(expected, got)) {
-      if (expected.tolerance > 0 && given.rows == 1) check.message = error_text(expected, input, got);
-      continue;
-    }
-    fail(fmt::format("expected {}{}, got {}{}", value_text(given.kind, expected.reference.value),
-                     expected.tolerance > 0 ? fmt::format(" within {:.2g}", expected.tolerance) : "",
-                     value_text(given.kind, got), given.rows == 1 ? "" : fmt::format(" (row {})", row)));
-    return;
-  }
+  if (rung.row_function == RowFunction::none)
+    judge_sums(rung, given, input, outcome.results, check);
+  else
+    judge_rows(rung, given, input, outcome.results, check);
+  if (!check.ok) return fail(std::move(check.message));
   if (!outcome.input_change.empty()) return fail(outcome.input_change);
   if (!outcome.damage.empty()) return fail(outcome.damage);
 }

@@ -2,6 +2,7 @@
 
 #include "input/cases.hpp"
 #include "input/options.hpp"
+#include "input/row_inputs.hpp"
 #include "judge/counters.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
@@ -65,9 +66,10 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
                       std::uint64_t seed, std::optional<std::size_t> asked_rows, Check* result) {
   block = std::clamp(block, rung.min_block, rung.max_block);
   n = limited(rung, n, block);
-  const Sequence input = make_sequence(variant.type, rung.operator_of(variant), Kind::exact, n, seed);
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
-  const Case given{Kind::exact, rows > 0 ? n / rows * rows : 0, rows, block, 0, devices_for(variant)};
+  const std::size_t columns = std::min(rows > 0 ? n / rows : 0, rung.max_columns);
+  const Case given{usual_kind(rung), rows == 1 ? n : rows * columns, rows, block, 0, devices_for(variant)};
+  const Sequence input = make_input(rung, variant, given, seed);
   Counted counted = run_counted(variant, given, input);
   if (result) {
     *result = check_for(given);

@@ -256,6 +256,10 @@ private:
   static std::string why_not_for(const Rung& rung, const Options& how) {
     const Variant& variant = rung.variants[0];
     if (variant.why_absent) return variant.why_absent;
+    if (const int there = device().compute_capability; there < rung.least_capability)
+      return fmt::format("takes a device of compute capability {}.{} or more, and {} has {}.{}{}",
+                         rung.least_capability / 10, rung.least_capability % 10, device().name, there / 10,
+                         there % 10, on_emulator() ? "" : ": --device=emulator runs it without one");
     const unsigned devices = started_as_rank() ? devices_for(variant) : device().count;
     const bool runs_on_one = how.devices == 1 && !variant.processes.begin; // if it is asked for
     if (variant.over_devices && devices < 2 && !runs_on_one) {
@@ -270,6 +274,10 @@ private:
     if (block < rung.min_block || block > rung.max_block) {
       return fmt::format("takes {} to {} threads per block", rung.min_block, rung.max_block);
     }
+    if (how.n && variant.by_rows)
+      if (const std::size_t rows = rows_for(variant, *how.n, how.rows);
+          rows > 0 && *how.n / rows > rung.max_columns)
+        return fmt::format("takes rows of up to {} elements", rung.max_columns);
     const std::size_t most = rung.most_elements(block);
     return !how.n || *how.n <= most ? "" : fmt::format("takes up to {} elements", most);
   }
@@ -345,7 +353,8 @@ private:
 
   Timing timing_of(const Rung& rung, const Options& how, Timings& timings) const {
     Timing timing = timings.of(rung, timing_n);
-    timing.cpu_loop = cpu_loop(rung.variants[0].type, rung.op, timing.n);
+    if (rung.row_function == RowFunction::none)
+      timing.cpu_loop = cpu_loop(rung.variants[0].type, rung.op, timing.n);
     timing.speed_up_over_cpu = timing.cpu_loop / timing.median;
     // The rung before one of several processes runs in one of them.
     if (&rung == rungs_.data() || rung.variants[0].processes.begin) return timing;

@@ -1,6 +1,7 @@
 #include "program/once.hpp"
 
 #include "explain/result_tree.hpp"
+#include "judge/row_functions.hpp"
 #include "run/devices/ranks.hpp"
 #include "run/emulator.hpp"
 #include "run/runner.hpp"
@@ -23,6 +24,12 @@ Sequence counting(const Variant& variant, Operator op, std::size_t n) {
   return input;
 }
 
+std::vector<double> expected_of(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {
+  if (rung.row_function != RowFunction::none) return expect_row(rung, given, input, row).values;
+  const std::size_t columns = given.n / given.rows;
+  return {reduce(input, row * columns, (row + 1) * columns).value};
+}
+
 nlohmann::ordered_json tree_of(const Outcome& outcome, const Case& given, const Sequence& input) {
   try {
     return result_tree(outcome, given, input, 0);
@@ -42,6 +49,8 @@ std::string look_once(const Rung& rung, const Options& options) {
     throw UsageError(fmt::format("--n {}: {} elements at most can be looked at", asked, most_n));
   const std::size_t rows = rows_for(variant, asked, options.rows), n = rows > 0 ? asked / rows * rows : 0;
   const Sequence input = counting(variant, rung.op, n);
+  if (options.tree && rung.row_function != RowFunction::none)
+    throw UsageError("--tree: it shows how one result is made; this rung makes a result of each element");
   const unsigned devices = devices_for(variant);
   const Case given{Kind::exact, n, rows, block, 0, devices};
   Outcome outcome;
@@ -52,7 +61,7 @@ std::string look_once(const Rung& rung, const Options& options) {
   ordered_json out{{"rung", rung.name}, {"n", n}, {"rows", rows}, {"block", block}, {"error", outcome.error}};
   for (std::size_t i = 0; i < n; ++i) out["input"].push_back(input[i]);
   for (std::size_t row = 0; row < rows; ++row)
-    out["expected"].push_back(reduce(input, row * (n / rows), (row + 1) * (n / rows)).value);
+    for (const double value : expected_of(rung, given, input, row)) out["expected"].push_back(value);
   out["results"] = outcome.results;
   if (options.tree) out["tree"] = tree_of(outcome, given, input);
   return out.dump(2, ' ', false, ordered_json::error_handler_t::replace);

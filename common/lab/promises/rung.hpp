@@ -39,6 +39,14 @@ constexpr double log_ceil(std::size_t n, double base) {
   return k;
 }
 
+// What a rung makes of each row of a matrix, if it does not reduce it: a result for each element.
+enum class RowFunction {
+  none,
+  softmax,  // exp(x - max) / sum of exp(x - max), over the row
+  rms_norm, // x / sqrt(mean of x^2 + rms_norm_epsilon), over the row
+};
+inline constexpr double rms_norm_epsilon = 1e-5;
+
 // What can be counted while a rung runs. promised_counters.def names each counter and says how to read it
 // from the emulator's report.
 enum class Counter {
@@ -83,6 +91,7 @@ public:
     return ++variant_count, *this; // one too many is reported by lab::main
   }
   Rung& with(Operator operation) { return op = operation, *this; }
+  Rung& computes(RowFunction of_rows) { return row_function = of_rows, *this; }
   // What its variants compute.
   Operator operator_of(const Variant& variant) const {
     return variant.has_own_operator ? variant.own_operator : op;
@@ -90,6 +99,9 @@ public:
   // Uses the regions of that rung: as long as they are still to be filled in, so is this rung.
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
+  Rung& up_to_columns(std::size_t columns) { return max_columns = columns, *this; }
+  // A matrix this wide is among those that it is tried on.
+  Rung& tried_with_columns(std::size_t columns) { return wide_columns = columns, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
     return min_block = smallest, max_block = largest, *this;
   }
@@ -125,6 +137,8 @@ public:
   Rung& broken() { return to_repair = true, *this; }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
+  // On a GPU of a lower compute capability it is not run at all.
+  Rung& needs(int compute_capability) { return least_capability = compute_capability, *this; }
   // The host function reads so many elements back and finishes with them. When a class is graded, the host
   // functions of other rungs see nothing of the device's memory.
   Rung& finishes_on_host(Formula elements) { return most_read_back = elements, *this; }
@@ -150,6 +164,8 @@ public:
   int variant_count = 0;
   unsigned elements_per_thread = 0; // as the lab's main() gives it
   Operator op = Operator::add;
+  RowFunction row_function = RowFunction::none;
+  std::size_t max_columns = static_cast<std::size_t>(-1), wide_columns = 0;
   const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
@@ -160,7 +176,7 @@ public:
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
        to_repair = false;
   bool overwrites_input = false, cannot_be_right = false;
-  int promise_capability = 0;
+  int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <map>
 #include <set>
@@ -48,11 +49,13 @@ void print_timing(const Timing& timing) {
                                : "the driver does not know the peak";
   fmt::print("    {:.1f} GB/s: {:.1f} % of the bandwidth of a kernel that only reads ({:.0f} GB/s); {}\n",
              1e-9 * timing.bytes_per_second, measured, 1e-9 * timing.measured_bandwidth, peak);
-  fmt::print("    {:.1f} times a CPU loop ({:.1f} us)", timing.speed_up_over_cpu, timing.cpu_loop);
-  if (timing.speed_up_over_rung_before > 0) {
-    fmt::print(", {:.2f} times the previous rung", timing.speed_up_over_rung_before);
-  }
-  fmt::print("\n");
+  std::vector<std::string> ratios;
+  if (timing.cpu_loop > 0)
+    ratios.push_back(
+        fmt::format("{:.1f} times a CPU loop ({:.1f} us)", timing.speed_up_over_cpu, timing.cpu_loop));
+  if (timing.speed_up_over_rung_before > 0)
+    ratios.push_back(fmt::format("{:.2f} times the previous rung", timing.speed_up_over_rung_before));
+  if (!ratios.empty()) fmt::print("    {}\n", fmt::join(ratios, ", "));
 }
 
 void print_profile(const Profile& profile) {

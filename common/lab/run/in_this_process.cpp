@@ -43,22 +43,23 @@ void collect_errors(Outcome& outcome, Shards devices) {
   cudaGetLastError();
 }
 
-void read_results(const Variant& variant, const void* device_memory, std::size_t rows, Outcome& outcome) {
-  const std::size_t width = size_of(variant.type);
-  outcome.bits.resize(rows * width);
-  if (rows == 0) return;
+void read_results(const Variant& variant, const void* device_memory, std::size_t count, Outcome& outcome) {
+  const std::size_t width = size_of(variant.result_type);
+  outcome.bits.resize(count * width);
+  if (count == 0) return;
   if (cudaMemcpy(outcome.bits.data(), device_memory, outcome.bits.size(), cudaMemcpyDeviceToHost) !=
       cudaSuccess) {
     throw CudaError("the result cannot be read back: " + explain(cudaGetLastError()));
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    outcome.results.push_back(load_value(variant.type, outcome.bits.data() + row * width));
+  outcome.results.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    outcome.results.push_back(load_value(variant.result_type, outcome.bits.data() + i * width));
   }
 }
 
 Followed followed(std::vector<Followed::Part> input, const Variant& variant, const void* results,
-                  std::size_t rows) {
-  return {where_from(results, size_of(variant.type), rows), std::move(input),
+                  std::size_t count) {
+  return {where_from(results, size_of(variant.result_type), count), std::move(input),
           reinterpret_cast<std::uint64_t>(results)};
 }
 
@@ -184,11 +185,12 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
 
 Outcome run_here(const Variant& variant, const Case& given, const Sequence& input) {
   if (variant.over_devices) return run_on_devices(variant, given, input);
-  const std::size_t width = size_of(variant.type);
+  const std::size_t width = size_of(variant.type), results = results_of(variant, given);
   Outcome outcome;
-  DeviceBuffer data("input", given.n * width, given.offset * width), result("result", given.rows * width);
+  DeviceBuffer data("input", given.n * width, given.offset * width),
+      result("result", results * size_of(variant.result_type));
   upload(input, data.data());
-  fill_poison(variant.type, given.kind, given.rows, result.data());
+  fill_poison(variant.result_type, given.kind, results, result.data());
   ScratchRun scratch_run;
   {
     if (!variant.in_place) protect_input(data.data(), given.n * width);
@@ -204,8 +206,8 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
   protect_input(nullptr, 0);
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
-  outcome.followed = followed({part(data.data(), 0, given.n)}, variant, result.data(), given.rows);
-  read_results(variant, result.data(), given.rows, outcome);
+  outcome.followed = followed({part(data.data(), 0, given.n)}, variant, result.data(), results);
+  read_results(variant, result.data(), results, outcome);
   outcome.input_change = change_of(variant, input, data.data());
   for (const std::string& where : {data.damage(), result.damage(), scratch_run.damage()}) {
     if (!where.empty()) outcome.damage = fmt::format("memory was written {}", where);
@@ -259,16 +261,17 @@ Counted run_counted_on_devices(const Variant& variant, const Case& given, const 
 
 Counted count_here(const Variant& variant, const Case& given, const Sequence& input) {
   if (variant.over_devices) return run_counted_on_devices(variant, given, input);
-  const std::size_t width = size_of(variant.type);
-  DeviceBuffer data("input", input.n * width), result("result", given.rows * width);
+  const std::size_t results = results_of(variant, given);
+  DeviceBuffer data("input", input.n * size_of(variant.type)),
+      result("result", results * size_of(variant.result_type));
   upload(input, data.data());
-  fill_poison(variant.type, given.kind, given.rows, result.data());
+  fill_poison(variant.result_type, given.kind, results, result.data());
   Counted counted;
   counted.recorded = record([&] {
     ScratchRun scratch_run;
     launch_and_wait(variant, {data.data(), result.data(), given.n, given.rows, given.block});
   });
-  read_results(variant, result.data(), given.rows, counted.outcome);
+  read_results(variant, result.data(), results, counted.outcome);
   counted.outcome.input_change = change_of(variant, input, data.data());
   return counted;
 }

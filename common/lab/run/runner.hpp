@@ -26,7 +26,7 @@ struct Followed {
 
 // The outcome of a run.
 struct Outcome {
-  std::vector<double> results;      // one per row
+  std::vector<double> results;      // results_of() the variant
   std::vector<std::byte> bits;      // the same, as they lay in memory
   std::string error;                // of the CUDA runtime, in words; "" if there was none
   bool device_lost = false;         // no later call can succeed in this process

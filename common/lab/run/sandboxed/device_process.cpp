@@ -56,8 +56,8 @@ void put(Message& to, const Outcome& outcome) {
   to.put(outcome.followed.input.data(), outcome.followed.input.size() * sizeof(Followed::Part));
 }
 
-// `rows`: how many results there must be, unless the run failed.
-Outcome take_outcome(Message& from, std::size_t rows) {
+// `count`: how many results there must be, unless the run failed.
+Outcome take_outcome(Message& from, std::size_t count) {
   Outcome outcome;
   const std::vector<std::byte> results = from.take_bytes();
   outcome.results.resize(results.size() / sizeof(double));
@@ -73,7 +73,7 @@ Outcome take_outcome(Message& from, std::size_t rows) {
   if (!outcome.followed.input.empty())
     std::memcpy(outcome.followed.input.data(), parts.data(),
                 outcome.followed.input.size() * sizeof(Followed::Part));
-  if (outcome.error.empty() && outcome.results.size() != rows)
+  if (outcome.error.empty() && outcome.results.size() != count)
     throw std::runtime_error("the process with the emulator returned another number of results");
   return outcome;
 }
@@ -97,12 +97,12 @@ public:
 private:
   Outcome do_run(const Variant& variant, const Case& given, const Sequence& input) override {
     Message answer = ask(call(Ask::run, variant, given, input));
-    return take_outcome(answer, given.rows);
+    return take_outcome(answer, results_of(variant, given));
   }
   Counted do_count(const Variant& variant, const Case& given, const Sequence& input) override {
     Message answer = ask(call(Ask::count, variant, given, input));
     Counted counted;
-    counted.outcome = take_outcome(answer, given.rows);
+    counted.outcome = take_outcome(answer, results_of(variant, given));
     counted.recorded = recorded_from(answer.take_text());
     return counted;
   }

@@ -92,7 +92,8 @@ private:
       return Range{first, first + bytes};
     };
     input_ = range(arguments.input, arguments.n * width);
-    result_ = range(arguments.result, arguments.rows * width);
+    const std::size_t results = variant.maps_rows ? arguments.n : arguments.rows;
+    result_ = range(arguments.result, results * size_of(variant.result_type));
     scratch_.clear();
     in_vain_.clear();
     uploaded_ = 0;

@@ -1,5 +1,6 @@
 #include "run/timing/timing.hpp"
 
+#include "input/row_inputs.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
 #include "run/devices/ranks.hpp"
@@ -143,7 +144,8 @@ Spread measure_on_one(const Variant& variant, const Sequence& input, std::size_t
   const std::size_t bytes = input.n * size_of(variant.type);
   const Rotation rotation(bytes);
   DeviceBuffer inputs("inputs", rotation.bytes()),
-      result("result", std::max<std::size_t>(rows, 1) * size_of(variant.type));
+      result("result",
+             std::max<std::size_t>(variant.maps_rows ? input.n : rows, 1) * size_of(variant.result_type));
   char* const base = static_cast<char*>(inputs.data());
   for (std::size_t i = 0; i < rotation.slots; ++i) {
     if (i == 0) {
@@ -170,8 +172,8 @@ Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, uns
                     std::uint64_t seed, std::optional<std::size_t> asked_rows) {
   const std::size_t rows = rows_for(variant, n, asked_rows);
   if (rows > 0) n = n / rows * rows; // whole rows
-  const std::size_t width = size_of(variant.type), bytes = n * width;
-  const Sequence input = make_sequence(variant.type, rung.op, Kind::exact, n, seed);
+  const std::size_t width = size_of(variant.type), bytes = n * width * (variant.maps_rows ? 2 : 1); // moved
+  const Sequence input = make_input(rung, variant, {usual_kind(rung), n, rows, block}, seed);
   const Spread spread = variant.processes.begin ? measure_on_ranks(variant, input, block)
                         : variant.over_devices  ? measure_on_devices(variant, input, block)
                                                 : measure_on_one(variant, input, rows, block);
@@ -256,6 +258,8 @@ double cpu_loop(Type type, Operator op, std::size_t n) {
     break;
   case Type::uint32:
     time = loop_microseconds<unsigned>(op, measured);
+    break;
+  case Type::bfloat16: // which processors do not add
     break;
   }
   return time * (static_cast<double>(n) / static_cast<double>(measured));

@@ -1,0 +1,79 @@
+#include "promises/usual.hpp"
+
+namespace lab::promises {
+namespace {
+
+constexpr std::size_t widest_kept = 32 * 1024; // elements in the registers of a block
+
+double columns(const Size& s) {
+  return s.rows ? double(s.n) / double(s.rows) : 0;
+}
+// A thread's elements of a row, then the tree of the block.
+double depth_of_row(const Size& s) {
+  return columns(s) / s.block + 1 + 10;
+}
+
+template <int times>
+Promise reads_each_element() {
+  return equal(
+      Counter::elements_read, [](const Size& s) { return double(times) * double(s.n); },
+      times == 1 ? "each element must be read once: it stays in a register until it is used again"
+      : times == 2
+          ? "each element must be read twice: once for the maximum and the sum together, once for its weight"
+          : "each element must be read three times: for the maximum, for the sum and for its weight");
+}
+Promise writes_each_element_once() {
+  return equal(
+      Counter::elements_written, [](const Size& s) { return double(s.n); },
+      "each result must be written once");
+}
+Promise one_block_per_row() {
+  return equal(
+      Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row");
+}
+// Those of all walks; the rows that are counted begin with a sector.
+template <int times>
+Promise walks_side_by_side() {
+  return equal(
+      Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
+      "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
+}
+std::vector<Promise> of_one_block() {
+  return {one_block_per_row(), writes_each_element_once(),
+          none(Counter::atomic_operations, "a block works on its row alone")};
+}
+
+} // namespace
+
+std::vector<Rung> softmax() {
+  return {Rung("three_reads")
+              .computes(RowFunction::softmax)
+              .depth(depth_of_row)
+              .promise(of_one_block())
+              .promise(reads_each_element<3>())
+              .promise(walks_side_by_side<3>()),
+          Rung("online")
+              .computes(RowFunction::softmax)
+              .depth(depth_of_row)
+              .promise(of_one_block())
+              .promise(reads_each_element<2>())
+              .promise(walks_side_by_side<2>()),
+          Rung("kept")
+              .computes(RowFunction::softmax)
+              .up_to_columns(widest_kept)
+              .tried_with_columns(widest_kept)
+              .depth(depth_of_row)
+              .promise(of_one_block())
+              .promise(reads_each_element<1>())
+              .promise(walks_side_by_side<1>()),
+          Rung("rms_norm")
+              .computes(RowFunction::rms_norm)
+              .up_to_columns(widest_kept)
+              .tried_with_columns(widest_kept)
+              .depth(depth_of_row)
+              .promise(of_one_block())
+              .promise(reads_each_element<1>())
+              .promise(walks_side_by_side<1>())};
+}
+
+} // namespace lab::promises
