@@ -8,10 +8,15 @@
 //   three_reads    a block per row: the maximum, the sum, the quotients
 //   online         maximum and sum in one pass, as one value with an operator of its own
 //   kept           the row stays in registers between the reductions and the quotients
+//   cluster        longer rows: several blocks share a row, and read each other's shared memory
+//   bulk_copies    rows come and go by bulk copies, while the block works on another one
+//   longest_rows   rows that fit nowhere on the chip: so few at a time that the second read finds them in L2
+//   ones_matrix    sums of rows of bfloat16 by matrix multiplications, with a matrix of ones
 //   rms_norm       the exam: another function of rows, of which only the formula is given
 //
 // -inf stands for a masked element, whose weight is 0. A row that is masked as a whole becomes NaN (0 / 0),
 // and so does a row with a NaN.
+#include "compute_90.cuh"
 #include "lab.hpp"
 
 #include <cuda_bf16.h>
@@ -19,6 +24,12 @@
 // ---- shared by all rungs ---------------------------------------------------------------------------------
 
 constexpr float infinity = INFINITY;
+
+// Of a block whose threads keep so many values. The compiler must know it: a multiprocessor has 65,536
+// registers.
+constexpr unsigned most_threads(int count = 32) {
+  return count > 32 ? 512 : 1024;
+}
 
 // exp(x) by the hardware's unit for 2^x. Its result is off by at most 2 + 1.173 |x| units in the last place
 // (CUDA Programming Guide, "Intrinsic Functions").
@@ -31,8 +42,13 @@ struct Known {
   float largest = -infinity, sum = 0;
 };
 
+// The larger of two numbers, and NaN if one of them is: fmaxf would lose it.
+__device__ float larger(float a, float b) {
+  return a > b || a != a ? a : b;
+}
+
 struct Larger {
-  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+  __device__ float operator()(float a, float b) const { return larger(a, b); }
 };
 struct Plus {
   __device__ float operator()(float a, float b) const { return a + b; }
@@ -104,34 +120,53 @@ struct Row {
   // `beyond`.
   template <int count>
   __device__ void load(float (&values)[count], float beyond) const {
-    for (int k = 0; in_vectors && k < count; k += width) {
-      float loaded[width];
-      const bool is_inside = first_of_vector(k) < columns;
-      if (is_inside) unpack(*reinterpret_cast<const uint4*>(from + first_of_vector(k)), loaded);
-      for (int i = 0; i < width; ++i) values[k + i] = is_inside ? loaded[i] : beyond;
-    }
-    for (int k = 0; !in_vectors && k < count; ++k) {
-      values[k] = element(k) < columns ? float(from[element(k)]) : beyond;
+    if (in_vectors) {
+      uint4 loaded[count / width]; // all on their way before the first is used
+#pragma unroll
+      for (int k = 0; k < count / width; ++k) {
+        loaded[k] = {};
+        if (vector(k) < columns) loaded[k] = *reinterpret_cast<const uint4*>(from + vector(k));
+      }
+#pragma unroll
+      for (int k = 0; k < count / width; ++k) {
+        float unpacked[width];
+        unpack(loaded[k], unpacked);
+        for (int i = 0; i < width; ++i) values[k * width + i] = vector(k) < columns ? unpacked[i] : beyond;
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < count; ++k) values[k] = element(k) < columns ? float(from[element(k)]) : beyond;
     }
   }
 
   // Writes them, except for those beyond the end.
   template <int count>
   __device__ void store(const float (&values)[count]) const {
-    for (int k = 0; in_vectors && k < count; k += width) {
-      float stored[width];
-      for (int i = 0; i < width; ++i) stored[i] = values[k + i];
-      if (first_of_vector(k) < columns) *reinterpret_cast<uint4*>(to + first_of_vector(k)) = pack(stored);
-    }
-    for (int k = 0; !in_vectors && k < count; ++k) {
-      if (element(k) < columns) to[element(k)] = T(values[k]);
+    if (in_vectors) {
+#pragma unroll
+      for (int k = 0; k < count / width; ++k) {
+        float stored[width];
+        for (int i = 0; i < width; ++i) stored[i] = values[k * width + i];
+        if (vector(k) < columns) *reinterpret_cast<uint4*>(to + vector(k)) = pack(stored);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        if (element(k) < columns) to[element(k)] = T(values[k]);
+      }
     }
   }
 
 private:
-  static __device__ bool is_aligned(const T* row) { return reinterpret_cast<std::size_t>(row) % 16 == 0; }
-  static __device__ std::size_t element(int k) { return std::size_t{blockDim.x} * k + threadIdx.x; }
-  static __device__ std::size_t first_of_vector(int k) { return element(k / width) * width; }
+  static __device__ bool is_aligned(const T* row) {
+    return reinterpret_cast<std::size_t>(row) % 16 == 0;
+  }
+  static __device__ std::size_t element(int k) {
+    return std::size_t{blockDim.x} * k + threadIdx.x;
+  }
+  static __device__ std::size_t vector(int k) {
+    return element(k) * width;
+  } // its first element
 };
 
 // ---- three_reads -----------------------------------------------------------------------------------------
@@ -146,7 +181,8 @@ __device__ void three_reads_of(const float* row, float* weights, std::size_t col
   // END three_reads
 }
 
-__global__ void three_reads_kernel(const float* input, float* output, std::size_t columns) {
+__global__ void __launch_bounds__(most_threads())
+    three_reads_kernel(const float* input, float* output, std::size_t columns) {
   three_reads_of(input + blockIdx.x * columns, output + blockIdx.x * columns, columns);
 }
 
@@ -178,7 +214,8 @@ __device__ void online_of(const float* row, float* weights, std::size_t columns)
   // END online
 }
 
-__global__ void online_kernel(const float* input, float* output, std::size_t columns) {
+__global__ void __launch_bounds__(most_threads())
+    online_kernel(const float* input, float* output, std::size_t columns) {
   online_of(input + blockIdx.x * columns, output + blockIdx.x * columns, columns);
 }
 
@@ -201,27 +238,219 @@ __device__ void kept_of(const Row<T>& row) {
 }
 
 template <int count, class T>
-__global__ void kept_kernel(const T* input, T* output, std::size_t columns) {
+__global__ void __launch_bounds__(most_threads(count))
+    kept_kernel(const T* input, T* output, std::size_t columns) {
   kept_of<count>(Row<T>(input + blockIdx.x * columns, output + blockIdx.x * columns, columns));
 }
 
-// The number of threads for a row: some 8 to 16 elements each, and 32 where the largest block needs it.
-unsigned threads_for(std::size_t columns, unsigned block) {
-  while (block < 1024 && columns > 16 * std::size_t{block}) block *= 2;
-  return block;
+// How many threads take a row (or a part of one), and how many of its elements each keeps: two vectors at
+// least, and 64 elements at most.
+struct Sharing {
+  unsigned threads;
+  int count;
+};
+template <class T>
+Sharing share(std::size_t columns, unsigned block) {
+  while (block > 32 && columns < 32 / sizeof(T) * block) block /= 2;
+  while (columns > 64 * std::size_t{block}) block *= 2;
+  int count = 8;
+  while (columns > std::size_t{block} * count) count *= 2;
+  return {block, count};
 }
 
 template <class T>
 void kept(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  block = threads_for(shape.columns, block);
-  if (shape.columns <= 8 * std::size_t{block}) {
-    kept_kernel<8><<<shape.rows, block>>>(input, output, shape.columns);
-  } else if (shape.columns <= 16 * std::size_t{block}) {
-    kept_kernel<16><<<shape.rows, block>>>(input, output, shape.columns);
-  } else {
-    kept_kernel<32><<<shape.rows, block>>>(input, output, shape.columns);
+  const auto [threads, count] = share<T>(shape.columns, block);
+  const auto kernel = count == 8    ? kept_kernel<8, T>
+                      : count == 16 ? kept_kernel<16, T>
+                      : count == 32 ? kept_kernel<32, T>
+                                    : kept_kernel<64, T>;
+  kernel<<<shape.rows, threads>>>(input, output, shape.columns);
+}
+
+// ---- cluster ---------------------------------------------------------------------------------------------
+
+// What is known of a thread's values: its own, not the block's.
+template <int count>
+__device__ Known known_of(const float (&values)[count]) {
+  Known known;
+  for (float value : values) known.largest = larger(known.largest, value);
+  const float base = known.largest == -infinity ? 0 : known.largest;
+  for (float value : values) known.sum += exponential(value - base);
+  return known;
+}
+
+// What all blocks of the cluster know together.
+__device__ Known cluster_reduce(Known of_thread) {
+  Known of_cluster;
+  // BEGIN cluster
+  // TODO: Let thread 0 store in a `__shared__ Known of_block` what the block knows: block_reduce(of_thread,
+  // Known(), Join()). Wait for the cluster: lab::cluster_sync(). Join what each of its lab::cluster_blocks()
+  // blocks has stored to `of_cluster`: *lab::in_block(&of_block, rank) is in the shared memory of the block
+  // with that rank. Wait again, because a block that ends takes its shared memory with it. (8 lines)
+  // END cluster
+  return of_cluster;
+}
+
+// A block's work on its part of a row.
+template <int count, class T>
+__device__ void cluster_of(const Row<T>& part) {
+  // BEGIN cluster
+  // TODO: As in `kept`, but what the weights take from the row is what the cluster knows:
+  // cluster_reduce(known_of(values)). (6 lines)
+  // END cluster
+}
+
+// This block's part of the row of its cluster: all parts are equal, up to the last, and start with a vector.
+template <class T>
+__device__ Row<T> part_of_row(const T* input, T* output, std::size_t columns) {
+  const std::size_t vectors = lab::ceil_div(columns, 8 * lab::cluster_blocks());
+  const std::size_t first = min(columns, vectors * 8 * lab::cluster_rank());
+  const std::size_t begin = blockIdx.x / lab::cluster_blocks() * columns + first;
+  return Row<T>(input + begin, output + begin, min(vectors * 8, columns - first));
+}
+
+template <int count, class T>
+__global__ void __launch_bounds__(most_threads(count))
+    cluster_kernel(const T* input, T* output, std::size_t columns) {
+  cluster_of<count>(part_of_row(input, output, columns));
+}
+
+// Two blocks at least, and so many that a part is not long; 16 only where a part would not fit otherwise.
+unsigned blocks_for(std::size_t columns) {
+  unsigned blocks = 2;
+  while (blocks < 8 && columns > 8192 * std::size_t{blocks}) blocks *= 2;
+  return columns > 32768 * std::size_t{blocks} ? 16 : blocks;
+}
+
+template <class T>
+void cluster(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
+  if (shape.rows == 0 || shape.columns == 0) return;
+  const unsigned blocks = blocks_for(shape.columns);
+  const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
+  const auto kernel = count == 8    ? cluster_kernel<8, T>
+                      : count == 16 ? cluster_kernel<16, T>
+                      : count == 32 ? cluster_kernel<32, T>
+                                    : cluster_kernel<64, T>;
+  lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
+}
+
+// ---- bulk_copies -----------------------------------------------------------------------------------------
+
+// Copies by threads keep the threads busy, and registers full of what is on its way. A bulk copy is one
+// instruction of one thread: the hardware moves the row to shared memory, and says when it is there.
+constexpr unsigned stages = 3; // rows that a block has in shared memory
+
+// The block's rows are blockIdx.x, blockIdx.x + gridDim.x and so on: turn 0, 1, ... Turn t uses buffer and
+// arrival t % stages.
+template <int count>
+__device__ void bulk_copies_of(const float* input, float* output, lab::MatrixShape shape, float* buffers,
+                               lab::Arrival* arrivals) {
+  // BEGIN bulk_copies
+  // TODO: Thread 0 fetches a row: arrivals[...].expect(bytes), then lab::bulk_load(buffer, row, bytes,
+  // arrivals[...]). It fetches the first stages - 1 rows at once. In each turn all threads wait for the row,
+  // whose parity is turn / stages % 2, and work on it in its buffer: kept_of<count>(Row<float>(buffer,
+  // buffer, columns)), lab::fence_for_bulk_copies(), __syncthreads(). Then thread 0 stores it:
+  // lab::bulk_store(to, buffer, bytes). Once all stores but that one have read their buffers
+  // (lab::wait_until_stored_but<1>()), it fetches the row of turn + stages - 1. In the end it waits for all
+  // stores. (22 lines)
+  // END bulk_copies
+}
+
+template <int count>
+__global__ void __launch_bounds__(most_threads(count))
+    bulk_copies_kernel(const float* input, float* output, lab::MatrixShape shape) {
+  extern __shared__ __align__(16) float buffers[];
+  __shared__ lab::Arrival arrivals[stages];
+  if (threadIdx.x < stages) arrivals[threadIdx.x].init();
+  __syncthreads();
+  bulk_copies_of<count>(input, output, shape, buffers, arrivals);
+}
+
+// Rows that are no multiple of 16 bytes cannot be copied so: `online` takes them.
+void bulk_copies(const float* input, float* output, lab::MatrixShape shape, unsigned block) {
+  if (shape.rows == 0 || shape.columns == 0) return;
+  const bool aligned =
+      (reinterpret_cast<std::size_t>(input) | reinterpret_cast<std::size_t>(output)) % 16 == 0;
+  if (!aligned || shape.columns % 4 != 0) return online(input, output, shape, block);
+  const auto [threads, count] = share<float>(shape.columns, block);
+  const auto kernel = count == 8    ? bulk_copies_kernel<8>
+                      : count == 16 ? bulk_copies_kernel<16>
+                      : count == 32 ? bulk_copies_kernel<32>
+                                    : bulk_copies_kernel<64>;
+  const std::size_t bytes = stages * shape.columns * sizeof(float);
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  int blocks_each = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, kernel, static_cast<int>(threads), bytes);
+  const std::size_t most = std::size_t{lab::multiprocessors()} * blocks_each;
+  const std::size_t blocks = min(shape.rows, most);
+  kernel<<<blocks, threads, bytes>>>(input, output, shape);
+}
+
+// ---- longest_rows ----------------------------------------------------------------------------------------
+
+// A block's work on its part of a row, which is too long to be kept. L2 holds what was read a moment ago.
+template <class T>
+__device__ void longest_rows_of(const Row<T>& part) {
+  // BEGIN longest_rows
+  // TODO: Walk over the part in pieces that fit float values[16]: Row<T>(part.from + first, part.to + first,
+  // columns) with first = 0, piece, 2 * piece, ... and the columns that are left, `piece` at most. Join what
+  // is known_of() each. Then let the cluster reduce it, walk again, and store the weights. (17 lines)
+  // END longest_rows
+}
+
+template <class T>
+__global__ void __launch_bounds__(most_threads())
+    longest_rows_kernel(const T* input, T* output, std::size_t columns) {
+  longest_rows_of(part_of_row(input, output, columns));
+}
+
+template <class T>
+void longest_rows(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
+  if (shape.rows == 0 || shape.columns == 0) return;
+  const unsigned blocks = blocks_for(shape.columns);
+  while (block < 512 && shape.columns > 64 * std::size_t{blocks} * block) block *= 2;
+  lab::launch_clusters(longest_rows_kernel<T>, shape.rows, blocks, block, input, output, shape.columns);
+}
+
+// ---- ones_matrix -----------------------------------------------------------------------------------------
+
+// Eight elements of a row from `first` on; zeros beyond its end.
+__device__ uint4 eight_elements(const __nv_bfloat16* row, std::size_t first, std::size_t columns) {
+  if (reinterpret_cast<std::size_t>(row + first) % 16 == 0 && first + 8 <= columns) {
+    return *reinterpret_cast<const uint4*>(row + first);
   }
+  unsigned halves[8];
+  for (int i = 0; i < 8; ++i) halves[i] = first + i < columns ? __bfloat16_as_ushort(row[first + i]) : 0;
+  return {halves[0] | halves[1] << 16, halves[2] | halves[3] << 16, halves[4] | halves[5] << 16,
+          halves[6] | halves[7] << 16};
+}
+
+// The sum of a row of bfloat16, one warp per row.
+__device__ float ones_matrix_of(const __nv_bfloat16* row, std::size_t columns) {
+  float sums[4] = {};
+  // BEGIN ones_matrix
+  // TODO: Walk over the row 256 elements at a time. Lane l takes eight_elements(row, first + 8 * l, columns),
+  // and lab::add_row_sums(sums, elements) adds all 256. Which of them stand in one row of the matrix does not
+  // matter, since all are added up: in the end, sums[0] + sums[2] of lanes 0, 4, 8, ... 28. Make sums[0] the
+  // sum of those in all lanes. (7 lines)
+  // END ones_matrix
+  return sums[0];
+}
+
+__global__ void __launch_bounds__(most_threads())
+    ones_matrix_kernel(const __nv_bfloat16* matrix, float* sums, std::size_t rows, std::size_t columns) {
+  const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  if (row >= rows) return; // the whole warp leaves
+  const float sum = ones_matrix_of(matrix + row * columns, columns);
+  if (threadIdx.x % 32 == 0) sums[row] = sum;
+}
+
+void ones_matrix(const __nv_bfloat16* matrix, float* sums, std::size_t rows, std::size_t columns,
+                 unsigned block) {
+  if (rows == 0) return;
+  ones_matrix_kernel<<<lab::ceil_div(rows, block / 32), block>>>(matrix, sums, rows, columns);
 }
 
 // ---- rms_norm --------------------------------------------------------------------------------------------
@@ -236,21 +465,20 @@ __device__ void rms_norm_of(const Row<T>& row, float epsilon) {
 }
 
 template <int count, class T>
-__global__ void rms_norm_kernel(const T* input, T* output, std::size_t columns) {
+__global__ void __launch_bounds__(most_threads(count))
+    rms_norm_kernel(const T* input, T* output, std::size_t columns) {
   rms_norm_of<count>(Row<T>(input + blockIdx.x * columns, output + blockIdx.x * columns, columns), 1e-5f);
 }
 
 template <class T>
 void rms_norm(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  block = threads_for(shape.columns, block);
-  if (shape.columns <= 8 * std::size_t{block}) {
-    rms_norm_kernel<8><<<shape.rows, block>>>(input, output, shape.columns);
-  } else if (shape.columns <= 16 * std::size_t{block}) {
-    rms_norm_kernel<16><<<shape.rows, block>>>(input, output, shape.columns);
-  } else {
-    rms_norm_kernel<32><<<shape.rows, block>>>(input, output, shape.columns);
-  }
+  const auto [threads, count] = share<T>(shape.columns, block);
+  const auto kernel = count == 8    ? rms_norm_kernel<8, T>
+                      : count == 16 ? rms_norm_kernel<16, T>
+                      : count == 32 ? rms_norm_kernel<32, T>
+                                    : rms_norm_kernel<64, T>;
+  kernel<<<shape.rows, threads>>>(input, output, shape.columns);
 }
 
 int main(int argc, char** argv) {
@@ -259,6 +487,10 @@ int main(int argc, char** argv) {
                        {"three_reads", three_reads},
                        {"online", online},
                        {"kept", kept<float>, kept<__nv_bfloat16>},
+                       {"cluster", cluster<float>, cluster<__nv_bfloat16>},
+                       {"bulk_copies", bulk_copies},
+                       {"longest_rows", longest_rows<float>, longest_rows<__nv_bfloat16>},
+                       {"ones_matrix", ones_matrix},
                        {"rms_norm", rms_norm<float>, rms_norm<__nv_bfloat16>},
                    });
 }
