@@ -300,6 +300,48 @@ void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsign
                 lanes);
 }
 
+// An access to a block that the cluster does not have, or beyond a block's shared memory.
+void refuse_in_cluster(Warp& warp, const Operation* op, std::uint64_t rank, std::uint64_t offset,
+                       unsigned width, AccessKind kind, std::uint32_t lanes) {
+  if (!is_told(warp, op)) return;
+  const Grid& grid = warp.worker->grid;
+  const std::uint32_t blocks = warp.block->cluster->size();
+  Fault fault{.kind = Fault::Kind::out_of_bounds, .region = Fault::Region::other_block};
+  if (rank >= blocks)
+    fault.message =
+        fmt::format("{} shared memory of the block of rank {}; its cluster has {} (rank 0{})", verb(kind),
+                    rank, blocks == 1 ? "one block" : fmt::format("{} blocks", blocks),
+                    blocks == 1 ? " only" : fmt::format(" to {}", blocks - 1));
+  else
+    fault.message = fmt::format(
+        "{} {} bytes at offset {} of the shared memory of the block of rank {}, which has {} bytes",
+        verb(kind), width, offset, rank, grid.shared_bytes());
+  refuse_access(warp, op, std::move(fault), lanes);
+}
+
+// Shared memory that an address of the cluster names.
+std::byte* cluster_shared_at(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
+                             AccessKind kind, std::uint32_t lanes) {
+  const std::uint64_t rank = named_rank(address), offset = address & cluster_offset_mask,
+                      size = warp.worker->grid.shared_bytes();
+  const Cluster& cluster = *warp.block->cluster;
+  const bool fits = lies_in(0, size, offset, width);
+  const bool has_others = cluster.size() > 1; // else `mapa` makes no address of this form for the only block
+  if ((rank >= cluster.size() && !fits) || (rank == 0 && !has_others)) { // a wild offset rather than a rank
+    refuse_shared(warp, op, address, width, kind, lanes);
+    return warp.worker->nowhere(lanes);
+  }
+  if (rank >= cluster.size() || !fits) {
+    refuse_in_cluster(warp, op, rank, offset, width, kind, lanes);
+    return warp.worker->nowhere(lanes);
+  }
+  if (offset % width) {
+    refuse_misaligned(warp, op, offset, width, kind, lanes);
+    return warp.worker->nowhere(lanes);
+  }
+  return cluster.blocks[rank]->shared.data() + offset;
+}
+
 } // namespace
 
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
@@ -307,6 +349,7 @@ std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsi
   const Grid& grid = warp.worker->grid;
   std::uint64_t size = grid.shared_bytes();
   if (!lies_in(0, size, offset, width)) {
+    if (names_rank(offset)) return cluster_shared_at(warp, op, offset, width, kind, lanes);
     refuse_shared(warp, op, offset, width, kind, lanes);
     return warp.worker->nowhere(lanes);
   }
@@ -439,6 +482,60 @@ void count_shared(Warp& warp, const Operation* op, const Request& request, unsig
     counters.wavefronts += cost.count;
     counters.ideal_wavefronts += cost.ideal;
   }
+}
+
+bool names_ranks(const Warp& warp, const Request& request) {
+  std::uint64_t any = 0;
+  each_active(warp, [&](unsigned lane) { any |= request.address[lane]; });
+  return names_rank(any);
+}
+
+namespace {
+
+// What goes to other blocks of the cluster passes no banks of this multiprocessor.
+void count_remote(Warp& warp, const Operation* op, unsigned width) {
+  const auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
+  OperationCounters& counters = warp.counters[op->index];
+  ++counters.dsmem_requests;
+  counters.dsmem_bytes += std::uint64_t{lanes} * width;
+  counters.lanes += lanes;
+}
+
+void note_in_cluster(Warp& warp, const Operation* op, Request& request, AccessKind kind, unsigned width,
+                     StoredValues values) {
+  const std::uint32_t all = warp.mask, refused = std::exchange(warp.worker->refused_lanes, 0);
+  std::uint32_t remote = 0;
+  each_active(warp, [&](unsigned lane) {
+    std::uint64_t& address = request.address[lane];
+    if (!names_rank(address) || named_rank(address) >= warp.block->cluster->size()) return;
+    if (named_rank(address) == warp.block->rank)
+      address &= cluster_offset_mask;
+    else
+      remote |= 1u << lane;
+  });
+  request.even = false;
+  const auto note = [&](std::uint32_t lanes, bool is_remote) {
+    if (!lanes) return;
+    warp.set_mask(lanes);
+    if (is_remote)
+      count_remote(warp, op, width);
+    else
+      count_shared(warp, op, request, width);
+    warp.worker->refused_lanes = refused;
+    tell(warp, op, request, ptx::Space::shared, kind, width, values, is_remote);
+  };
+  note(all & ~remote, false);
+  note(all & remote, true);
+  warp.set_mask(all);
+}
+
+} // namespace
+
+void note_shared(Warp& warp, const Operation* op, Request& request, AccessKind kind, unsigned width,
+                 StoredValues values) {
+  if (names_ranks(warp, request)) return note_in_cluster(warp, op, request, kind, width, values);
+  count_shared(warp, op, request, width);
+  tell(warp, op, request, ptx::Space::shared, kind, width, values);
 }
 
 MemoryForm memory_form(const ptx::Instruction& in) {

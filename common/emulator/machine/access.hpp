@@ -40,7 +40,7 @@ inline bool in_known_range(const Warp& warp, const Operation* op, std::uint64_t 
 // The host address of a lane's bytes of global memory.
 std::byte* global_at(Warp& warp, const Operation* op, std::uint64_t address, std::uint64_t bytes,
                      unsigned width, AccessKind kind, unsigned lane);
-// The same for shared memory.
+// The same for shared memory: `offset` may name another block of the cluster (cluster.hpp).
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                      std::uint32_t lanes);
 // A lane's local memory.
@@ -54,6 +54,8 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
 // Counts a request: sectors of global memory, wavefronts of shared memory.
 void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind);
 void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width);
+// Whether a lane's address in shared memory names a block of the cluster, be it the thread's own.
+bool names_ranks(const Warp& warp, const Request& request);
 
 // What a store is about to write, lane after lane, `stride` bytes apart.
 struct StoredValues {
@@ -63,7 +65,7 @@ struct StoredValues {
 
 // Tells the watcher, if there is one.
 inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::Space space, AccessKind kind,
-                 unsigned width, StoredValues values = {}) {
+                 unsigned width, StoredValues values = {}, bool remote = false) {
   const std::uint32_t mask = warp.mask & ~std::exchange(warp.worker->refused_lanes, 0);
   Watcher* watcher = warp.worker->grid.watcher;
   if (watcher && mask)
@@ -79,8 +81,13 @@ inline void tell(Warp& warp, const Operation* op, const Request& request, ptx::S
                      .first = request.first,
                      .contiguous = request.even && request.stride == width,
                      .values = values.first,
-                     .value_stride = values.stride});
+                     .value_stride = values.stride,
+                     .remote = remote});
 }
+
+// Counts a request in shared memory and tells the watcher: what goes to other blocks of the cluster apart.
+void note_shared(Warp& warp, const Operation* op, Request& request, AccessKind kind, unsigned width,
+                 StoredValues values = {});
 
 // Tells the watcher that a strong access has read.
 inline void tell_read(Warp& warp) {

@@ -26,9 +26,10 @@ std::string lanes_in_words(std::uint32_t mask) {
   return text;
 }
 
-// Where the warps of a block are, one line per place.
-std::string standing(const Block& block) {
-  const Code& code = block.worker.grid.code;
+} // namespace
+
+std::string Block::standing() const {
+  const Code& code = worker.grid.code;
   std::vector<std::pair<std::string, std::string>> places; // where, who
   auto add = [&](const Warp& warp, const Operation* at, std::uint32_t mask, const char* doing) {
     std::string where = fmt::format("{} ({})", file_and_line(code.line_of(*at)), doing);
@@ -42,12 +43,13 @@ std::string standing(const Block& block) {
     else if (!known->second.ends_with("..."))
       known->second += "; ...";
   };
-  for (const Warp& warp : block.warps) {
+  for (const Warp& warp : warps) {
     for (const DivergentPath& path : warp.paths) {
       const Operation* at = path.next;
       const char* doing = "running";
       if (path.state == DivergentPath::State::at_barrier) --at, doing = "waits at a barrier";
       if (path.state == DivergentPath::State::at_rendezvous) doing = "waits for the lanes of its mask";
+      if (path.state == DivergentPath::State::at_cluster) doing = "waits at the cluster's barrier";
       add(warp, at, path.mask, doing);
     }
     for (const ReconvergencePoint& point : warp.reconvergence_points)
@@ -58,8 +60,6 @@ std::string standing(const Block& block) {
   return text;
 }
 
-} // namespace
-
 Dim3 Block::thread_of(const Warp& warp, unsigned lane) const {
   const Dim3& shape = worker.grid.shape.block;
   std::uint32_t thread = warp.index * warp_lanes + lane;
@@ -69,6 +69,7 @@ Dim3 Block::thread_of(const Warp& warp, unsigned lane) const {
 Block::Block(Worker& owner) : worker(owner) {
   const Grid& grid = worker.grid;
   const Frame& frame = grid.code.frames.front();
+  own_cluster.begin({this});
   threads = static_cast<std::uint32_t>(grid.shape.block.count());
   warps.resize((threads + warp_lanes - 1) / warp_lanes);
   shared.resize(grid.code.dynamic_shared_offset + grid.shape.dynamic_shared + shared_slack);
@@ -99,7 +100,9 @@ void Block::start(std::uint64_t linear) {
         static_cast<std::uint32_t>(linear / grid.shape.grid.x % grid.shape.grid.y),
         static_cast<std::uint32_t>(linear / grid.shape.grid.x / grid.shape.grid.y)};
   alive = threads;
-  steps = rounds = 0;
+  steps = rounds = rounds_waited = 0;
+  waits_for_cluster = false;
+  if (cluster == &own_cluster && cluster->size() == 1) cluster->restart();
   stepped_aside = false;
   changed = looked = polled = false;
   recurrence = {};
@@ -133,7 +136,12 @@ Block::Progress Block::run() {
   }
   if (!progress)
     for (Warp& warp : warps) progress |= warp.release_all_waiting();
-  return progress ? Progress::running : Progress::stuck;
+  if (progress) return Progress::running;
+  bool at_cluster = false;
+  each_waiting([&](const Operation*, const DivergentPath& path) {
+    at_cluster |= path.state == DivergentPath::State::at_cluster;
+  });
+  return at_cluster && cluster->size() > 1 ? Progress::waits_for_cluster : Progress::stuck;
 }
 
 void Block::include_readers(BusiestReaders& busiest) const {
@@ -200,20 +208,17 @@ void Block::stop_stuck() const {
   Fault fault{.kind = Fault::Kind::barrier, .where = {}, .other = {}, .message = {}};
   // Threads that wait further on have left the first of these places out.
   const Operation *first = nullptr, *last = nullptr;
-  for (const Warp& warp : warps)
-    for (const DivergentPath& path : warp.paths) {
-      if (!path.next) continue;
-      const bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
-      const Operation* at = rendezvous ? path.next : path.next - 1;
-      if (!first || at < first)
-        first = at, fault.kind = rendezvous ? Fault::Kind::warp_mask : Fault::Kind::barrier;
-      last = std::max(last, at);
-    }
+  each_waiting([&](const Operation* at, const DivergentPath& path) {
+    const bool rendezvous = path.state == DivergentPath::State::at_rendezvous;
+    if (!first || at < first)
+      first = at, fault.kind = rendezvous ? Fault::Kind::warp_mask : Fault::Kind::barrier;
+    last = std::max(last, at);
+  });
   if (first) fault.where = worker.grid.code.line_of(*first);
   if (last != first) fault.other = worker.grid.code.line_of(*last);
   fault.message =
       fmt::format("block ({}, {}, {}) can never go on: its threads wait for each other. They are at{}", id.x,
-                  id.y, id.z, standing(*this));
+                  id.y, id.z, standing());
   throw LaunchStopped(std::move(fault));
 }
 
@@ -241,7 +246,7 @@ void Block::stop_early(Fault::Kind kind, const std::string& why, bool follows) c
   Fault fault{.kind = kind, .where = {}, .other = {}, .message = {}, .follows = follows};
   if (const Operation* at = stands_at()) fault.where = worker.grid.code.line_of(*at);
   fault.message = fmt::format("block ({}, {}, {}) {}. Its threads are at{}{}", id.x, id.y, id.z, why,
-                              standing(*this), standing_elsewhere(worker.grid));
+                              standing(), standing_elsewhere(worker.grid));
   throw LaunchStopped(std::move(fault));
 }
 

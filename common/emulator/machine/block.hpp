@@ -1,6 +1,7 @@
 // A block of warps on one host thread, and the host thread (worker) that runs blocks.
 #pragma once
 
+#include "cluster.hpp"
 #include "standstill.hpp"
 #include "warp.hpp"
 #include "watcher.hpp"
@@ -84,11 +85,16 @@ struct Block {
   static constexpr unsigned barrier_count = 16;
   static constexpr std::uint32_t shared_slack =
       warp_lanes * 16; // padding bytes that may be accessed but are never used
-  enum class Progress : std::uint8_t { done, running, stuck };
+  enum class Progress : std::uint8_t { done, running, waits_for_cluster, stuck };
 
   Worker& worker;
   Dim3 id{0, 0, 0};
   std::uint64_t linear_id = 0;
+  Cluster own_cluster; // of which it is the only block, or the first
+  Cluster* cluster = &own_cluster;
+  std::uint32_t rank = 0;          // in the cluster
+  bool waits_for_cluster = false;  // no thread can go on before the cluster's barrier is complete
+  std::uint64_t rounds_waited = 0; // of the cluster's barrier, that one of its threads has waited for
   std::uint32_t threads = 0, alive = 0;
   std::uint64_t steps = 0;  // warp instructions so far, updated once per slice; a first slice is not counted
   std::uint64_t rounds = 0; // in which each of its warps had a turn
@@ -105,8 +111,8 @@ struct Block {
   mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block does not use it
 
   explicit Block(Worker& worker);
-  void start(std::uint64_t linear_id);
-  Progress run(); // every warp once, until it waits or its slice is over
+  void start(std::uint64_t linear_id); // it is in a cluster: Cluster::begin
+  Progress run();                      // every warp once, until it waits or its slice is over
   // A divergent path of `warp` is at a barrier that `expected` threads must reach (0: all).
   void arrive(const Warp& warp, const Operation* op, unsigned barrier, std::uint32_t arriving,
               std::uint32_t expected, std::uint32_t true_predicates, bool waits);
@@ -114,6 +120,16 @@ struct Block {
   const Operation* stands_at() const;       // one that has a line; null if there is none
   // Whether a warp whose time slice is over waited in it for what another thread writes.
   bool polls() const;
+  std::string standing() const; // where its warps are, one line per place
+  // Calls visit(place, path) for each path that waits or runs; `place` is where it stands.
+  template <typename Visit>
+  void each_waiting(Visit visit) const {
+    for (const Warp& warp : warps)
+      for (const DivergentPath& path : warp.paths)
+        if (path.next)
+          visit(path.state == DivergentPath::State::ready || path.runs_again() ? path.next : path.next - 1,
+                path);
+  }
   [[noreturn]] void stop_stuck() const;
   [[noreturn]] void stop_endless() const; // by the limit of steps
   // By a limit of time or patience, or from outside: `why` completes "block (0, 0, 0) "; `follows`: see
@@ -166,6 +182,8 @@ struct Worker {
   Pattern sector_patterns[pattern_count], bank_patterns[pattern_count];
   std::uint32_t local_stride = 0; // bytes of local memory per lane
   std::vector<std::unique_ptr<Block>> resident, spare;
+  std::vector<std::unique_ptr<Block>> fresh; // of the cluster taken last: those that have not had a turn
+  std::vector<std::unique_ptr<Block>> ended; // in clusters with others that have not
 
   // The target of accesses that must not happen: zeros, as long as the widest access (widest_access).
   std::byte* nowhere(std::uint32_t lanes) {
@@ -180,10 +198,14 @@ struct Worker {
 private:
   alignas(16) std::uint64_t nowhere_[widest_access / sizeof(std::uint64_t)] = {};
   std::unique_ptr<Block> take_block();
+  std::unique_ptr<Block> spare_block();
+  std::unique_ptr<Block> take_cluster(std::uint64_t number);
+  void keep(std::unique_ptr<Block> ended);
   enum class Turn : std::uint8_t {
-    done,   // the block came to its end
-    over,   // it has run for long
-    waited, // no warp did anything but wait for a value in memory
+    done,              // the block came to its end
+    over,              // it has run for long
+    waited,            // no warp did anything but wait for a value in memory
+    waits_for_cluster, // no thread can go on before other blocks of its cluster
   };
   Turn run_turn(Block& block);
   void stop_if_out_of_time(const Block& block) const;

@@ -43,7 +43,8 @@ std::uint32_t component(const Dim3& value, unsigned which) {
 
 bool changes_with_block(ptx::Special name) {
   using enum ptx::Special;
-  return name == ctaid || name == smid || name == clusterid;
+  return name == ctaid || name == smid || name == clusterid || name == cluster_ctaid ||
+         name == cluster_ctarank;
 }
 
 std::uint32_t lane_mask(ptx::Special name, unsigned lane) {
@@ -73,11 +74,17 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case ntid:
     return component(shape.block, special.component);
   case nctaid:
-  case nclusterid: // a cluster is one block
     return component(shape.grid, special.component);
+  case nclusterid:
+    return component(shape.grid, special.component) / component(shape.cluster, special.component);
   case ctaid:
-  case clusterid:
     return component(block.id, special.component);
+  case clusterid:
+    return component(block.id, special.component) / component(shape.cluster, special.component);
+  case cluster_ctaid:
+    return component(block.id, special.component) % component(shape.cluster, special.component);
+  case cluster_ctarank:
+    return block.rank;
   case warpid:
     return warp.index;
   case nwarpid:
@@ -89,8 +96,11 @@ std::uint32_t uniform_value(const Warp& warp, const SpecialRow& special) {
   case gridid:
     return static_cast<std::uint32_t>(grid.id);
   case cluster_nctaid:
+    return component(shape.cluster, special.component);
   case cluster_nctarank:
-    return 1; // a cluster holds one block here
+    return static_cast<std::uint32_t>(shape.cluster.count());
+  case is_explicit_cluster: // a predicate: a bit for each lane
+    return shape.explicit_cluster ? all_lanes : 0;
   case dynamic_smem_size:
     return shape.dynamic_shared;
   case total_smem_size:

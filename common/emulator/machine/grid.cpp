@@ -123,6 +123,8 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
     sum[i].divergent += part[i].divergent;
     sum[i].peer_requests += part[i].peer_requests;
     sum[i].peer_sectors += part[i].peer_sectors;
+    sum[i].dsmem_requests += part[i].dsmem_requests;
+    sum[i].dsmem_bytes += part[i].dsmem_bytes;
   }
 }
 
@@ -153,19 +155,57 @@ std::uint64_t Worker::instructions() const {
   return sum;
 }
 
+std::unique_ptr<Block> Worker::spare_block() {
+  if (spare.empty()) return std::make_unique<Block>(*this);
+  std::unique_ptr<Block> block = std::move(spare.back());
+  spare.pop_back();
+  return block;
+}
+
+// A block that has not had a turn; null if there is none left. The blocks of a cluster are taken together.
 std::unique_ptr<Block> Worker::take_block() {
-  std::uint64_t next = grid.next_block.fetch_add(1);
+  const std::uint64_t together = grid.shape.cluster.count();
+  const std::uint64_t next = grid.next_block.fetch_add(together);
   if (next >= grid.block_count()) return nullptr;
-  std::unique_ptr<Block> block;
-  if (spare.empty()) {
-    block = std::make_unique<Block>(*this);
-  } else {
-    block = std::move(spare.back());
-    spare.pop_back();
-  }
+  if (together > 1) return take_cluster(grid.schedule.at(next / together, grid.block_count() / together));
+  std::unique_ptr<Block> block = spare_block();
   block->start(grid.schedule.at(next, grid.block_count()));
   grid.standstill.ends();
   return block;
+}
+
+// Starts the blocks of a cluster; the others come from `fresh`.
+std::unique_ptr<Block> Worker::take_cluster(std::uint64_t number) {
+  const Dim3 &blocks = grid.shape.grid, &shape = grid.shape.cluster;
+  const std::uint64_t wide = blocks.x / shape.x, high = blocks.y / shape.y, size = shape.count();
+  const std::uint64_t x = number % wide * shape.x, y = number / wide % high * shape.y,
+                      z = number / wide / high * shape.z;
+  std::vector<std::unique_ptr<Block>> taken;
+  std::vector<Block*> members;
+  for (std::uint64_t rank = 0; rank < size; ++rank)
+    members.push_back(taken.emplace_back(spare_block()).get());
+  members.front()->own_cluster.begin(members);
+  for (std::uint64_t rank = 0; rank < size; ++rank) {
+    const std::uint64_t at_x = x + rank % shape.x, at_y = y + rank / shape.x % shape.y,
+                        at_z = z + rank / shape.x / shape.y;
+    members[rank]->start((at_z * blocks.y + at_y) * blocks.x + at_x);
+  }
+  for (std::uint64_t turn = size; turn-- > 0;)
+    fresh.push_back(std::move(taken[grid.schedule.at(turn, size, number)]));
+  grid.standstill.ends();
+  std::unique_ptr<Block> block = std::move(fresh.back());
+  fresh.pop_back();
+  return block;
+}
+
+// The shared memory of a block stays as long as its cluster has others that could reach it.
+void Worker::keep(std::unique_ptr<Block> block) {
+  Cluster* const cluster = block->cluster;
+  if (++cluster->ended < cluster->size()) return ended.push_back(std::move(block));
+  spare.push_back(std::move(block));
+  for (std::unique_ptr<Block>& each : ended)
+    if (each->cluster == cluster) spare.push_back(std::move(each));
+  std::erase(ended, nullptr);
 }
 
 void Worker::run() {
@@ -175,7 +215,12 @@ void Worker::run() {
     std::unique_ptr<Block> block;
     std::size_t place = backwards ? resident.size() : turn;
     // A new block while there is room, otherwise the resident ones in turn.
-    if (resident.size() < limit) block = take_block();
+    if (!fresh.empty()) {
+      block = std::move(fresh.back());
+      fresh.pop_back();
+    } else if (resident.size() < limit) {
+      block = take_block();
+    }
     if (!block) {
       if (resident.empty()) return;
       turn %= resident.size();
@@ -189,7 +234,7 @@ void Worker::run() {
       // A GPU starts blocks in the order of their numbers, so one that waits for an earlier one waits for one
       // that has started. In another order, that one may be among those for which there is no room.
       if (++waited > limit && grid.schedule.order != Schedule::Order::forwards) limit *= 2, waited = 0;
-    } else {
+    } else if (turned != Turn::waits_for_cluster) {
       grid.turns_waited = waited = 0;
     }
     if (turned != Turn::done) {
@@ -205,7 +250,7 @@ void Worker::run() {
     }
     ++grid.blocks_done;
     grid.standstill.ends();
-    spare.push_back(std::move(block));
+    keep(std::move(block));
   }
 }
 
@@ -222,6 +267,13 @@ Worker::Turn Worker::run_turn(Block& block) {
     if (progress == Block::Progress::stuck) block.stop_stuck();
     if (progress == Block::Progress::done) return Turn::done;
     if (grid.stop) return Turn::over;
+    if (progress == Block::Progress::waits_for_cluster) {
+      block.waits_for_cluster = true;
+      if (block.cluster->is_stuck()) block.cluster->stop_stuck();
+      stop_if_out_of_time(block);
+      stop_if_at_a_standstill(block);
+      return Turn::waits_for_cluster;
+    }
     // Waiting at a barrier is no reason to step aside, but a time slice that has run out is. Time slices do
     // not run out in a loop with barriers: there, it is having looked for long at what others may write.
     bool slice_over = false, spun = false;
@@ -261,6 +313,7 @@ void Worker::stop_if_at_a_standstill(Block& block) {
   block.changed = acted = false;
   if (grid.memory.devices() > 1) return;
   if (!grid.standstill.continues(grid, block, moves, compares_stores)) return;
+  if (block.waits_for_cluster) return; // the block that it waits for is the one to name
   if (grid.may_be_changed && grid.may_be_changed()) return;
   const double seconds = std::chrono::duration<double>(grid.patience).count();
   block.stop_early(
@@ -342,7 +395,8 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   const Code& code = kernel.code(followed);
   unsigned workers = options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
   if (followed) workers = 1; // values are followed in one order
-  workers = static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count()));
+  workers =
+      static_cast<unsigned>(std::min<std::uint64_t>(workers, shape.grid.count() / shape.cluster.count()));
   const auto now = std::chrono::steady_clock::now();
   Grid grid{.code = code,
             .shape = shape,

@@ -77,8 +77,9 @@ struct Fault {
     global,
     shared,
     missing_shared,
+    other_block,
     local
-  } region{}; // of a bad access; missing: none was given
+  } region{}; // of a bad access; missing: none was given; other: of the cluster
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
   bool is_of_null = false; // an access through a null pointer
@@ -171,7 +172,8 @@ struct LaunchShape {
   Dim3 grid, block;
   std::uint32_t dynamic_shared = 0; // bytes
   bool cooperative = false;         // every block resident at the same time
-  Dim3 cluster{1, 1, 1};
+  Dim3 cluster{1, 1, 1};            // blocks of a cluster; divides the grid
+  bool explicit_cluster = false;    // the kernel or the launch gave it
   std::uint64_t grid_workspace =
       0; // of a cooperative launch: where its blocks synchronise (%envreg1 and %envreg2)
 };
@@ -205,6 +207,7 @@ struct OperationCounters {
   std::uint64_t divergent = 0;                             // branches at which lanes diverged
   std::uint64_t peer_requests = 0;                         // of `requests`: some of it to other devices
   std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
+  std::uint64_t dsmem_requests = 0, dsmem_bytes = 0; // of shared memory of other blocks; not in `requests`
 };
 
 // The bytes that the busiest thread, warp or block of a launch read with plain loads. Loads of global memory

@@ -159,6 +159,9 @@ std::uint32_t Decoder::wide_destination(const ptx::Operand& operand, unsigned wi
 
 std::uint32_t Decoder::predicate(const ptx::Operand& operand) {
   if (auto* reg = std::get_if<ptx::RegisterOperand>(&operand.value)) return predicate(*reg);
+  if (auto* name = std::get_if<ptx::SpecialOperand>(&operand.value);
+      name && name->name == ptx::Special::is_explicit_cluster)
+    return special(name->name, 0);
   if (auto* value = std::get_if<ptx::Immediate>(&operand.value)) return constant(value->bits != 0, 0);
   if (std::holds_alternative<ptx::Sink>(operand.value)) return allocate(4, 4);
   throw NotSupported("a predicate is expected here");

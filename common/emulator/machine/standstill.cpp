@@ -40,7 +40,8 @@ private:
 };
 
 void add(Hash& hash, const Warp& warp, const Code& code) {
-  hash.add(warp.alive, warp.carry, warp.kept_apart, warp.paths.size());
+  hash.add(warp.alive, warp.carry, warp.kept_apart, warp.paths.size(), warp.cluster_arrived,
+           warp.cluster_released);
   hash.add_bytes({warp.kernel_frame, code.frames.front().bytes});
   hash.add_bytes({warp.local_memory, std::size_t{warp_lanes} * warp.worker->local_stride});
   for (const DivergentPath& path : warp.paths) {

@@ -40,6 +40,7 @@ std::vector<Frame::Slot> listed_slots(const Code& code, std::uint32_t& position)
 void Warp::start(std::uint32_t active, const Operation* entry) {
   alive = active;
   carry = 0;
+  cluster_arrived = cluster_released = 0;
   reconvergence = rendezvous = -1;
   reconvergence_at = nullptr;
   reconvergence_points.clear();
@@ -214,7 +215,11 @@ const Operation* Warp::leave(std::uint32_t leaving, const Operation* next) {
   alive &= ~leaving;
   for (std::int32_t i = reconvergence; i >= 0; i = point(i).parent) point(i).expected &= ~leaving;
   check_rendezvouses();
+  const std::uint32_t had_arrived = cluster_arrived & leaving;
+  cluster_arrived &= ~leaving;
+  cluster_released &= ~leaving;
   block->left(static_cast<std::uint32_t>(std::popcount(leaving)));
+  block->cluster->left(static_cast<std::uint32_t>(std::popcount(had_arrived)));
   if (mask & ~leaving) {
     set_mask(mask & ~leaving);
     return next;

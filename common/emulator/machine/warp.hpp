@@ -24,7 +24,7 @@ struct Block;
 struct Worker;
 
 struct DivergentPath {
-  enum class State : std::uint8_t { ready, at_barrier, at_rendezvous };
+  enum class State : std::uint8_t { ready, at_barrier, at_rendezvous, at_cluster };
   const Operation* next = nullptr;
   std::byte* frame = nullptr;
   std::uint32_t mask = 0;
@@ -34,6 +34,8 @@ struct DivergentPath {
   State state = State::ready;
   std::uint8_t barrier = 0;     // which, while at_barrier
   std::int32_t rendezvous = -1; // which, while at_rendezvous and until its results are collected
+  // Whether the operation at which it waits is executed again when it goes on.
+  bool runs_again() const { return state == State::at_rendezvous || state == State::at_cluster; }
 };
 
 struct ReconvergencePoint {
@@ -104,8 +106,11 @@ struct Warp {
 
   // Of the warp.
   Block* block = nullptr;
-  std::uint32_t index = 0;          // in its block
-  std::uint32_t alive = 0;          // lanes that have not left
+  std::uint32_t index = 0; // in its block
+  std::uint32_t alive = 0; // lanes that have not left
+  // Lanes that have arrived at the cluster's barrier and not waited there since: others have yet to arrive,
+  // or not.
+  std::uint32_t cluster_arrived = 0, cluster_released = 0;
   std::uint32_t carry = 0;          // the condition-code register, one bit per lane (add.cc)
   std::vector<DivergentPath> paths; // those that do not run
   std::vector<ReconvergencePoint> reconvergence_points;

@@ -12,6 +12,7 @@
 namespace warpfold::machine {
 
 struct Block;
+struct Cluster;
 struct Grid;
 struct Warp;
 
@@ -33,6 +34,8 @@ struct Access {
   // The values that a store is about to write, `value_stride` bytes apart; null if they are not known.
   const std::byte* values = nullptr;
   std::uint32_t value_stride = 0;
+  // In shared memory of other blocks of the cluster, as `addresses` name it: cluster.hpp.
+  bool remote = false;
 };
 
 // A plain access to neighbouring elements: lane i's is at `first` + i * width. In global memory all lanes are
@@ -99,6 +102,11 @@ public:
   virtual void copies_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
+  // The barrier of a cluster: lanes arrive (`releases`: what they did before is ordered, too), all have
+  // arrived, and lanes that have waited for them go on.
+  virtual void cluster_arrive(const Warp&, const Operation&, bool /*releases*/) {}
+  virtual void cluster_barrier(const Cluster&, const Operation&) {}
+  virtual void cluster_wait(const Warp&, const Operation&) {}
   // The lanes in `members` have all reached __syncwarp, which orders their memory accesses.
   virtual void warp_barrier(const Warp&, const Operation&, std::uint32_t members) = 0;
   // `lanes`: the lanes concerned; `other`: a second instruction, or null.

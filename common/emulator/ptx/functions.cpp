@@ -103,9 +103,8 @@ void Parser::dimensions_of(std::uint32_t (&dimensions)[3]) {
 // it is refused.
 void Parser::function_attributes(Function& function) {
   constexpr std::string_view passed_over[] = {
-      ".minnctapersm", ".maxnctapersm",    ".maxnreg",
-      ".noreturn",     ".explicitcluster", ".maxclusterrank",
-      ".unique",       ".abi_preserve",    ".abi_preserve_control",
+      ".minnctapersm",   ".maxnctapersm", ".maxnreg",      ".noreturn",
+      ".maxclusterrank", ".unique",       ".abi_preserve", ".abi_preserve_control",
   };
   while (token().kind == Token::Kind::directive) {
     Declarator ignored;
@@ -115,6 +114,8 @@ void Parser::function_attributes(Function& function) {
       dimensions_of(function.required_threads);
     } else if (accept_word(".reqnctapercluster")) {
       dimensions_of(function.cluster);
+    } else if (accept_word(".explicitcluster")) {
+      function.explicit_cluster = true;
     } else if (accept_word(".blocksareclusters")) {
       function.blocks_are_clusters = true;
     } else if (token().is(".pragma")) {

@@ -230,6 +230,7 @@ struct Function {
   std::uint32_t max_threads[3] = {0, 0, 0};      // .maxntid (0: not given)
   std::uint32_t required_threads[3] = {0, 0, 0}; // .reqntid
   std::uint32_t cluster[3] = {0, 0, 0};          // .reqnctapercluster
+  bool explicit_cluster = false;                 // .explicitcluster
   bool blocks_are_clusters = false; // .blocksareclusters: a launch's grid counts clusters, not blocks
   std::uint32_t location = 0;       // of the function itself
 };

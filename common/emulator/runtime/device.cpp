@@ -30,6 +30,10 @@ void fill_limits(cudaDeviceProp& properties) {
   properties.sharedMemPerBlock = value(cudaDevAttrMaxSharedMemoryPerBlock);
   properties.sharedMemPerBlockOptin = value(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   properties.sharedMemPerMultiprocessor = value(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  properties.reservedSharedMemPerBlock = value(cudaDevAttrReservedSharedMemoryPerBlock);
+#if CUDART_VERSION >= 12000
+  properties.clusterLaunch = value(cudaDevAttrClusterLaunch);
+#endif
   properties.regsPerBlock = value(cudaDevAttrMaxRegistersPerBlock);
   properties.regsPerMultiprocessor = value(cudaDevAttrMaxRegistersPerMultiprocessor);
   properties.warpSize = value(cudaDevAttrWarpSize);

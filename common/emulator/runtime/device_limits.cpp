@@ -1,5 +1,6 @@
 #include "device_limits.hpp"
 
+#include "clusters.hpp"
 #include "runtime.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr int as_int(std::uint32_t value) {
   return static_cast<int>(value);
 }
 
-// Whatever is not listed is 0: the device has no textures, surfaces, clusters, clocks of its own, caches or
+// Whatever is not listed is 0: the device has no textures, surfaces, clocks of its own, caches or
 // peers, and cannot access memory that the program got from malloc.
 constexpr Attribute attributes[] = {
     {cudaDevAttrMaxThreadsPerBlock, as_int(Limits::threads_per_block)},
@@ -45,7 +46,6 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrMaxThreadsPerMultiProcessor, as_int(Limits::threads_per_multiprocessor)},
     {cudaDevAttrUnifiedAddressing, 1},
     {cudaDevAttrStreamPrioritiesSupported, 1},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, as_int(Limits::shared_per_block_optin)},
     {cudaDevAttrMaxRegistersPerMultiprocessor, as_int(Limits::registers_per_block)},
     {cudaDevAttrManagedMemory, 1},
     {cudaDevAttrHostNativeAtomicSupported, 1},
@@ -53,7 +53,6 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrConcurrentManagedAccess, 1},
     {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
     {cudaDevAttrCooperativeLaunch, 1},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, as_int(Limits::shared_per_block_optin)},
     {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrDirectManagedMemAccessFromHost, 1},
     {cudaDevAttrMaxBlocksPerMultiprocessor, as_int(Limits::blocks_per_multiprocessor)},
@@ -67,6 +66,11 @@ constexpr int highest_attribute = 160; // beyond the attributes of every toolkit
 std::optional<int> device_attribute(int attribute) {
   if (attribute == cudaDevAttrComputeCapabilityMajor) return Runtime::get().registry.capability() / 10;
   if (attribute == cudaDevAttrComputeCapabilityMinor) return Runtime::get().registry.capability() % 10;
+  if (attribute == cudaDevAttrClusterLaunch) return has_clusters();
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin) return as_int(shared_limits().per_block_optin);
+  if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor)
+    return as_int(shared_limits().per_multiprocessor);
+  if (attribute == cudaDevAttrReservedSharedMemoryPerBlock) return as_int(shared_limits().reserved_per_block);
   auto found = std::find_if(std::begin(attributes), std::end(attributes),
                             [&](const Attribute& known) { return known.number == attribute; });
   if (found != std::end(attributes)) return found->value;

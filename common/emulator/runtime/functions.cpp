@@ -1,4 +1,5 @@
 // Kernels as objects: attributes, occupancy, handles.
+#include "clusters.hpp"
 #include "errors.hpp"
 #include "launch.hpp"
 #include "runtime.hpp"
@@ -16,7 +17,7 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Shared memory is allocated in units of this size (compute capability 7.x).
+// Shared memory is allocated in units of this size (compute capability 7.x; 128 bytes from 8.0 on).
 constexpr std::uint32_t shared_granularity = 256;
 
 int capability_of(const KernelEntry& entry) {
@@ -34,15 +35,23 @@ void fill(cudaFuncAttributes& attributes, const KernelEntry& entry) {
   attributes.ptxVersion = attributes.binaryVersion = capability_of(entry);
   attributes.maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(entry));
   attributes.preferredShmemCarveout = entry.carveout;
+#if CUDART_VERSION >= 12000
+  const std::uint32_t(&cluster)[3] = entry.function->cluster;
+  attributes.requiredClusterWidth = static_cast<int>(cluster[0]);
+  attributes.requiredClusterHeight = static_cast<int>(cluster[1]);
+  attributes.requiredClusterDepth = static_cast<int>(cluster[2]);
+  attributes.clusterDimMustBeSet = entry.function->explicit_cluster;
+  attributes.nonPortableClusterSizeAllowed = entry.allows_large_clusters;
+#endif
 }
 
 cudaError_t set_dynamic_shared(KernelEntry& entry, int value) {
   const std::uint32_t fixed = entry.kernel->attributes().static_shared;
-  if (value < 0 || static_cast<std::uint64_t>(value) + fixed > Limits::shared_per_block_optin)
+  if (value < 0 || static_cast<std::uint64_t>(value) + fixed > shared_limits().per_block_optin)
     throw Refusal(
         cudaErrorInvalidValue,
         fmt::format("{}: {} bytes of dynamic shared memory beside {} static ones: a block may have {} in all",
-                    readable_name(entry), value, fixed, Limits::shared_per_block_optin + 0));
+                    readable_name(entry), value, fixed, shared_limits().per_block_optin));
   entry.dynamic_shared_limit = static_cast<std::uint32_t>(value);
   return cudaSuccess;
 }
@@ -54,6 +63,10 @@ cudaError_t set_attribute(KernelEntry& entry, cudaFuncAttribute attribute, int v
   case cudaFuncAttributePreferredSharedMemoryCarveout:
     if (value < -1 || value > 100) return cudaErrorInvalidValue;
     entry.carveout = value;
+    return cudaSuccess;
+  case cudaFuncAttributeNonPortableClusterSizeAllowed:
+    if (value != 0 && value != 1) return cudaErrorInvalidValue;
+    entry.allows_large_clusters = value != 0;
     return cudaSuccess;
   default:
     throw Refusal(cudaErrorNotSupported,
@@ -85,9 +98,11 @@ int resident_blocks(const KernelEntry& entry, int threads, std::size_t dynamic_s
   const std::uint32_t lanes = round_up(static_cast<std::uint32_t>(threads), Limits::warp_size);
   std::uint32_t blocks =
       std::min(Limits::blocks_per_multiprocessor + 0, Limits::threads_per_multiprocessor / lanes);
+  const SharedLimits limits = shared_limits();
   const std::uint32_t shared =
-      round_up(known.static_shared + static_cast<std::uint32_t>(dynamic_shared), shared_granularity);
-  if (shared) blocks = std::min(blocks, Limits::shared_per_block_optin / shared);
+      round_up(known.static_shared + static_cast<std::uint32_t>(dynamic_shared), shared_granularity) +
+      limits.reserved_per_block;
+  if (shared) blocks = std::min(blocks, limits.per_multiprocessor / shared);
   return static_cast<int>(blocks);
 }
 
@@ -172,8 +187,11 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
                                                       int threads) {
   return with_kernel("cudaOccupancyAvailableDynamicSMemPerBlock", function, [&](KernelEntry& entry) {
     if (!bytes || blocks <= 0 || threads <= 0) return cudaErrorInvalidValue;
-    const std::uint32_t a_block = Limits::shared_per_block_optin / static_cast<std::uint32_t>(blocks) /
-                                  shared_granularity * shared_granularity;
+    const SharedLimits limits = shared_limits();
+    const std::uint32_t a_block =
+        std::min(limits.per_block_optin,
+                 limits.per_multiprocessor / static_cast<std::uint32_t>(blocks) - limits.reserved_per_block) /
+        shared_granularity * shared_granularity;
     const std::uint32_t fixed = entry.kernel->attributes().static_shared;
     if (resident_blocks(entry, threads, 0) < blocks) return cudaErrorInvalidValue;
     *bytes = std::min(dynamic_shared_limit(entry), a_block > fixed ? a_block - fixed : 0);

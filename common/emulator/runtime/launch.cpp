@@ -1,6 +1,7 @@
 #include "launch.hpp"
 
 #include "call_sites.hpp"
+#include "clusters.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "ipc.hpp"
@@ -23,7 +24,6 @@
 #include <utility>
 
 namespace warpfold::runtime {
-namespace {
 
 using machine::Dim3;
 using machine::Limits;
@@ -31,6 +31,8 @@ using machine::Limits;
 std::string text(const Dim3& size) {
   return fmt::format("({}, {}, {})", size.x, size.y, size.z);
 }
+
+namespace {
 
 [[noreturn]] void refuse(cudaError_t code, const KernelEntry& entry, const std::string& what) {
   throw Refusal(code, fmt::format("{}: {}", readable_name(entry), what));
@@ -60,17 +62,13 @@ void check_threads(const KernelEntry& entry, const Dim3& block) {
                     text(block), threads, bound));
 }
 
-// What the kernel itself requires: a certain block shape (__block_size__), clusters (__cluster_dims__).
+// What the kernel itself requires: a certain block shape (__block_size__).
 void check_required(const KernelEntry& entry, const Dim3& block) {
   const auto& required = entry.function->required_threads;
   const Dim3 wanted{required[0], std::max(1u, required[1]), std::max(1u, required[2])};
   if (required[0] && (wanted.x != block.x || wanted.y != block.y || wanted.z != block.z))
     refuse(cudaErrorInvalidValue, entry,
            fmt::format("the block is {}, but the kernel is compiled for {} only", text(block), text(wanted)));
-  const auto& cluster = entry.function->cluster;
-  if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
-    refuse(cudaErrorNotSupported, entry,
-           "the kernel runs in clusters of blocks (__cluster_dims__), which the emulator does not support");
 }
 
 void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
@@ -83,7 +81,7 @@ void check_shared(const KernelEntry& entry, std::uint32_t dynamic_shared) {
                     fixed, Limits::shared_per_block));
   const std::uint32_t limit = dynamic_shared_limit(entry);
   if (dynamic_shared <= limit) return;
-  const bool attribute_helps = dynamic_shared + std::uint64_t{fixed} <= Limits::shared_per_block_optin;
+  const bool attribute_helps = dynamic_shared + std::uint64_t{fixed} <= shared_limits().per_block_optin;
   refuse(
       cudaErrorInvalidValue, entry,
       fmt::format("{} bytes of dynamic shared memory, more than the {} that are left beside the kernel's {} "
@@ -165,11 +163,17 @@ std::uint32_t dynamic_shared_limit(const KernelEntry& entry) {
 }
 
 PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments) {
+  settle_cluster(entry, shape);
   check_dimension(entry, "grid", shape.grid, Limits::grid);
   check_dimension(entry, "block", shape.block, Limits::block);
   check_threads(entry, shape.block);
   check_required(entry, shape.block);
   check_shared(entry, shape.dynamic_shared);
+  if (shape.cluster.count() > 1 && resident_clusters(entry, shape) == 0)
+    refuse(
+        cudaErrorInvalidClusterSize, entry,
+        fmt::format("a cluster of {} such blocks does not fit on the device (cudaOccupancyMaxActiveClusters)",
+                    shape.cluster.count()));
   if (shape.cooperative) check_resident(entry, shape);
 
   static std::atomic<std::uint64_t> calls = 0;
@@ -324,10 +328,6 @@ bool goes_on_with(const Submitted& submitted) {
   }
 }
 
-Dim3 size_of(dim3 size) {
-  return {size.x, size.y, size.z};
-}
-
 cudaError_t launch(const char* caller, const void* function, machine::LaunchShape shape, std::size_t shared,
                    void** arguments, cudaStream_t stream) {
   const auto submitted = [&] {
@@ -370,20 +370,6 @@ struct CallConfiguration {
   cudaStream_t stream = nullptr;
 };
 thread_local std::vector<CallConfiguration> call_configurations;
-
-machine::LaunchShape shape_from(const cudaLaunchConfig_t& config) {
-  machine::LaunchShape shape{size_of(config.gridDim), size_of(config.blockDim)};
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
-    if (attribute.id == cudaLaunchAttributeClusterDimension)
-      shape.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
-  }
-  if (shape.cluster.count() > 1)
-    throw Refusal(cudaErrorNotSupported, "clusters of blocks are not supported by the emulator: launch "
-                                         "without cudaLaunchAttributeClusterDimension");
-  return shape;
-}
 
 } // namespace
 } // namespace warpfold::runtime

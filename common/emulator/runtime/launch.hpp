@@ -21,6 +21,8 @@ struct PreparedLaunch {
 // The kernel's name as in its source: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.
 std::string readable_name(const KernelEntry& entry);
 
+std::string text(const machine::Dim3& size); // "(256, 1, 1)"
+
 // Checks the shape against the limits and copies the arguments. Throws Refusal with the limit that is
 // exceeded.
 PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments);

@@ -29,6 +29,7 @@ struct KernelEntry {
   machine::Kernel* kernel = nullptr; // of the device that used it first: its attributes are those of all
   std::array<machine::Kernel*, machine::most_devices> of_device{}; // looked up at the device's first use
   std::uint32_t dynamic_shared_limit = 0; // cudaFuncAttributeMaxDynamicSharedMemorySize; 0: not set
+  bool allows_large_clusters = false;     // cudaFuncAttributeNonPortableClusterSizeAllowed
   int carveout = -1;                      // cudaFuncAttributePreferredSharedMemoryCarveout, kept and not used
 };
 

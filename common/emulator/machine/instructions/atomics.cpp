@@ -78,12 +78,12 @@ void find_targets_in(Warp& warp, const Operation* op, unsigned width, Targets& t
   } else {
     each_active(warp, find);
   }
-  if (space == ptx::Space::shared)
-    count_shared(warp, op, request, width);
-  else
-    count_global(warp, op, request, width, AccessKind::atomic);
-  if (space == ptx::Space::shared || space == ptx::Space::global)
-    tell(warp, op, request, space, AccessKind::atomic, width);
+  if (space == ptx::Space::shared) {
+    Request noted = request;
+    return note_shared(warp, op, noted, AccessKind::atomic, width);
+  }
+  count_global(warp, op, request, width, AccessKind::atomic);
+  if (space == ptx::Space::global) tell(warp, op, request, space, AccessKind::atomic, width);
 }
 
 void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targets, bool spins) {

@@ -127,13 +127,48 @@ const Operation* sync_warp(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-void decode_bar(Decoder& decoder, const ptx::Instruction& in) {
-  if (in.has(
-          "cluster")) { // a cluster holds one block, so its barrier is the block's; arrive and wait are one
-    if (in.has("arrive")) return void(decoder.emit([](Warp&, const Operation* op) { return op + 1; }));
-    decoder.emit(sync_block, 0, decoder.constant(0, 4), no_count, no_count);
-    return;
+// The barrier of the cluster (PTX ISA 9.7.13, "barrier.cluster"). `e`: every lane of the warp must execute it
+// together.
+const Operation* arrive_in_cluster(Warp& warp, const Operation* op) {
+  Watcher* watcher = warp.worker->grid.watcher;
+  if (const u32 twice = warp.mask & (warp.cluster_arrived | warp.cluster_released))
+    stop(warp, op, Fault::Kind::barrier,
+         "arrives at the cluster's barrier again, without having waited for it since its last arrival",
+         twice);
+  if (watcher && op->e && warp.mask != warp.alive && !warp.kept_apart)
+    watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
+  if (watcher)
+    watcher->cluster_arrive(warp, *op, static_cast<MemoryOrder>(op->order) == MemoryOrder::release);
+  warp.block->cluster->arrive(warp, op);
+  return op + 1;
+}
+
+const Operation* wait_in_cluster(Warp& warp, const Operation* op) {
+  if (const u32 never = warp.mask & ~(warp.cluster_arrived | warp.cluster_released))
+    stop(warp, op, Fault::Kind::barrier, "waits for the cluster's barrier without having arrived at it",
+         never);
+  if (warp.mask & warp.cluster_arrived) {
+    warp.save(op, DivergentPath::State::at_cluster);
+    return warp.next_path();
   }
+  warp.cluster_released &= ~warp.mask;
+  warp.block->rounds_waited = warp.block->cluster->rounds;
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->cluster_wait(warp, *op);
+  return op + 1;
+}
+
+void decode_cluster_barrier(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.operands.empty() || in.has("arrive") == in.has("wait")) refuse(in);
+  Operation& op = decoder.emit(in.has("arrive") ? arrive_in_cluster : wait_in_cluster);
+  op.order = static_cast<std::uint8_t>(in.has("relaxed")  ? MemoryOrder::relaxed
+                                       : in.has("arrive") ? MemoryOrder::release
+                                                          : MemoryOrder::acquire);
+  op.scope = static_cast<std::uint8_t>(MemoryScope::cluster);
+  op.e = in.has("aligned");
+}
+
+void decode_bar(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("cluster")) return decode_cluster_barrier(decoder, in);
   if (in.has("warp")) {
     decoder.emit(sync_warp, 0, decoder.source(in.operands.at(0), ptx::Type::b32));
     return;

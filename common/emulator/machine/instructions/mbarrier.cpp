@@ -86,8 +86,7 @@ void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 byt
 
 void tell_shared(Warp& warp, const Operation* op, Request& request, AccessKind kind) {
   for (std::uint64_t& address : request.address) address &= ~window_mask;
-  count_shared(warp, op, request, sizeof(Mbarrier));
-  tell(warp, op, request, ptx::Space::shared, kind, sizeof(Mbarrier));
+  note_shared(warp, op, request, kind, sizeof(Mbarrier));
 }
 
 // The token of an arrival is the barrier's state before it: a wait needs the phase in it.

@@ -79,9 +79,8 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
-  count_shared(warp, op, request, width);
   if (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
-  tell(warp, op, request, ptx::Space::shared, Kind, width, values);
+  note_shared(warp, op, request, Kind, width, values);
 }
 
 template <AccessKind Kind>
