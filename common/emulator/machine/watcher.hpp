@@ -102,6 +102,10 @@ public:
   virtual void copies_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
+  // The bytes that the operation has written for each of these lanes count at the mbarriers at these
+  // addresses in shared memory: who waits there sees them, but nothing else that the lanes have done.
+  virtual void completes(const Warp&, const Operation&, std::uint32_t /*lanes*/,
+                         const std::uint64_t* /*barriers*/) {}
   // The barrier of a cluster: lanes arrive (`releases`: what they did before is ordered, too), all have
   // arrived, and lanes that have waited for them go on.
   virtual void cluster_arrive(const Warp&, const Operation&, bool /*releases*/) {}

@@ -64,11 +64,11 @@ void settle_cluster(KernelEntry& entry, machine::LaunchShape& shape) {
   const Dim3 &cluster = shape.cluster, &grid = shape.grid;
   if (cluster.count() == 1) return;
   if (!has_clusters())
-    refuse(
-        entry,
-        fmt::format("the launch has clusters of {} blocks, which devices run from compute capability 9.0 on: "
-                    "compile for it (nvcc -arch=compute_90)",
-                    cluster.count()));
+    throw Refusal(
+        cudaErrorNotSupported,
+        fmt::format("{}: the launch has clusters of {} blocks, which devices run from compute capability 9.0 "
+                    "on: compile for it (nvcc -arch=compute_90)",
+                    readable_name(entry), cluster.count()));
   check_size(entry, cluster);
   if (grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z)
     refuse(entry,

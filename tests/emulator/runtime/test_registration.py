@@ -126,7 +126,7 @@ class Registration(unittest.TestCase):
     def test_kernels_that_ask_for_what_the_launch_is_not(self):
         for directives, error, message in [
             (".reqntid 64", "cudaErrorInvalidValue", r"\(1, 1, 1\).*\(64, 1, 1\) only"),
-            (".explicitcluster .reqnctapercluster 2", "cudaErrorNotSupported", "clusters"),
+            (".explicitcluster .reqnctapercluster 2", "cudaErrorInvalidClusterSize", "does not divide into clusters"),
         ]:
             text = PTX.replace("where) {", f"where) {directives} {{").replace("sm_75", "sm_90")
             lines, messages = outcome(fat_binary(entry(text.encode(), architecture=90)))

@@ -1,5 +1,6 @@
 // Asynchronous copies (PTX ISA 9.7.9.25). They are done at once, which is one of the orders that PTX allows.
 // The watcher is told when they may have begun and when they must be complete.
+#include "async_cluster.hpp"
 #include "lanes.hpp"
 #include "mbarrier.hpp"
 
@@ -57,7 +58,8 @@ const Operation* copy_bulk(Warp& warp, const Operation* op) {
            fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);
     // As a whole: a size that no memory has would otherwise be refused 16 bytes at a time.
     const u64 offset = to.address[lane] & ~window_mask, all = warp.worker->grid.shared_bytes();
-    const u64 fitting = offset < all ? std::min<u64>(bytes, (all - offset) / unit * unit) : 0;
+    const u64 inside = offset & cluster_offset_mask; // it may be a block of the cluster
+    const u64 fitting = inside < all ? std::min<u64>(bytes, (all - inside) / unit * unit) : 0;
     std::byte* into =
         shared_at(warp, op, fitting < bytes ? offset + fitting : offset, unit, AccessKind::store, 1u << lane);
     if (bytes != 0 && fitting == bytes && offset % unit == 0 &&
@@ -118,6 +120,7 @@ void decode_bulk(Decoder& decoder, const ptx::Instruction& in) {
 
 void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("async") || in.has("reduce")) refuse(in);
+  if (copies_in_cluster(in)) return decode_copy_in_cluster(decoder, in);
   if (in.has("bulk")) return decode_bulk(decoder, in);
   if (in.has("commit_group")) return void(decoder.emit(commit_copies));
   if (in.has("wait_group")) {

@@ -1,4 +1,5 @@
 // Atomic updates (PTX ISA 9.7.13): atom, which returns the previous value, and red, which does not.
+#include "async_cluster.hpp"
 #include "half.hpp"
 #include "lanes.hpp"
 
@@ -193,6 +194,7 @@ Handler pick_operation(const ptx::Instruction& in, ptx::Type type, bool returns)
 
 template <bool Returns>
 void decode_atomic(Decoder& decoder, const ptx::Instruction& in) {
+  if (!Returns && in.has("async")) return decode_reduce_async(decoder, in);
   MemoryForm form = memory_form(in);
   if (form.elements > 1) refuse(in);
   if (form.order == MemoryOrder::weak) form.order = MemoryOrder::relaxed;

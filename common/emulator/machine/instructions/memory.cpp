@@ -1,4 +1,5 @@
 // Loads, stores and address conversions (PTX ISA 9.7.9).
+#include "async_cluster.hpp"
 #include "lanes.hpp"
 
 #include "machine/access.hpp"
@@ -503,6 +504,7 @@ void decode_elements(Decoder& decoder, const ptx::Instruction& in, const MemoryF
 
 template <bool Stores>
 void decode_access(Decoder& decoder, const ptx::Instruction& in) {
+  if (Stores && in.has("async")) return decode_store_async(decoder, in);
   if (in.operands.size() < 2) refuse(in);
   MemoryForm form = memory_form(in);
   const ptx::Operand& value = in.operands[Stores ? 1 : 0];
