@@ -274,9 +274,13 @@ Fault make_fault(const Warp& warp, const Operation* op, Fault::Kind kind, const 
 
 } // namespace
 
+std::string block_name(const LaunchShape& shape, std::uint64_t block) {
+  return fmt::format("block {}", index_in_words(block, shape.grid));
+}
+
 std::string thread_name(const LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane) {
-  return fmt::format("thread {} of block {}", index_in_words(warp * warp_lanes + lane, shape.block),
-                     index_in_words(block, shape.grid));
+  return fmt::format("thread {} of {}", index_in_words(warp * warp_lanes + lane, shape.block),
+                     block_name(shape, block));
 }
 
 void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,

@@ -216,6 +216,8 @@ private:
 // "thread 37 of block 0", or "thread (1, 2, 0) of block (0, 3, 0)" if the block or the grid has more than one
 // dimension.
 std::string thread_name(const LaunchShape& shape, std::uint64_t block, unsigned warp, unsigned lane);
+// "block 3", likewise
+std::string block_name(const LaunchShape& shape, std::uint64_t block);
 // "sum.cu:12"
 std::string file_and_line(const SourceLine& at);
 

@@ -8,6 +8,7 @@
 #include "code.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace warpfold::machine {
@@ -42,6 +43,8 @@ struct Cluster {
   std::uint32_t arrived = 0;        // threads that have arrived in this round and not exited since
   std::uint32_t ended = 0;          // blocks
   const Operation* first = nullptr; // the arrival that came first in this round
+
+  mutable std::shared_ptr<void> notes; // what a watcher keeps with the cluster; the machine does not use it
 
   void begin(std::vector<Block*> members); // before its blocks start
   void restart();                          // the same, with the same blocks

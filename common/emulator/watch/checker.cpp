@@ -83,6 +83,8 @@ void Checker::block_begin(const machine::Block& block) {
   mine.grid = &grid, mine.facts = of_grid.facts.get(), mine.launch = of_grid.launch;
   mine.block = static_cast<std::uint32_t>(block.linear_id) + (mine.launch ? mine.launch->first_block : 0);
   mine.local_is_used = false;
+  if (block.rank == 0 && mine.launch) begin_cluster(block, *mine.launch);
+  mine.cluster = mine.launch && block.cluster->size() > 1 ? &cluster_notes(*block.cluster) : nullptr;
   const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
   mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
@@ -105,6 +107,7 @@ void Checker::block_end(const machine::Block& block) {
   Notes& mine = notes(block);
   for (std::uint64_t address : mine.shared_logs) logs_.remove(address);
   mine.shared_logs.clear();
+  if (mine.cluster && checks_.races) check_end(mine, block);
   if (mine.history) mine.history->accesses.store(BlockHistories::History::ended, std::memory_order_release);
   if (!mine.launch || !launches_.several() || !mine.order.has_read_any) return;
   std::lock_guard lock(mine.launch->mutex);
@@ -198,7 +201,7 @@ bool Checker::row(const machine::RowAccess& access) {
   if (!mine.launch) return false;
   if (mine.facts->has_guesses && mine.facts->code->facts[access.operation.index].synchronising.guesses)
     return false;
-  if (!in_global && mine.copies.any()) return false;
+  if (!in_global && (mine.copies.any() || mine.cluster)) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
   std::uint32_t record =
@@ -217,13 +220,16 @@ bool Checker::row(const machine::RowAccess& access) {
   return stores || written_.is_written(access.first, bytes);
 }
 
-void Checker::access(const machine::Access& access) {
-  Notes& mine = notes(*access.warp.block);
+void Checker::access(const machine::Access& given) {
+  Notes& mine = notes(*given.warp.block);
+  machine::Access access = given;
+  access.scope = scope_in(mine, access.operation, access.scope);
   if (access.space == ptx::Space::local) {
     if (checks_.initialisation) check_local(mine, access);
     return;
   }
-  if (checks_.races && access.space == ptx::Space::shared && mine.copies.any()) check_copies(mine, access);
+  if (checks_.races && access.space == ptx::Space::shared && !access.remote && mine.copies.any())
+    check_copies(mine, access);
   if (mine.launch) check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);
@@ -245,23 +251,25 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
+  const bool in_cluster = !global && mine.cluster;
   const ptx::Synchronising facts = mine.facts->code->facts[access.operation.index].synchronising;
   const Strength promised = strength_of(access);
   // An atomic checks again what a guess reads, so the value may be as old as that of a poll.
   const bool only_guesses = facts.guesses && promised == Strength::weak;
   const Strength strength = only_guesses ? Strength::volatile_only : promised;
   if (!mine.reads.empty()) has_read(access.warp); // reads that are still pending
-  const std::uint32_t number = record_for(
-      mine, {access.warp, access.operation.index, global, access.width, access.kind == AccessKind::atomic,
-             access.kind == AccessKind::store, facts.polls || only_guesses, strength,
-             only_guesses                 ? MemoryScope::system
-             : promised == Strength::weak ? MemoryScope::block
-                                          : access.scope});
+  const std::uint32_t number =
+      record_for(mine, {access.warp, access.operation.index, global || in_cluster, access.width,
+                        access.kind == AccessKind::atomic, access.kind == AccessKind::store,
+                        facts.polls || only_guesses, strength,
+                        only_guesses                 ? MemoryScope::system
+                        : promised == Strength::weak ? MemoryScope::block
+                                                     : access.scope});
   if (number == 0) return;
   std::optional<BlockOrder::Fences> fences_before;
   if (strength != Strength::weak && access.order >= MemoryOrder::release)
     fences_before = order.begin_release(warp, access.mask, level_of(access.scope));
-  const AccessRecord record = global ? records_[number] : mine.records[number];
+  const AccessRecord record = global || in_cluster ? records_[number] : mine.records[number];
   if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
     atomic_widths_ |= access.width;
   const Accessor accessor{access,         launches_, order, logs_, number, record, mine.facts->synchronises,
@@ -272,7 +280,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   auto unwritten = [&](unsigned lane) {
     if (checks_.initialisation && !overwrites(access)) report_uninitialised(access, lane);
   };
-  if (global)
+  if (in_cluster)
+    check_in_cluster(mine, accessor);
+  else if (global)
     check_global(shadow_, records_, accessor, report);
   else
     check_shared(mine.shared, mine.records, accessor, report, unwritten);

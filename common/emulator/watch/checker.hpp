@@ -63,6 +63,11 @@ public:
   void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override;
   void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
   void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t members) override;
+  void cluster_arrive(const machine::Warp&, const machine::Operation&, bool releases) override;
+  void cluster_barrier(const machine::Cluster&, const machine::Operation&) override;
+  void cluster_wait(const machine::Warp&, const machine::Operation&) override;
+  void completes(const machine::Warp&, const machine::Operation&, std::uint32_t lanes,
+                 const std::uint64_t* barriers) override;
   void copy_begins(const machine::Warp&, const machine::Operation&, const std::uint64_t* offsets,
                    std::uint32_t width) override;
   void copies_committed(const machine::Warp&) override;
@@ -73,8 +78,27 @@ public:
 private:
   struct Notes; // of a block
   static Notes& notes(const machine::Block& block);
-  struct CodeFacts; // about a kernel
-  struct GridNotes; // of a launch
+  struct CodeFacts;    // about a kernel
+  struct GridNotes;    // of a launch
+  struct ClusterNotes; // of a cluster; checker_cluster.cpp, as the next
+  static ClusterNotes& cluster_notes(const machine::Cluster& cluster);
+  struct SharedPlace {
+    std::uint32_t rank = 0; // the block
+    std::uint64_t offset = 0;
+  };
+  static SharedPlace shared_place(const machine::Block& block, std::uint64_t address);
+  static std::uint64_t shared_log(const Notes& notes, const machine::Block& block, std::uint64_t address);
+  static machine::MemoryScope scope_in(const Notes& notes, const machine::Operation& operation,
+                                       machine::MemoryScope scope);
+  std::string shared_in_words(const Notes& notes, const machine::Block& block, std::uint64_t address,
+                              unsigned width) const;
+  void begin_cluster(const machine::Block& first, const Launches::Launch& launch);
+  void check_in_cluster(Notes& notes, const Accessor& accessor);
+  template <typename Report, typename Unwritten>
+  void check_shared_of_cluster(Notes& notes, const Accessor& accessor, Report report, Unwritten unwritten);
+  void check_owner(Notes& notes, const machine::Access& access, std::uint32_t record);
+  void check_end(const Notes& notes, const machine::Block& block);
+  void report_owner(HazardCause cause, const machine::Access& access, unsigned lane);
   std::shared_ptr<const CodeFacts> facts_of(const machine::Code& code);
   struct Actor; // the warp that accesses, and how
   std::uint32_t record_for(Notes& notes, const Actor& actor);

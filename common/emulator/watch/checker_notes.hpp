@@ -19,6 +19,27 @@ struct Checker::CodeFacts {
   std::vector<std::uint32_t> memory_operation; // by operation: its number among them
 };
 
+// What the checker keeps with a cluster while it runs.
+struct Checker::ClusterNotes {
+  // What threads released when they arrived at the cluster's barrier, for even and for odd rounds.
+  std::array<CausalClock, 2> released;
+
+  // The rest only of clusters of several blocks. Their shared memory is checked like a device's, one block's
+  // after another's, `stride` bytes apart.
+  std::unique_ptr<GlobalShadow> shadow;
+  std::uint64_t stride = 0;
+  std::vector<bool> written;         // by word
+  std::vector<std::uint32_t> blocks; // their numbers among those of the group, by rank
+  std::vector<std::uint64_t> logs;   // addresses of those in this memory
+  // The last access of each lane to another block's memory, and the round of the barrier at which it arrives
+  // next.
+  struct Use {
+    std::array<std::uint32_t, machine::warp_lanes> records{};
+    std::array<std::uint64_t, machine::warp_lanes> offsets{}, rounds{};
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Use> uses; // by owner, rank and warp
+};
+
 // What the checker keeps with a launch while it runs.
 struct Checker::GridNotes {
   std::shared_ptr<const CodeFacts> facts;
@@ -39,6 +60,7 @@ struct Checker::Notes final : machine::BlockNotes {
   const CodeFacts* facts = nullptr;
   Launches::Launch* launch = nullptr;
   BlockHistories::History* history = nullptr; // the block's, in the launch
+  ClusterNotes* cluster = nullptr;            // null: it is alone in its cluster
   std::uint32_t block = 0;                    // its number among those of the group
 
   SharedShadow shared;

@@ -46,13 +46,13 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
   };
   if (!releases && !reads && !logs_.any()) return publish();
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {
-    const std::uint64_t key = global ? address : ReleaseLogs::shared_address(block, address);
+    const std::uint64_t key = global ? address : shared_log(mine, *access.warp.block, address);
     if (reads) mine.reads.push_back({key, lanes});
     const bool is_flag = releases || facts.polls;
     std::shared_ptr<ReleaseLog> log = is_flag || writes ? logs_.find(key) : nullptr;
     if (!log && is_flag) {
       log = logs_.at(key);
-      if (!global) mine.shared_logs.push_back(key);
+      if (!global) (mine.cluster ? mine.cluster->logs : mine.shared_logs).push_back(key);
     }
     if (!log) return;
     if (facts.polls) log->mark_polled();
@@ -77,7 +77,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
 
 void Checker::release(Notes& mine, const machine::Access& access, std::uint32_t lanes, ReleaseLog& log) {
   Release released = mine.order.release(access.warp.index, lanes, access.operation.index);
-  if (access.space != ptx::Space::global) released.level = Level::block;
+  if (access.space != ptx::Space::global && !mine.cluster) released.level = Level::block;
   released.level = std::min(released.level, level_of(access.scope));
   BlockHistories::History& history = launches_.history_of(mine.block);
   for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each) {
@@ -109,10 +109,10 @@ void Checker::has_read(const machine::Warp& warp) {
   mine.reads.clear();
 }
 
-void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
+void Checker::fence(const machine::Warp& warp, const machine::Operation& operation, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
   has_read(warp);
-  mine.order.fence(warp.index, warp.mask, level_of(scope));
+  mine.order.fence(warp.index, warp.mask, level_of(scope_in(mine, operation, scope)));
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {

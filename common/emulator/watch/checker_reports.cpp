@@ -110,7 +110,9 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const int reach = reach_of(scope, conflict.missing);
   const bool same_store = conflict.earlier_wrote && access.kind == machine::AccessKind::store &&
                           same_launch && earlier.operation == access.operation.index;
-  if (!same_block && same_store && !is_reported(kind, access.operation, earlier.operation, reach) &&
+  // The blocks of a cluster belong to one worker, so what they stored in shared memory is there.
+  if (!same_block && same_store && !shared &&
+      !is_reported(kind, access.operation, earlier.operation, reach) &&
       stores_what_was_stored(access, conflict.lane, earlier.block))
     return;
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
@@ -121,7 +123,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .one_statement = same_store && !earlier.is_atomic,
             .scope = scope,
             .missing = conflict.missing,
-            .place = shared ? shared_name(mine.grid->code, access.addresses[conflict.lane], access.width)
+            .place = shared ? shared_in_words(mine, *access.warp.block, access.addresses[conflict.lane],
+                                              access.width)
                             : global_name(memory_, access.addresses[conflict.lane], access.width),
             .later_thread = thread_in_words(mine, access.warp, conflict.lane),
             .earlier_thread = machine::thread_name(other.shape, earlier.block - other.first_block,
@@ -161,10 +164,10 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane)
   const machine::Code& code = mine.grid->code;
   if (access.space != ptx::Space::global && code.facts[access.operation.index].of_library) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
-  const std::string place = access.space == ptx::Space::shared ? shared_name(code, address, access.width)
-                            : access.space == ptx::Space::local
-                                ? fmt::format("byte {} of its local memory", address)
-                                : global_name(memory_, address, access.width);
+  const std::string place =
+      access.space == ptx::Space::shared  ? shared_in_words(mine, *access.warp.block, address, access.width)
+      : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
+                                          : global_name(memory_, address, access.width);
   Hazard hazard = describe_uninitialised(thread_in_words(mine, access.warp, lane), place, access.space);
   if (access.space == ptx::Space::global) {
     hazard.message += what_is_written(address, access.width);

@@ -31,6 +31,18 @@ bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
 }
 
+void charge_cluster(Counters& to, const Charged& one, const OperationCounters& did) {
+  const bool copies = one.name.starts_with("cp."); // to other blocks, never from them
+  const bool loads = one.facts.work == Work::load && !copies;
+  (loads ? to.dsmem_load_requests : to.dsmem_store_requests) += did.dsmem_requests;
+  to.dsmem_bytes += did.dsmem_bytes;
+  if (one.facts.work == Work::atomic && did.requests == 0) { // else charge_memory() counts all its lanes
+    to.atomic_operations += did.lanes;
+    if (one.name.ends_with(".f32") || one.name.ends_with(".f64")) to.float_atomics += did.lanes;
+  }
+  if (one.facts.work == Work::atomic) to.atomic_requests += did.dsmem_requests;
+}
+
 void charge_memory(Counters& to, const Charged& one, const OperationCounters& did) {
   to.bank_conflicts += did.wavefronts - did.ideal_wavefronts;
   if (one.facts.work == Work::atomic) {
@@ -96,8 +108,9 @@ void charge(Counters& to, const Charged& one, const OperationCounters& did) {
     to.divergent_branches += did.divergent;
   } else if (one.facts.work == Work::barrier) {
     to.barriers += did.requests;
-  } else if (did.requests) {
-    charge_memory(to, one, did);
+  } else {
+    if (did.requests) charge_memory(to, one, did);
+    if (did.dsmem_requests) charge_cluster(to, one, did);
   }
 }
 

@@ -32,8 +32,9 @@ public:
   static constexpr Cell has_more = second_flag; // in a reader's cell: the word has a list
 
   explicit GlobalShadow(const machine::AddressSpace& memory)
-      : base_(memory.base()), bytes_(memory.reserved()), row_last_(rows()), row_read_(rows()),
-        of_words_(rows() * row_words) {}
+      : GlobalShadow(memory.base(), memory.reserved()) {}
+  GlobalShadow(std::uint64_t base, std::uint64_t bytes)
+      : base_(base), bytes_(bytes), row_last_(rows()), row_read_(rows()), of_words_(rows() * row_words) {}
   bool holds(std::uint64_t address, std::uint64_t size) const {
     return address >= base_ && address + size <= base_ + bytes_;
   }

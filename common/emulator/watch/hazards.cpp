@@ -75,6 +75,7 @@ Hazard hazard_from(const machine::Fault& fault) {
   if (fault.kind == machine::Fault::Kind::out_of_bounds)
     hazard.cause = fault.region == Region::shared                   ? HazardCause::beyond_shared
                    : fault.region == Region::missing_shared         ? HazardCause::no_shared_given
+                   : fault.region == Region::other_block            ? HazardCause::outside_cluster
                    : fault.region == Region::local                  ? HazardCause::beyond_local
                    : fault.argument == Argument::null               ? HazardCause::null_argument
                    : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements

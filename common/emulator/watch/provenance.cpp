@@ -40,6 +40,9 @@ std::uint64_t in_frame(const machine::Warp& warp, const ValueFlow::Place& place,
 // Of the lane's bytes, in this process.
 std::uint64_t key_of(const machine::Access& access, unsigned lane) {
   const machine::Block& block = *access.warp.block;
+  if (access.remote)
+    return address_of(block.cluster->blocks[machine::named_rank(access.addresses[lane])]->shared.data()) +
+           (access.addresses[lane] & machine::cluster_offset_mask);
   if (access.space == ptx::Space::shared) return address_of(block.shared.data()) + access.addresses[lane];
   if (access.space == ptx::Space::local)
     return address_of(access.warp.local_memory) + lane * block.worker.local_stride + access.addresses[lane];
@@ -247,7 +250,8 @@ std::string Provenance::name_in_memory(std::uint64_t address, unsigned width) co
 
 std::string Provenance::name_of(const machine::Access& access, unsigned lane, unsigned width) const {
   return access.space == ptx::Space::shared
-             ? shared_name(access.warp.worker->grid.code, access.addresses[lane], width)
+             ? shared_name(access.warp.worker->grid.code,
+                           access.addresses[lane] & machine::cluster_offset_mask, width)
          : access.space == ptx::Space::global ? name_in_memory(access.addresses[lane], width)
                                               : "its local memory";
 }

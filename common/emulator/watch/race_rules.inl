@@ -63,6 +63,7 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   if (mine.strength == Strength::strong || earlier.strength == Strength::strong) return true;
   if (mine.polls || earlier.polls) return true;
   const bool shared = a.access.space == ptx::Space::shared;
+  if (a.places) return false; // of a cluster: a flag between blocks is no volatile word
   const std::uint64_t word = address / word_bytes * word_bytes;
   const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, word) : word);
   return log && log->is_polled();

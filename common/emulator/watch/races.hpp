@@ -50,6 +50,13 @@ struct Accessor {
   const AccessRecord& record;
   bool keeps_many = false; // readers of a word: when threads synchronise one by one, each may matter
   const std::atomic<std::uint32_t>* atomic_widths = nullptr; // of the launch so far, a bit for each
+  // Of shared memory that is checked as memory of the whole cluster: by lane, where the bytes are in this
+  // process, and the addresses that the access itself gives.
+  const std::byte* const* places = nullptr;
+  const std::uint64_t* given = nullptr;
+  const std::byte* memory_of(unsigned lane) const {
+    return places ? places[lane] : reinterpret_cast<const std::byte*>(access.addresses[lane]);
+  }
   // The last record of another warp that was found to be wholly ordered before: most lanes of a request meet
   // the same one.
   mutable std::uint32_t known_ordered = 0;

@@ -312,7 +312,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     }
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      judge.check(earlier, earlier_wrote, lane, reinterpret_cast<const std::byte*>(access.addresses[lane]));
+      judge.check(earlier, earlier_wrote, lane, a.memory_of(lane));
     };
     const auto check_wrote_too = [&] {
       Cell& too = shadow.wrote_too(number);

@@ -56,6 +56,20 @@ public:
                     std::uint32_t members) override {
     for (auto* each : watchers_) each->warp_barrier(warp, operation, members);
   }
+  void cluster_arrive(const machine::Warp& warp, const machine::Operation& operation,
+                      bool releases) override {
+    for (auto* each : watchers_) each->cluster_arrive(warp, operation, releases);
+  }
+  void cluster_barrier(const machine::Cluster& cluster, const machine::Operation& operation) override {
+    for (auto* each : watchers_) each->cluster_barrier(cluster, operation);
+  }
+  void cluster_wait(const machine::Warp& warp, const machine::Operation& operation) override {
+    for (auto* each : watchers_) each->cluster_wait(warp, operation);
+  }
+  void completes(const machine::Warp& warp, const machine::Operation& operation, std::uint32_t lanes,
+                 const std::uint64_t* barriers) override {
+    for (auto* each : watchers_) each->completes(warp, operation, lanes, barriers);
+  }
   void notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
               std::uint32_t lanes, const machine::Operation* other) override {
     for (auto* each : watchers_) each->notice(warp, operation, what, lanes, other);

@@ -51,6 +51,20 @@ public:
   void copies_waited_for(const machine::Warp& warp, std::uint32_t groups_left) override {
     next_->copies_waited_for(warp, groups_left);
   }
+  void cluster_arrive(const machine::Warp& warp, const machine::Operation& operation,
+                      bool releases) override {
+    next_->cluster_arrive(warp, operation, releases);
+  }
+  void cluster_barrier(const machine::Cluster& cluster, const machine::Operation& operation) override {
+    next_->cluster_barrier(cluster, operation);
+  }
+  void cluster_wait(const machine::Warp& warp, const machine::Operation& operation) override {
+    next_->cluster_wait(warp, operation);
+  }
+  void completes(const machine::Warp& warp, const machine::Operation& operation, std::uint32_t lanes,
+                 const std::uint64_t* barriers) override {
+    next_->completes(warp, operation, lanes, barriers);
+  }
   void notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
               std::uint32_t lanes, const machine::Operation* other) override {
     next_->notice(warp, operation, what, lanes, other);

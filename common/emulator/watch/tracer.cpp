@@ -124,7 +124,9 @@ int Tracer::array_of(Launch& launch, const machine::Access& access, std::uint64_
 }
 
 void Tracer::access(const machine::Access& access) {
-  if (access.space == ptx::Space::local || access.mask == 0 || !looks_on(*access.warp.block)) return;
+  // The picture shows one block's shared memory.
+  if (access.space == ptx::Space::local || access.remote || access.mask == 0 || !looks_on(*access.warp.block))
+    return;
   std::lock_guard lock(mutex_);
   Launch* const launch = with_room(*access.warp.block);
   if (!launch) return;

@@ -100,6 +100,7 @@ HazardCause cause_of(const Race& race) {
   case RaceScope::block:
     return HazardCause::warps_of_a_block;
   case RaceScope::blocks:
+    if (race.kind == HazardKind::race_shared) return HazardCause::blocks_of_a_cluster;
     break;
   case RaceScope::launches:
     return HazardCause::streams_not_ordered;
@@ -176,6 +177,16 @@ Hazard describe_copy_in_flight(const std::string& thread, const std::string& pla
   return {HazardKind::race_shared, HazardCause::copy_in_flight,
           fmt::format("{} {} {} while {} asynchronous copy to it is still in flight", thread, verb(kind),
                       place, copying_thread == thread ? "its own" : copying_thread + "'s")};
+}
+
+Hazard describe_owner(HazardCause cause, const std::string& thread, machine::AccessKind kind,
+                      const std::string& place, const std::string& owner) {
+  const char* const why =
+      cause == HazardCause::block_not_started
+          ? "may not have started: this thread's block has passed no barrier of the cluster"
+          : "may have ended: no barrier of the cluster that it waits for follows this access";
+  return {HazardKind::cluster_memory, cause,
+          fmt::format("{} {} {}, but {} {}", thread, verb(kind), place, owner, why)};
 }
 
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind) {

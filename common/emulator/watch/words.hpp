@@ -34,6 +34,9 @@ Hazard describe_unwritten_copy(const std::string& who, std::uint64_t unwritten, 
                                const std::string& allocation);
 Hazard describe_copy_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
                                const std::string& copying_thread);
+// An access to another block's shared memory, which may not be there.
+Hazard describe_owner(HazardCause cause, const std::string& thread, machine::AccessKind kind,
+                      const std::string& place, const std::string& owner);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);
 
 } // namespace warpfold::watch

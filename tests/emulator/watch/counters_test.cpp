@@ -50,6 +50,59 @@ machine::BusiestReaders busiest(const std::string& body, std::uint32_t threads =
   return launched(body, threads, blocks, total).busiest;
 }
 
+// Each of two blocks of a cluster reaches the other's `table` at %r5, its own at %r4.
+Counters counted_in_cluster(const std::string& body) {
+  machine::AddressSpace memory(1 << 20);
+  machine::Program program(ptx::parse(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry test()
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<8>;
+  .shared .align 4 .b8 table[4096];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %cluster_ctarank;
+  xor.b32 %r3, %r2, 1;
+  mov.u32 %r4, table;
+  mad.lo.u32 %r4, %r1, 4, %r4;
+  mapa.shared::cluster.u32 %r5, %r4, %r3;
+)" + body + "\n  ret;\n}\n"),
+                           memory);
+  const machine::LaunchRecord record =
+      machine::launch(*program.kernel("test"), {.grid = {2, 1, 1}, .block = {32, 1, 1}, .cluster = {2, 1, 1}},
+                      {}, {.workers = 1, .schedule = {}});
+  EXPECT_FALSE(record.fault) << record.fault->message;
+  return count(record).total;
+}
+
+TEST(Counting, MemoryOfOtherBlocksApart) {
+  const Counters all =
+      counted_in_cluster("ld.shared::cluster.u32 %r6, [%r5]; ld.shared::cluster.u32 %r6, [%r4];"
+                         "st.shared::cluster.u32 [%r5], %r6; st.shared.u32 [%r4], %r6;"
+                         "atom.shared::cluster.add.u32 %r6, [%r5], 1;");
+  EXPECT_EQ(all.dsmem_load_requests, 2u);
+  EXPECT_EQ(all.dsmem_store_requests, 4u);
+  EXPECT_EQ(all.dsmem_bytes, 2 * 3 * 128u);
+  EXPECT_EQ(all.shared_load_requests, 2u);
+  EXPECT_EQ(all.shared_store_requests, 2u);
+  EXPECT_EQ(all.shared_load_wavefronts, 2u);
+  EXPECT_EQ(all.atomic_requests, 2u);
+  EXPECT_EQ(all.atomic_operations, 64u);
+  EXPECT_EQ(all.global_load_requests, 0u);
+}
+
+// Lanes of one request go to their own block and to the other one.
+TEST(Counting, RequestToBothBlocks) {
+  const Counters all =
+      counted_in_cluster("and.b32 %r7, %r1, 1; setp.eq.u32 %p1, %r7, 0; selp.u32 %r7, %r4, %r5, %p1;"
+                         "ld.shared::cluster.u32 %r6, [%r7];");
+  EXPECT_EQ(all.dsmem_load_requests, 2u);
+  EXPECT_EQ(all.dsmem_bytes, 2 * 64u);
+  EXPECT_EQ(all.shared_load_requests, 2u);
+}
+
 TEST(Counting, InstructionsOfWarpsAndLanes) {
   const Counters before = counted(""), all = counted("add.s32 %r2, %r1, 1;"),
                  some = counted("add.s32 %r2, %r1, 1;", 48);
