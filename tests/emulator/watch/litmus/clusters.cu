@@ -273,8 +273,8 @@ __device__ inline void wait(std::uint64_t* barrier, unsigned parity) {
                  : "memory");
 }
 
-// The writing block arrives at the reading block's mbarrier, which waits there; no cluster barrier at the
-// end. LITMUS arrive_at_the_reader: right
+// The writing block arrives at the reading block's mbarrier, which waits there.
+// LITMUS arrive_at_the_reader: right
 __global__ void __cluster_dims__(2) arrive_at_the_reader(int* m) {
   __shared__ int values[32];
   __shared__ std::uint64_t full;
