@@ -93,6 +93,7 @@ enum class Work : std::uint8_t {
   shuffle,
   vote,
   warp_reduction,
+  matrix, // a multiplication of matrices
 };
 
 // What is known of an operation before it runs.

@@ -60,6 +60,7 @@ struct Fault {
     assertion,
     barrier,
     warp_mask,
+    partial_warp,
     endless,
     waiting, // endless, and in loops that poll memory
     interrupted,

@@ -95,9 +95,10 @@ std::vector<std::uint32_t> unset_registers(const Function& function, std::span<c
 }
 
 Flow flow_of(const Instruction& instruction) {
-  constexpr std::string_view fresh[] = {"ld",         "ldu",   "atom",     "call",     "vote", "match",
-                                        "redux",      "elect", "mbarrier", "barrier",  "bar",  "cp",
-                                        "activemask", "tex",   "testp",    "isspacep", "wmma", "mma"};
+  constexpr std::string_view fresh[] = {"ld",         "ldu",       "atom",     "call",     "vote", "match",
+                                        "redux",      "elect",     "mbarrier", "barrier",  "bar",  "cp",
+                                        "activemask", "tex",       "testp",    "isspacep", "wmma", "mma",
+                                        "ldmatrix",   "movmatrix", "stmatrix"};
   const std::string_view opcode = instruction.opcode;
   if (std::find(std::begin(fresh), std::end(fresh), opcode) != std::end(fresh)) return Flow::fresh;
   if (opcode == "shfl") return Flow::exchanged;

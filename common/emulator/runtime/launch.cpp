@@ -132,6 +132,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorMemoryAllocation;
   case Kind::trap:
   case Kind::warp_mask:
+  case Kind::partial_warp:
     return cudaErrorLaunchFailure;
   }
   return cudaErrorUnknown;

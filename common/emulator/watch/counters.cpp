@@ -81,6 +81,9 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
   case Work::warp_reduction:
     to.warp_reductions += did.warps;
     break;
+  case Work::matrix:
+    to.matrix_operations += did.warps;
+    break;
   case Work::vote:
   case Work::memory_barrier:
     to.votes += did.warps;

@@ -22,6 +22,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
   case Kind::warp_mask:
     return {HazardKind::warp_mask, HazardCause::lanes_never_come};
+  case Kind::partial_warp:
+    return {HazardKind::warp_mask, HazardCause::partial_warp};
   case Kind::waiting:
     return {HazardKind::endless, HazardCause::waits_in_vain};
   case Kind::endless:
