@@ -107,6 +107,7 @@ void Block::start(std::uint64_t linear) {
   changed = looked = polled = false;
   recurrence = {};
   for (Barrier& barrier : barriers) barrier = {};
+  mbarriers.clear();
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
     std::uint32_t lanes = std::min(warp_lanes, threads - warp.index * warp_lanes);

@@ -16,6 +16,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace warpfold::machine {
@@ -81,6 +82,13 @@ struct Barrier {
   std::uint32_t result_population = 0, result_threads = 0; // ...of the last completed round
 };
 
+// What is known of an mbarrier in a block's shared memory, beside its 64 bits.
+struct MbarrierFacts {
+  std::uint32_t phase = 0;                    // phases that are complete
+  std::uint64_t expected_bytes = 0, came = 0; // in this phase
+  const Operation* expects = nullptr;         // the last that raised `expected_bytes`
+};
+
 struct Block {
   static constexpr unsigned barrier_count = 16;
   static constexpr std::uint32_t shared_slack =
@@ -108,6 +116,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
+  std::unordered_map<std::uint64_t, MbarrierFacts> mbarriers; // that are initialised, by offset
   mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block does not use it
 
   explicit Block(Worker& worker);

@@ -206,7 +206,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     for (std::size_t i = body; i < code_.operations.size(); ++i) {
       if (code_.facts[i].leader == i) continue;
       code_.names[i] = instruction.name();
-      if (opcode) code_.facts[i].work = opcode->work;
+      if (opcode && code_.facts[i].work == Work::other) code_.facts[i].work = opcode->work;
     }
     if (followed_) note_flow(instruction, body);
   }

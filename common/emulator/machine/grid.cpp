@@ -339,6 +339,16 @@ namespace {
         Fault::Kind::waiting,
         fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any{}",
                     seconds, without));
+  if (at->missing_arrivals == 0 && at->expects) {
+    const SourceLine line = block.worker.grid.code.line_of(*at->expects);
+    block.stop_early(
+        Fault::Kind::missing_bytes,
+        fmt::format(
+            "waits at an mbarrier that expects {} bytes in this phase{}, of which {} have come, and for "
+            "{:.3g} s no thread that runs has changed any memory{}",
+            at->expected_bytes, line.line ? fmt::format(" (line {})", line.line) : "",
+            std::int64_t{at->expected_bytes} - at->missing_bytes, seconds, without));
+  }
   block.stop_early(
       Fault::Kind::barrier,
       fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}, and for {:.3g} s no "

@@ -59,6 +59,8 @@ struct Fault {
     trap,
     assertion,
     barrier,
+    no_mbarrier,   // it is not initialised
+    missing_bytes, // an mbarrier waits for bytes that do not come
     warp_mask,
     partial_warp,
     endless,

@@ -93,6 +93,8 @@ struct Warp {
   bool changes = false;    // in this slice, it has changed memory that others may read
   // What the mbarrier that it found incomplete in this slice still waits for; both 0: there was none.
   std::uint32_t missing_arrivals = 0, missing_bytes = 0;
+  std::uint32_t expected_bytes = 0;   // of which `missing_bytes` have not come
+  const Operation* expects = nullptr; // the operation that says so
   const Operation* reconvergence_at = nullptr;
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;

@@ -100,6 +100,22 @@ public:
                            std::uint32_t /*width*/) {}
   virtual void copies_committed(const Warp&) {}
   virtual void copies_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
+  // Bulk copies, in order of what happens to one: it begins to read shared memory, until its thread has
+  // waited for its group (`in_group`) or the copy's mbarrier has completed its phase; it begins to write
+  // shared memory, until that phase, the block's `phase`th at this mbarrier, is complete. access() was told
+  // of both.
+  virtual void bulk_read_begins(const Warp&, const Operation&, unsigned /*lane*/, std::uint64_t /*offset*/,
+                                std::uint32_t /*bytes*/, bool /*in_group*/) {}
+  virtual void bulk_write_begins(const Warp&, const Operation&, unsigned /*lane*/, std::uint64_t /*offset*/,
+                                 std::uint32_t /*bytes*/, std::uint64_t /*mbarrier*/,
+                                 std::uint32_t /*phase*/) {}
+  virtual void bulk_committed(const Warp&) {}
+  virtual void bulk_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
+  // The lanes have found that the mbarrier is beyond all phases before `phase`.
+  virtual void phases_seen(const Warp&, std::uint32_t /*lanes*/, std::uint64_t /*mbarrier*/,
+                           std::uint32_t /*phase*/) {}
+  // A fence between ordinary accesses and those of bulk copies (fence.proxy.async).
+  virtual void proxy_fence(const Warp&, const Operation&) {}
   // All threads of the block (`whole_block`), or those that took part, have reached the barrier.
   virtual void barrier(const Block&, const Operation&, unsigned barrier, bool whole_block) = 0;
   // The bytes that the operation has written for each of these lanes count at the mbarriers at these

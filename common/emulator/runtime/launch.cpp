@@ -118,6 +118,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::assertion:
     return cudaErrorAssert;
   case Kind::barrier: // a GPU would wait forever
+  case Kind::missing_bytes:
   case Kind::endless:
   case Kind::waiting:
   case Kind::interrupted:
@@ -131,6 +132,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::out_of_memory:
     return cudaErrorMemoryAllocation;
   case Kind::trap:
+  case Kind::no_mbarrier:
   case Kind::warp_mask:
   case Kind::partial_warp:
     return cudaErrorLaunchFailure;

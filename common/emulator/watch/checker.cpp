@@ -137,8 +137,8 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
                                  std::memory_order_release);
   Notes::Recent& recent =
       mine.recent[warp.index * mine.recent_count + mine.facts->memory_operation[actor.operation]];
-  const bool again =
-      recent.operation == actor.operation && recent.in_global == actor.in_global && recent.made;
+  const bool again = recent.operation == actor.operation && recent.in_global == actor.in_global &&
+                     recent.is_store == actor.is_store && recent.is_atomic == actor.is_atomic && recent.made;
   if (again && (actor.in_global || recent.number >= mine.records.first())) {
     // A loop that synchronises in each iteration would create records without end. After the first ones, new
     // records become rarer and rarer. A record that is used for longer looks older than it is, so a race may
@@ -177,6 +177,8 @@ std::uint32_t Checker::record_for(Notes& mine, const Actor& actor) {
   }
   recent = {.operation = actor.operation,
             .in_global = actor.in_global,
+            .is_store = actor.is_store,
+            .is_atomic = actor.is_atomic,
             .moment = record.moment,
             .number = number,
             .made = (again ? recent.made : 0) + 1,

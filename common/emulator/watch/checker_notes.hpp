@@ -53,6 +53,7 @@ struct Checker::Notes final : machine::BlockNotes {
   struct Recent {
     std::uint32_t operation = ~0u;
     bool in_global = false;
+    bool is_store = false, is_atomic = false; // a bulk copy loads, stores and updates
     std::uint32_t moment = 0, number = 0, made = 0, passed_over = 0;
   };
 

@@ -20,6 +20,10 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::misaligned, HazardCause::unaligned_address};
   case Kind::barrier:
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
+  case Kind::no_mbarrier:
+    return {HazardKind::barrier, HazardCause::mbarrier_not_initialised};
+  case Kind::missing_bytes:
+    return {HazardKind::barrier, HazardCause::bytes_never_come};
   case Kind::warp_mask:
     return {HazardKind::warp_mask, HazardCause::lanes_never_come};
   case Kind::partial_warp:

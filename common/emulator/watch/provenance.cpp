@@ -294,6 +294,15 @@ void Provenance::update(const machine::Access& access, const ValueFlow& flow, un
   const std::string_view name = access.warp.worker->grid.code.names[access.operation.index];
   const auto is = [name](std::string_view modifier) { return name.find(modifier) != name.npos; };
   const Value old = read(key, access.width, here, true);
+  if (flow.from.empty() && access.order >= machine::MemoryOrder::release)
+    return write(key, access.width, thread, &here); // the mbarrier of a bulk copy
+  if (flow.from.empty()) {                          // a bulk reduction, element by element
+    std::uint64_t& next = running_.at(&access.warp.worker->grid).copied_from[lane];
+    const Value added = read(next, access.width, here, true);
+    next += access.width;
+    return write(key, access.width, combined(Node::Kind::computed, access.width, 0, {old, added}, here),
+                 &here);
+  }
   const Value value = source(access.warp, flow.from[0], lane);
   if (!flow.to.empty()) write(in_frame(access.warp, flow.to[0], lane), flow.to[0].width, old.node, nullptr);
   if (is(".cas")) {

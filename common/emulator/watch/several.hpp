@@ -48,6 +48,29 @@ public:
   void copies_waited_for(const machine::Warp& warp, std::uint32_t groups_left) override {
     for (auto* each : watchers_) each->copies_waited_for(warp, groups_left);
   }
+  void bulk_read_begins(const machine::Warp& warp, const machine::Operation& operation, unsigned lane,
+                        std::uint64_t offset, std::uint32_t bytes, bool in_group) override {
+    for (auto* each : watchers_) each->bulk_read_begins(warp, operation, lane, offset, bytes, in_group);
+  }
+  void bulk_write_begins(const machine::Warp& warp, const machine::Operation& operation, unsigned lane,
+                         std::uint64_t offset, std::uint32_t bytes, std::uint64_t mbarrier,
+                         std::uint32_t phase) override {
+    for (auto* each : watchers_)
+      each->bulk_write_begins(warp, operation, lane, offset, bytes, mbarrier, phase);
+  }
+  void bulk_committed(const machine::Warp& warp) override {
+    for (auto* each : watchers_) each->bulk_committed(warp);
+  }
+  void bulk_waited_for(const machine::Warp& warp, std::uint32_t groups_left) override {
+    for (auto* each : watchers_) each->bulk_waited_for(warp, groups_left);
+  }
+  void phases_seen(const machine::Warp& warp, std::uint32_t lanes, std::uint64_t mbarrier,
+                   std::uint32_t phase) override {
+    for (auto* each : watchers_) each->phases_seen(warp, lanes, mbarrier, phase);
+  }
+  void proxy_fence(const machine::Warp& warp, const machine::Operation& operation) override {
+    for (auto* each : watchers_) each->proxy_fence(warp, operation);
+  }
   void barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
                bool whole_block) override {
     for (auto* each : watchers_) each->barrier(block, operation, barrier, whole_block);

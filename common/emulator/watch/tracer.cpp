@@ -158,7 +158,12 @@ void Tracer::add_access(Launch& launch, const machine::Access& access, int array
     offsets += fmt::format("{}{}", offsets.empty() ? "" : ",", offset);
   }
   std::string cost;
-  if (access.space == ptx::Space::shared) {
+  if (access.width > machine::widest_access) { // a bulk copy, which takes whole rows of banks
+    const std::uint64_t first = access.addresses[std::countr_zero(lanes)];
+    cost = access.space == ptx::Space::shared
+               ? std::string("\"wavefronts\":0,\"ideal\":0")
+               : fmt::format("\"sectors\":{}", machine::contiguous_sectors(first, access.width));
+  } else if (access.space == ptx::Space::shared) {
     const auto [count, ideal] = machine::wavefronts(access.addresses, lanes, access.width);
     cost = fmt::format("\"wavefronts\":{},\"ideal\":{}", count, ideal);
   } else {

@@ -1,6 +1,7 @@
 // Asynchronous copies (PTX ISA 9.7.9.25). They are done at once, which is one of the orders that PTX allows.
 // The watcher is told when they may have begun and when they must be complete.
 #include "async_cluster.hpp"
+#include "bulk.hpp"
 #include "lanes.hpp"
 #include "mbarrier.hpp"
 
@@ -38,39 +39,6 @@ const Operation* copy_to_shared(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// cp.async.bulk.shared.global.mbarrier::complete_tx::bytes [to], [from], size, [barrier]: usually executed by
-// one lane.
-const Operation* copy_bulk(Warp& warp, const Operation* op) {
-  Request from, to = read_listed_address(warp, op, 0), barrier = read_listed_address(warp, op, 3);
-  read_addresses(warp, op, from);
-  const u32* size = warp.row<u32>(op->c);
-  constexpr u32 unit = 16;
-  OperationCounters& counters = warp.counters[op->index];
-  ++counters.requests;
-  warp.changes = true;
-  each_active(warp, [&](unsigned lane) {
-    u32 bytes = size[lane];
-    ++counters.lanes;
-    counters.bytes += bytes;
-    if (bytes != 0) counters.sectors += contiguous_sectors(from.address[lane], bytes);
-    if (bytes % unit)
-      stop(warp, op, Fault::Kind::misaligned,
-           fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);
-    // As a whole: a size that no memory has would otherwise be refused 16 bytes at a time.
-    const u64 offset = to.address[lane] & ~window_mask, all = warp.worker->grid.shared_bytes();
-    const u64 inside = offset & cluster_offset_mask; // it may be a block of the cluster
-    const u64 fitting = inside < all ? std::min<u64>(bytes, (all - inside) / unit * unit) : 0;
-    std::byte* into =
-        shared_at(warp, op, fitting < bytes ? offset + fitting : offset, unit, AccessKind::store, 1u << lane);
-    if (bytes != 0 && fitting == bytes && offset % unit == 0 &&
-        check_global(warp, op, from.address[lane], bytes, unit, AccessKind::load, 1u << lane))
-      std::memcpy(into, reinterpret_cast<const std::byte*>(from.address[lane]), bytes);
-    complete_bytes(warp, op, lane, barrier.address[lane], bytes);
-  });
-  warp.worker->refused_lanes = 0;
-  return op + 1;
-}
-
 // cp.async.mbarrier.arrive.noinc: the copies before it are complete, so it is an arrival. Without .noinc, it
 // also adds the arrival that it then makes to the barrier's count.
 const Operation* arrive_after_copies(Warp& warp, const Operation* op) {
@@ -94,10 +62,6 @@ const Operation* wait_for_copies(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-const Operation* nothing(Warp&, const Operation* op) {
-  return op + 1;
-}
-
 void set_source(Operation& op, const Decoder::Address& from, std::uint32_t list) {
   op.a = from.row;
   op.immediate = from.offset;
@@ -105,23 +69,11 @@ void set_source(Operation& op, const Decoder::Address& from, std::uint32_t list)
   op.list = list;
 }
 
-void decode_bulk(Decoder& decoder, const ptx::Instruction& in) {
-  if (in.has("commit_group") || in.has("wait_group")) return void(decoder.emit(nothing));
-  bool to_shared = in.has("global") && (in.has("shared::cluster") || in.has("shared::cta")) &&
-                   in.has("mbarrier::complete_tx::bytes") && in.modifiers[2].starts_with("shared");
-  if (!to_shared || in.has("tensor") || in.has("multicast::cluster") || in.operands.size() < 4) refuse(in);
-  std::vector<std::uint32_t> others;
-  append_address(others, decoder.address(in.operands[0], ptx::Space::shared));
-  append_address(others, decoder.address(in.operands[3], ptx::Space::shared));
-  Decoder::Address from = decoder.address(in.operands[1], ptx::Space::global);
-  std::uint32_t size = decoder.source(in.operands[2], ptx::Type::u32), list = decoder.list(others);
-  set_source(decoder.emit(copy_bulk, 0, 0, 0, size), from, list);
-}
-
 void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
-  if (!in.has("async") || in.has("reduce")) refuse(in);
+  if (!in.has("async")) refuse(in);
+  if (in.has("reduce")) return decode_bulk_reduction(decoder, in);
   if (copies_in_cluster(in)) return decode_copy_in_cluster(decoder, in);
-  if (in.has("bulk")) return decode_bulk(decoder, in);
+  if (in.has("bulk")) return decode_bulk_copy(decoder, in);
   if (in.has("commit_group")) return void(decoder.emit(commit_copies));
   if (in.has("wait_group")) {
     const auto* left = in.operands.size() == 1 ? std::get_if<ptx::Immediate>(&in.operands[0].value) : nullptr;

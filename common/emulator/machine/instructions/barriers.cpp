@@ -187,7 +187,24 @@ const Operation* fence(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
+// fence.proxy.async: between ordinary accesses and those of bulk copies. It orders nothing between threads.
+const Operation* fence_proxy(Warp& warp, const Operation* op) {
+  if (Watcher* watcher = warp.worker->grid.watcher) watcher->proxy_fence(warp, *op);
+  return op + 1;
+}
+
+// The forms of fence.proxy (PTX ISA 9.7.13.4), as far as there are proxies here: tensor maps are not
+// supported.
+void decode_proxy_fence(Decoder& decoder, const ptx::Instruction& in) {
+  for (const std::string_view modifier : in.modifiers)
+    if (modifier.starts_with("tensormap")) refuse(in);
+  decoder.emit(fence_proxy);
+}
+
 void decode_fence(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("proxy")) return decode_proxy_fence(decoder, in);
+  // Makes mbarrier.init visible to the cluster; what makes the other threads wait is a barrier after it.
+  if (in.has("mbarrier_init")) return void(decoder.emit([](Warp&, const Operation* op) { return op + 1; }));
   MemoryScope scope = MemoryScope::device; // membar.gl
   if (in.has("cta")) scope = MemoryScope::block;
   if (in.has("cluster")) scope = MemoryScope::cluster;

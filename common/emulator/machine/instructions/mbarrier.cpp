@@ -27,8 +27,8 @@ struct Mbarrier {
 };
 static_assert(sizeof(Mbarrier) == 8);
 
-// Changes the lane's barrier in place.
-template <typename Change>
+// Changes the lane's barrier in place: make(barrier, facts). `begins`: the barrier need not be initialised.
+template <bool Begins = false, typename Change>
 void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change make) {
   if ((address & window_mask) == 0) address |= shared_window;
   if ((address & window_mask) != shared_window)
@@ -36,9 +36,22 @@ void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change 
          fmt::format("takes 0x{:x} for a barrier in shared memory", address), 1u << lane);
   std::byte* place =
       shared_at(warp, op, address & ~window_mask, sizeof(Mbarrier), AccessKind::atomic, 1u << lane);
+  const u64 offset = address & ~window_mask;
+  auto& known = warp.block->mbarriers;
+  auto facts = known.find(offset);
+  if (facts == known.end()) {
+    if (!Begins && warp.worker->refused_lanes == 0)
+      stop(warp, op, Fault::Kind::no_mbarrier,
+           fmt::format("uses an mbarrier at offset {} of shared memory, where no mbarrier.init has made one",
+                       offset),
+           1u << lane);
+    facts = known.try_emplace(offset).first;
+  }
   Mbarrier barrier;
   std::memcpy(&barrier, place, sizeof barrier);
-  make(barrier);
+  const u64 phase = barrier.phase;
+  make(barrier, facts->second);
+  if (barrier.phase != phase) facts->second = {.phase = facts->second.phase + 1};
   std::memcpy(place, &barrier, sizeof barrier);
 }
 
@@ -54,33 +67,38 @@ void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u
 }
 
 // Handles one lane after another; `F` gets the barrier and the lane's count.
-using Step = void (*)(Warp&, const Operation*, unsigned lane, Mbarrier&, u32 count);
-void initialise(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+using Step = void (*)(Warp&, const Operation*, unsigned lane, Mbarrier&, MbarrierFacts&, u32 count);
+void initialise(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, MbarrierFacts&,
+                u32 count) {
   if (count == 0 || count > largest_count)
     stop(warp, op, Fault::Kind::invalid_instruction,
          fmt::format("makes a barrier for {} arrivals; 1 to {} are possible", count, largest_count),
          1u << lane);
   barrier = {.pending = count, .expected = count, .bytes = 0, .phase = 0};
 }
-void invalidate(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32) {
+void invalidate(Warp&, const Operation*, unsigned, Mbarrier& barrier, MbarrierFacts&, u32) {
   barrier = {};
 }
-void arrive_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+void arrive_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, MbarrierFacts&,
+                 u32 count) {
   arrive(warp, op, lane, barrier, count);
 }
-void drop_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 count) {
+void drop_step(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, MbarrierFacts&, u32 count) {
   barrier.expected -= count;
   arrive(warp, op, lane, barrier, count);
 }
-void expect_and_arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u32 bytes) {
+void expect_step(Warp&, const Operation* op, unsigned, Mbarrier& barrier, MbarrierFacts& facts, u32 bytes) {
   barrier.bytes += bytes;
+  facts.expected_bytes += bytes, facts.expects = op;
+}
+void expect_and_arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier,
+                       MbarrierFacts& facts, u32 bytes) {
+  expect_step(warp, op, lane, barrier, facts, bytes);
   arrive(warp, op, lane, barrier, 1);
 }
-void expect_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
-  barrier.bytes += bytes;
-}
-void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, u32 bytes) {
+void complete_step(Warp&, const Operation*, unsigned, Mbarrier& barrier, MbarrierFacts& facts, u32 bytes) {
   barrier.bytes -= bytes;
+  facts.came += bytes;
   barrier.advance();
 }
 
@@ -92,19 +110,24 @@ void tell_shared(Warp& warp, const Operation* op, Request& request, AccessKind k
 // The token of an arrival is the barrier's state before it: a wait needs the phase in it.
 template <Step Do>
 const Operation* update(Warp& warp, const Operation* op) {
+  constexpr bool begins = Do == initialise;
   Request request;
   read_addresses(warp, op, request);
   const u32* count = warp.row<u32>(op->b);
   u64* token = warp.row<u64>(op->d);
   warp.changes = true;
   each_active(warp, [&](unsigned lane) {
-    change(warp, op, lane, request.address[lane], [&](Mbarrier& barrier) {
+    const auto make = [&](Mbarrier& barrier, MbarrierFacts& facts) {
       Mbarrier before = barrier;
-      Do(warp, op, lane, barrier, count[lane]);
+      Do(warp, op, lane, barrier, facts, count[lane]);
       if (op->d) token[lane] = std::bit_cast<u64>(before);
-    });
+    };
+    change<begins>(warp, op, lane, request.address[lane], make);
+    if constexpr (begins || Do == invalidate)
+      warp.block->mbarriers.erase(request.address[lane] & ~window_mask);
+    if constexpr (begins) warp.block->mbarriers.try_emplace(request.address[lane] & ~window_mask);
   });
-  tell_shared(warp, op, request, AccessKind::atomic);
+  tell_shared(warp, op, request, begins || Do == invalidate ? AccessKind::store : AccessKind::atomic);
   return op + 1;
 }
 
@@ -114,16 +137,22 @@ template <bool Parity>
 const Operation* test_wait(Warp& warp, const Operation* op) {
   Request request;
   read_addresses(warp, op, request);
+  Watcher* const watcher = warp.worker->grid.watcher;
   u32 over = 0;
   Mbarrier missing{};
+  MbarrierFacts expected;
   each_active(warp, [&](unsigned lane) {
     u64 phase =
         Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
-    change(warp, op, lane, request.address[lane], [&](const Mbarrier& barrier) {
-      if (barrier.phase != phase)
+    change(warp, op, lane, request.address[lane], [&](const Mbarrier& barrier, const MbarrierFacts& facts) {
+      if (barrier.phase != phase) {
         over |= 1u << lane;
-      else
+        if (watcher)
+          watcher->phases_seen(warp, 1u << lane, request.address[lane] & ~window_mask, facts.phase);
+      } else {
         missing = barrier;
+        expected = facts;
+      }
     });
   });
   u32& d = *warp.row<u32>(op->d);
@@ -133,6 +162,8 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
     warp.polls = true;
     warp.missing_arrivals = static_cast<u32>(missing.pending);
     warp.missing_bytes = static_cast<u32>(std::max<s64>(missing.bytes, 0));
+    warp.expected_bytes = static_cast<u32>(expected.expected_bytes);
+    warp.expects = expected.expects;
   }
   tell_shared(warp, op, request, AccessKind::load);
   tell_read(warp);
@@ -202,12 +233,35 @@ constexpr Opcode opcodes[] = {{"mbarrier", decode_mbarrier, Work::memory_barrier
 } // namespace
 
 void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address) {
-  change(warp, op, lane, address, [&](Mbarrier& barrier) { arrive(warp, op, lane, barrier, 1); });
+  change(warp, op, lane, address,
+         [&](Mbarrier& barrier, MbarrierFacts&) { arrive(warp, op, lane, barrier, 1); });
 }
 
 void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
                     std::uint32_t bytes) {
-  change(warp, op, lane, address, [&](Mbarrier& barrier) { complete_step(warp, op, lane, barrier, bytes); });
+  change(warp, op, lane, address, [&](Mbarrier& barrier, MbarrierFacts& facts) {
+    complete_step(warp, op, lane, barrier, facts, bytes);
+  });
+  Watcher* const watcher = warp.worker->grid.watcher;
+  if (!watcher || warp.worker->refused_lanes != 0) return;
+  // Whoever waits for the phase sees what the copy has written.
+  std::uint64_t offsets[warp_lanes] = {};
+  offsets[lane] = address & ~window_mask;
+  watcher->access({.warp = warp,
+                   .operation = *op,
+                   .space = ptx::Space::shared,
+                   .kind = AccessKind::atomic,
+                   .order = MemoryOrder::release,
+                   .scope = MemoryScope::block,
+                   .mask = 1u << lane,
+                   .width = sizeof(Mbarrier),
+                   .addresses = offsets});
+}
+
+std::uint32_t phase_of(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address) {
+  std::uint32_t phase = 0;
+  change(warp, op, lane, address, [&](const Mbarrier&, const MbarrierFacts& facts) { phase = facts.phase; });
+  return phase;
 }
 
 void append_address(std::vector<std::uint32_t>& words, const Decoder::Address& address) {

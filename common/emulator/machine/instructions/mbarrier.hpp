@@ -10,6 +10,9 @@ void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uin
 void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
                     std::uint32_t bytes);
 
+// How many phases of the lane's barrier are complete.
+std::uint32_t phase_of(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address);
+
 // An address operand that is not the instruction's first: its row, width and offset in Code::lists.
 void append_address(std::vector<std::uint32_t>& words, const Decoder::Address& address);
 Request read_listed_address(Warp& warp, const Operation* op, unsigned first_word);
