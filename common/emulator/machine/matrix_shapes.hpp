@@ -1,10 +1,11 @@
 // The shapes of matrix operations, and which element of a matrix each lane holds in which register (PTX ISA
 // 9.7.14.5, "Matrix Fragments for mma").
 //
-// All fragments of mma follow one rule. The lanes form 8 groups of 4. A register of A or B holds `packed`
-// neighbours along k, and the 4 lanes of a group hold the next ones, so that a register covers 8 rows
-// (columns of B) and 4 * packed of k. The registers then go down the rows of A first, and along k second. A
-// lane's accumulators are pairs of neighbours in a row: the group says which row, the lane in it which pair.
+// All fragments follow one rule. For mma, PTX prescribes it; for wmma it leaves the places open. The lanes
+// form 8 groups of 4. A register of A or B holds `packed` neighbours along k, and the 4 lanes of a group hold
+// the next ones, so that a register covers 8 rows (columns of B) and 4 * packed of k. The registers then go
+// down the rows of A first, and along k second. A lane's accumulators are pairs of neighbours in a row: the
+// group says which row, the lane in it which pair.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +60,14 @@ inline constexpr MatrixShape mma_shapes[] = {
     {"m16n8k32", 16, 8, 32, 4},   {"m16n8k64", 16, 8, 64, 4},   {"m8n8k128", 8, 8, 128, 1},
     {"m16n8k128", 16, 8, 128, 1}, {"m16n8k256", 16, 8, 256, 1},
 };
-inline constexpr unsigned most_rows = 32, most_columns = 32, most_k = 256;
+// The shapes of wmma (PTX ISA 9.7.14.4, table "shapes").
+inline constexpr MatrixShape wmma_shapes[] = {
+    {"m16n16k16", 16, 16, 16, 16}, {"m32n8k16", 32, 8, 16, 16}, {"m8n32k16", 8, 32, 16, 16},
+    {"m16n16k8", 16, 16, 8, 32},   {"m8n8k4", 8, 8, 4, 64},     {"m16n16k16", 16, 16, 16, 8},
+    {"m32n8k16", 32, 8, 16, 8},    {"m8n32k16", 8, 32, 16, 8},  {"m8n8k32", 8, 8, 32, 4},
+    {"m8n8k128", 8, 8, 128, 1},
+};
+inline constexpr unsigned most_rows = 32, most_columns = 32;
 
 // Where in its matrix an element of a fragment is.
 struct ElementPlace {
@@ -79,10 +87,11 @@ constexpr ElementPlace place_in_factor(unsigned lines, unsigned packed, unsigned
   return {.line = lane / lanes_of_group + reg % down * lines_of_register,
           .k = (reg / down * lanes_of_group + lane % lanes_of_group) * packed + part};
 }
-// `index` counts the lane's accumulators, two to a row.
-constexpr AccumulatorPlace place_in_sum(unsigned lane, unsigned index) {
-  return {.row = lane / lanes_of_group + index / 2 * lines_of_register,
-          .column = lane % lanes_of_group * 2 + index % 2};
+// `index` counts the lane's accumulators: two in each block of 8 x 8, and these go down the `rows` first.
+constexpr AccumulatorPlace place_in_sum(unsigned rows, unsigned lane, unsigned index) {
+  const unsigned block = index / 2, down = rows / lines_of_register;
+  return {.row = lane / lanes_of_group + block % down * lines_of_register,
+          .column = block / down * lines_of_register + lane % lanes_of_group * 2 + index % 2};
 }
 
 // Registers per lane of a matrix with that many elements.

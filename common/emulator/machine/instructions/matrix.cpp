@@ -1,4 +1,7 @@
-// Multiplication of matrices that the lanes of a warp hold together (PTX ISA 9.7.14.5): mma.
+// Multiplication of matrices that the lanes of a warp hold together: mma (PTX ISA 9.7.14.5) and wmma.mma
+// (9.7.14.4).
+#include "matrix.hpp"
+
 #include "lanes.hpp"
 #include "whole_warp.hpp"
 
@@ -81,7 +84,7 @@ void read_sums(Warp& warp, const std::uint32_t* rows, Element element, const Mat
   for (unsigned reg = 0; reg < registers_of_sums(form, element); ++reg)
     for (unsigned lane = 0; lane < warp_lanes; ++lane)
       for (unsigned part = 0; part < parts; ++part) {
-        const AccumulatorPlace at = place_in_sum(lane, reg * parts + part);
+        const AccumulatorPlace at = place_in_sum(form.m, lane, reg * parts + part);
         to[at.row * form.n + at.column] = part_of(warp, rows[reg], element, lane, part);
       }
 }
@@ -92,7 +95,7 @@ void write_sums(Warp& warp, const std::uint32_t* rows, const MatrixForm& form, c
     for (unsigned lane = 0; lane < warp_lanes; ++lane) {
       std::uint64_t whole = 0;
       for (unsigned part = 0; part < parts; ++part) {
-        const AccumulatorPlace at = place_in_sum(lane, reg * parts + part);
+        const AccumulatorPlace at = place_in_sum(form.m, lane, reg * parts + part);
         whole |= from[at.row * form.n + at.column] << part * bits;
       }
       if (bits == 64)
@@ -123,12 +126,13 @@ bool go_together(const MatrixForm& form) {
     };
     return is_allowed(form.a) && is_allowed(form.b);
   };
+  const bool mixes_halves = (form.c == Element::half || form.c == Element::single) && both({Element::half});
   switch (form.d) {
   case Element::single:
-    return form.c == form.d && form.a == form.b &&
-           both({Element::half, Element::bfloat, Element::tensor_float});
+    return mixes_halves ||
+           (form.c == form.d && form.a == form.b && both({Element::bfloat, Element::tensor_float}));
   case Element::half:
-    return form.c == form.d && both({Element::half});
+    return mixes_halves;
   case Element::real:
     return form.c == form.d && both({Element::real});
   case Element::integer:
@@ -139,63 +143,66 @@ bool go_together(const MatrixForm& form) {
   }
 }
 
-MatrixForm form_from(const ptx::Instruction& in) {
-  std::vector<Element> elements;
-  const std::string_view* shape_name = nullptr;
-  for (const std::string_view& modifier : in.modifiers) {
-    if (const ElementForm* named = element_named(modifier)) elements.push_back(named->element);
-    if (modifier.starts_with('m') && modifier.find('k') != modifier.npos) shape_name = &modifier;
-  }
-  if (elements.size() != 4 || !shape_name) refuse(in);
-  MatrixForm form{.d = elements[0], .saturates = in.has("satfinite"), .conjoins = in.has("and")};
-  form.a = elements[1], form.b = elements[2], form.c = elements[3];
-  const auto* const shape = std::ranges::find_if(mma_shapes, [&](const MatrixShape& each) {
-    return each.name == *shape_name && each.bits == form_of(form.a).bits;
+MatrixForm form_from(const ptx::Instruction& in, std::span<const MatrixShape> shapes,
+                     const std::vector<Element>& elements) {
+  if (elements.size() != 4) refuse(in);
+  MatrixForm form{.a = elements[1], .b = elements[2], .c = elements[3], .d = elements[0]};
+  form.saturates = in.has("satfinite"), form.conjoins = in.has("and");
+  const std::string_view name = shape_name(in);
+  const auto shape = std::ranges::find_if(shapes, [&](const MatrixShape& each) {
+    return each.name == name && each.bits == form_of(form.a).bits;
   });
-  if (shape == std::end(mma_shapes) || !go_together(form))
-    refuse(in, "there is no such shape for these types");
+  if (shape == shapes.end() || !go_together(form)) refuse(in, "there is no such shape for these types");
   form.m = shape->m, form.n = shape->n, form.k = shape->k;
   if (form.a == Element::bit) form.k /= 32;
   return form;
 }
 
-// Appends the rows of a matrix's registers; `each` makes a row of an operand.
-template <typename Row>
-void append_rows(const ptx::Instruction& in, const ptx::Operand& operand, unsigned count,
-                 std::vector<std::uint32_t>& rows, Row row_of) {
-  const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value);
-  const std::span<const ptx::Operand> registers =
-      vector ? std::span<const ptx::Operand>(vector->elements) : std::span(&operand, 1);
-  if (registers.size() != count)
-    refuse(in, fmt::format("a matrix of this shape takes a list of {}, not of {}", count, registers.size()));
-  for (const ptx::Operand& each : registers) rows.push_back(row_of(each));
-}
-
-void decode_mma(Decoder& decoder, const ptx::Instruction& in) {
-  allow(in,
-        {"sync",     "aligned", "row",     "col",      "satfinite", "xor",      "and",       "popc",
-         "rn",       "tf32",    "s4",      "u4",       "b1",        "m8n8k4",   "m8n8k16",   "m8n8k32",
-         "m8n8k128", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32",  "m16n8k64", "m16n8k128", "m16n8k256"});
-  need_operands(in, 4);
-  const MatrixForm form = form_from(in);
+// The rows of all operands, of which the first `of_*` registers hold each element once.
+void emit_multiplication(Decoder& decoder, const ptx::Instruction& in, const MatrixForm& form,
+                         unsigned registers_of_a, unsigned registers_of_b) {
   std::vector<std::uint32_t> words = words_of(form);
-  const auto destination = [&](const ptx::Operand& each) {
-    return decoder.destination(each, register_bytes(form.d));
-  };
-  const auto source = [&](Element element) {
-    return [&decoder, element](const ptx::Operand& each) {
+  const auto add = [&](std::size_t operand, unsigned listed, unsigned needed, Element element) {
+    std::vector<std::uint32_t> rows;
+    append_rows(in, in.operands[operand], listed, rows, [&](const ptx::Operand& each) {
+      if (operand == 0) return decoder.destination(each, register_bytes(element));
       return decoder.source(each, register_bytes(element) == 8 ? ptx::Type::b64 : ptx::Type::b32);
-    };
+    });
+    words.insert(words.end(), rows.begin(), rows.begin() + needed);
   };
-  append_rows(in, in.operands[0], registers_of_sums(form, form.d), words, destination);
-  append_rows(in, in.operands[1], registers_of_factor(form.m, form.k, form.a), words, source(form.a));
-  append_rows(in, in.operands[2], registers_of_factor(form.n, form.k, form.b), words, source(form.b));
-  append_rows(in, in.operands[3], registers_of_sums(form, form.c), words, source(form.c));
+  add(0, registers_of_sums(form, form.d), registers_of_sums(form, form.d), form.d);
+  add(1, registers_of_a, registers_of_factor(form.m, form.k, form.a), form.a);
+  add(2, registers_of_b, registers_of_factor(form.n, form.k, form.b), form.b);
+  add(3, registers_of_sums(form, form.c), registers_of_sums(form, form.c), form.c);
   const std::uint32_t list = decoder.list(words);
   decoder.emit(multiply_matrices).list = list;
 }
 
-constexpr Opcode opcodes[] = {{"mma", decode_mma, Work::matrix, Guarding::skips}};
+void decode_mma(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("sp") || in.has("sp::ordered_metadata") || in.has("block_scale")) refuse(in);
+  need_operands(in, 4);
+  const MatrixForm form = form_from(in, mma_shapes, elements_named(in));
+  if (form.c != form.d) refuse(in, "there is no such shape for these types");
+  emit_multiplication(decoder, in, form, registers_of_factor(form.m, form.k, form.a),
+                      registers_of_factor(form.n, form.k, form.b));
+}
+
+// Where only two types are named, they are those of D and C, and the factors are half. The layouts say how
+// the fragments were loaded, and each element is in the same place whichever it was.
+void decode_wmma(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("load")) return decode_wmma_load(decoder, in);
+  if (in.has("store")) return decode_wmma_store(decoder, in);
+  need_operands(in, 4);
+  std::vector<Element> elements = elements_named(in);
+  if (elements.size() == 2) elements = {elements[0], Element::half, Element::half, elements[1]};
+  const MatrixForm form = form_from(in, wmma_shapes, elements);
+  const unsigned words = form.a == Element::bit ? 32 : 1; // form.k counts words of bits
+  emit_multiplication(decoder, in, form, registers_of_fragment(form.m * form.k * words, form.a, false),
+                      registers_of_fragment(form.n * form.k * words, form.b, false));
+}
+
+constexpr Opcode opcodes[] = {{"mma", decode_mma, Work::matrix, Guarding::skips},
+                              {"wmma", decode_wmma, Work::matrix, Guarding::skips}};
 
 } // namespace
 

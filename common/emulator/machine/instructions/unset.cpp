@@ -212,12 +212,14 @@ void Decoder::emit_use_of_unset(const ptx::Instruction& in) {
     if (const auto found = unset_rows_.find(index); found != unset_rows_.end()) rows.push_back(found->second);
   };
   if (in.guard.predicate >= 0) add(static_cast<std::uint32_t>(in.guard.predicate));
-  const bool takes_all = is_one_of(in.opcode, {"atom", "red", "bra", "brx", "bar", "barrier"});
+  const bool takes_all = is_one_of(
+      in.opcode, {"atom", "red", "bra", "brx", "bar", "barrier", "mma", "wmma", "stmatrix", "movmatrix"});
+  const bool has_destination = is_one_of(in.opcode, {"atom", "mma", "wmma", "movmatrix"});
   for (std::size_t i = 0; i < in.operands.size(); ++i) {
     const auto* address = std::get_if<ptx::AddressOperand>(&in.operands[i].value);
     const auto* base = address ? std::get_if<ptx::RegisterOperand>(&address->base) : nullptr;
     if (base) add(base->index);
-    if (!address && takes_all && !(i == 0 && in.opcode == "atom"))
+    if (!address && takes_all && !(i == 0 && has_destination))
       for (const ptx::Operand& each : values_of(in.operands[i]))
         if (const std::uint32_t row = unset_row(each)) rows.push_back(row);
   }
