@@ -38,6 +38,14 @@ Promise walks_side_by_side() {
       Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
       "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
 }
+std::vector<Promise> in_clusters() {
+  return {at_least(
+              Counter::blocks, [](const Size& s) { return 2 * double(s.rows); },
+              "a cluster of two blocks or more per row"),
+          at_least(Counter::dsmem_load_requests, once_per_block,
+                   "each block must read in the other blocks' shared memory what they know"),
+          writes_each_element_once(), none(Counter::atomic_operations, "the blocks meet in shared memory")};
+}
 std::vector<Promise> of_one_block() {
   return {one_block_per_row(), writes_each_element_once(),
           none(Counter::atomic_operations, "a block works on its row alone")};
@@ -73,8 +81,7 @@ std::vector<Rung> softmax() {
               .up_to_columns(16 * widest_kept)
               .tried_with_columns(16 * widest_kept)
               .depth(depth_of_row)
-              .promise(writes_each_element_once())
-              .promise(none(Counter::atomic_operations, "the blocks meet in shared memory"))
+              .promise(in_clusters())
               .promise(reads_each_element<1>())
               .promise(walks_side_by_side<1>()),
           Rung("bulk_copies")
@@ -86,19 +93,28 @@ std::vector<Rung> softmax() {
               .depth(depth_of_row)
               .promise(writes_each_element_once())
               .promise(none(Counter::atomic_operations, "a block works on its rows alone"))
-              .promise(reads_each_element<1>()),
+              .promise(reads_each_element<1>())
+              .promise(equal(
+                  Counter::global_load_requests, [](const Size& s) { return double(s.rows); },
+                  "a row must come by one bulk copy, and no thread may load from global memory"))
+              .promise(equal(
+                  Counter::global_store_requests, [](const Size& s) { return double(s.rows); },
+                  "a row must leave by one bulk copy, and no thread may store to global memory")),
           Rung("longest_rows")
               .needs(90)
               .builds_on("cluster")
               .computes(RowFunction::softmax)
               .tried_with_columns(std::size_t{1} << 20)
               .depth(depth_of_row)
-              .promise(writes_each_element_once())
-              .promise(none(Counter::atomic_operations, "the blocks meet in shared memory"))
+              .promise(in_clusters())
               .promise(reads_each_element<2>())
               .promise(walks_side_by_side<2>()),
           Rung("ones_matrix")
               .needs(80)
+              .promise(equal(
+                  Counter::matrix_operations,
+                  [](const Size& s) { return double(s.rows * ceil_div(s.n / s.rows, 256)); },
+                  "each multiplication must add up 256 elements of the warp's row"))
               .promise(equal(
                   Counter::elements_read, [](const Size& s) { return double(s.n); },
                   "each element must be read once"))

@@ -47,7 +47,8 @@ std::byte* bytes_at(Warp& warp, const Operation* op, const End& end, u32 bytes, 
   // The first place beyond the end is named.
   const std::uint64_t all = warp.worker->grid.shared_bytes();
   const std::uint64_t inside = end.address & cluster_offset_mask; // it may be a block of the cluster
-  const std::uint64_t fitting = inside < all ? std::min<std::uint64_t>(bytes, (all - inside) / unit * unit) : 0;
+  const std::uint64_t fitting =
+      inside < all ? std::min<std::uint64_t>(bytes, (all - inside) / unit * unit) : 0;
   std::byte* const first =
       shared_at(warp, op, fitting < bytes ? end.address + fitting : end.address, unit, kind, lanes);
   return fitting == bytes && end.address % unit == 0 ? first : nullptr;
