@@ -28,6 +28,7 @@ CARDS = {
     "10_opencl": ("what carries over to other makers' devices", 60, ("02_tree", "in_place_sequential", 2)),
     "11_row_sums": ("choosing who works on what, by the shape of the data", 60, ("11_row_sums", "warp_per_row", 1)),
     "12_many_gpus": ("streams, events, access between GPUs, NCCL, MPI", 120, None),
+    "13_softmax": ("two reductions as one, rows kept on the chip, clusters, bulk copies, tensor cores", 180, ("13_softmax", "online", 1)),
 }
 
 
