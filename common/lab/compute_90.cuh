@@ -52,11 +52,17 @@ __device__ inline unsigned cluster_blocks() {
   return count;
 }
 
-// Waits for all threads of the cluster. What they wrote before is visible to all of them after.
+// A barrier of all threads of the cluster, in two halves: what a thread wrote before it arrived is visible to
+// each thread that has waited.
+__device__ inline void cluster_arrive() {
+  WARPFOLD_PTX_90("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+__device__ inline void cluster_wait() {
+  WARPFOLD_PTX_90("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 __device__ inline void cluster_sync() {
-  WARPFOLD_PTX_90("barrier.cluster.arrive.release.aligned;\n\t"
-                  "barrier.cluster.wait.acquire.aligned;" ::
-                      : "memory");
+  cluster_arrive();
+  cluster_wait();
 }
 
 // The same variable in the shared memory of another block of the cluster.
@@ -134,11 +140,22 @@ __device__ void wait_until_stored_but() {
   WARPFOLD_PTX_90("cp.async.bulk.wait_group.read %0;" ::"n"(left) : "memory");
 }
 
-// ---- matrices (PTX ISA 9.7.14.5) -------------------------------------------------------------------------
+// ---- of compute capability 8.0 ----------------------------------------------------------------------------
+
+// The larger of two numbers; NaN if one of them is (PTX ISA, "max").
+__device__ inline float larger_or_nan(float a, float b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return a > b || a != a ? a : b;
+#else
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+#endif
+}
 
 // Multiplies a matrix of 16 x 16 bfloat16, of which each lane of the warp gives eight, by one of 16 x 8 ones,
-// and adds the product to `sums`. Lane l gives elements of rows l / 4 (in .x and .z) and l / 4 + 8 (in .y and
-// .w), whose sums it then has in sums[0] and sums[2].
+// and adds the product to `sums` (PTX ISA, "mma"). Lane l gives elements of rows l / 4 (in .x and .z) and
+// l / 4 + 8 (in .y and .w), whose sums it then has in sums[0] and sums[2].
 __device__ inline void add_row_sums(float (&sums)[4], uint4 elements) {
   WARPFOLD_PTX_80("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
                   "{%8, %8}, {%0, %1, %2, %3};"

@@ -25,11 +25,9 @@
 
 constexpr float infinity = INFINITY;
 
-// Of a block whose threads keep so many values. The compiler must know it: a multiprocessor has 65,536
-// registers.
-constexpr unsigned most_threads(int count = 32) {
-  return count > 32 ? 512 : 1024;
-}
+// Of a block that keeps a row. With 512 threads, each may have 128 of a multiprocessor's 65,536 registers,
+// which the compiler must know.
+constexpr unsigned most_threads = 512;
 
 // exp(x) by the hardware's unit for 2^x. Its result is off by at most 2 + 1.173 |x| units in the last place
 // (CUDA Programming Guide, "Intrinsic Functions").
@@ -44,7 +42,7 @@ struct Known {
 
 // The larger of two numbers, and NaN if one of them is: fmaxf would lose it.
 __device__ float larger(float a, float b) {
-  return a > b || a != a ? a : b;
+  return lab::larger_or_nan(a, b);
 }
 
 struct Larger {
@@ -103,8 +101,9 @@ __device__ uint4 pack(const float (&values)[8]) {
 }
 
 // A row, or a part of one, that the threads of a block read into registers and write. Neighbouring threads
-// take neighbouring elements, 16 bytes at a time where both rows allow it.
-template <class T>
+// take neighbouring elements, 16 bytes at a time where both rows allow it. If it is their last use, in global
+// memory, the caches need not hold them.
+template <class T, bool last_use = false>
 struct Row {
   static constexpr int width = 16 / sizeof(T);
   const T* from;
@@ -119,41 +118,35 @@ struct Row {
   // This thread's values, of a row of up to count * blockDim.x elements. Those beyond its end become
   // `beyond`.
   template <int count>
-  __device__ void load(float (&values)[count], float beyond) const {
-    if (in_vectors) {
-      uint4 loaded[count / width]; // all on their way before the first is used
+  __device__ __forceinline__ void load(float (&values)[count], float beyond) const {
+    if (!in_vectors) {
 #pragma unroll
-      for (int k = 0; k < count / width; ++k) {
-        loaded[k] = {};
-        if (vector(k) < columns) loaded[k] = *reinterpret_cast<const uint4*>(from + vector(k));
-      }
-#pragma unroll
-      for (int k = 0; k < count / width; ++k) {
-        float unpacked[width];
-        unpack(loaded[k], unpacked);
-        for (int i = 0; i < width; ++i) values[k * width + i] = vector(k) < columns ? unpacked[i] : beyond;
-      }
+      for (int k = 0; k < count; ++k) values[k] = item(k) < columns ? float(from[item(k)]) : beyond;
+    } else if (columns == count * blockDim.x) {
+      load_vectors(values, beyond, [](int) { return true; });
     } else {
-#pragma unroll
-      for (int k = 0; k < count; ++k) values[k] = element(k) < columns ? float(from[element(k)]) : beyond;
+      load_vectors(values, beyond, [this](int k) { return item(k) < columns / width; });
     }
   }
 
   // Writes them, except for those beyond the end.
   template <int count>
-  __device__ void store(const float (&values)[count]) const {
-    if (in_vectors) {
+  __device__ __forceinline__ void store(const float (&values)[count]) const {
 #pragma unroll
-      for (int k = 0; k < count / width; ++k) {
-        float stored[width];
-        for (int i = 0; i < width; ++i) stored[i] = values[k * width + i];
-        if (vector(k) < columns) *reinterpret_cast<uint4*>(to + vector(k)) = pack(stored);
+    for (int k = 0; in_vectors && k < count / width; ++k) {
+      float stored[width];
+      for (int i = 0; i < width; ++i) stored[i] = values[k * width + i];
+      if (item(k) >= columns / width) continue;
+      uint4* const vector = reinterpret_cast<uint4*>(to) + item(k);
+      if (last_use) {
+        __stcs(vector, pack(stored));
+      } else {
+        *vector = pack(stored);
       }
-    } else {
+    }
 #pragma unroll
-      for (int k = 0; k < count; ++k) {
-        if (element(k) < columns) to[element(k)] = T(values[k]);
-      }
+    for (int k = 0; !in_vectors && k < count; ++k) {
+      if (item(k) < columns) to[item(k)] = T(values[k]);
     }
   }
 
@@ -161,12 +154,28 @@ private:
   static __device__ bool is_aligned(const T* row) {
     return reinterpret_cast<std::size_t>(row) % 16 == 0;
   }
-  static __device__ std::size_t element(int k) {
-    return std::size_t{blockDim.x} * k + threadIdx.x;
+  // The thread's k-th element, or vector.
+  static __device__ unsigned item(int k) {
+    return blockDim.x * k + threadIdx.x;
   }
-  static __device__ std::size_t vector(int k) {
-    return element(k) * width;
-  } // its first element
+
+  // All loads are on their way before the first value is used.
+  template <int count, class IsInside>
+  __device__ __forceinline__ void load_vectors(float (&values)[count], float beyond,
+                                               IsInside is_inside) const {
+    uint4 loaded[count / width];
+#pragma unroll
+    for (int k = 0; k < count / width; ++k) {
+      const uint4* const vector = reinterpret_cast<const uint4*>(from) + item(k);
+      if (is_inside(k)) loaded[k] = last_use ? __ldcs(vector) : *vector;
+    }
+#pragma unroll
+    for (int k = 0; k < count / width; ++k) {
+      float unpacked[width];
+      unpack(loaded[k], unpacked);
+      for (int i = 0; i < width; ++i) values[k * width + i] = is_inside(k) ? unpacked[i] : beyond;
+    }
+  }
 };
 
 // ---- three_reads -----------------------------------------------------------------------------------------
@@ -181,8 +190,7 @@ __device__ void three_reads_of(const float* row, float* weights, std::size_t col
   // END three_reads
 }
 
-__global__ void __launch_bounds__(most_threads())
-    three_reads_kernel(const float* input, float* output, std::size_t columns) {
+__global__ void three_reads_kernel(const float* input, float* output, std::size_t columns) {
   three_reads_of(input + blockIdx.x * columns, output + blockIdx.x * columns, columns);
 }
 
@@ -214,8 +222,7 @@ __device__ void online_of(const float* row, float* weights, std::size_t columns)
   // END online
 }
 
-__global__ void __launch_bounds__(most_threads())
-    online_kernel(const float* input, float* output, std::size_t columns) {
+__global__ void online_kernel(const float* input, float* output, std::size_t columns) {
   online_of(input + blockIdx.x * columns, output + blockIdx.x * columns, columns);
 }
 
@@ -226,20 +233,55 @@ void online(const float* input, float* output, lab::MatrixShape shape, unsigned 
 
 // ---- kept ------------------------------------------------------------------------------------------------
 
+// What is known of a thread's values and of those before, all at once: one maximum for all, and then one
+// exponential each. Each value becomes exp(value - largest).
+template <int count>
+__device__ __forceinline__ Known known_of(float (&values)[count], Known before = {}) {
+  Known known = before;
+  for (float value : values) known.largest = larger(known.largest, value);
+  const float base = known.largest == -infinity ? 0 : known.largest;
+  known.sum *= exponential(before.largest - base);
+  for (float& value : values) {
+    value = exponential(value - base);
+    known.sum += value;
+  }
+  return known;
+}
+
+// What the lanes of a warp know together, likewise at once.
+__device__ Known join_lanes(Known of_lane) {
+  Known known = of_lane;
+  for (int bit = 16; bit > 0; bit /= 2) known.largest = larger(known.largest, of_partner(known.largest, bit));
+  const float base = known.largest == -infinity ? 0 : known.largest;
+  known.sum *= exponential(of_lane.largest - base);
+  for (int bit = 16; bit > 0; bit /= 2) known.sum += of_partner(known.sum, bit);
+  return known;
+}
+
+// What the threads of the block know together; all of them get it.
+__device__ Known join_block(Known of_thread) {
+  __shared__ Known of_warps[32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const Known of_warp = join_lanes(of_thread);
+  __syncthreads(); // of_warps may still be in use by the call before
+  if (lane == 0) of_warps[warp] = of_warp;
+  __syncthreads();
+  return join_lanes(lane < blockDim.x / 32 ? of_warps[lane] : Known());
+}
+
 // A block's work on a row of up to count * blockDim.x elements.
 template <int count, class T>
-__device__ void kept_of(const Row<T>& row) {
+__device__ __forceinline__ void kept_of(const Row<T>& row) {
   // BEGIN kept
-  // TODO: Read the row once, into float values[count]: row.load(values, beyond), where `beyond` must change
-  // neither the maximum nor the sum. Find the largest value of the block, replace each value by its
-  // exponential, and add those up over the block. Multiply each value by 1 / sum, and write the row once:
-  // row.store(values). (12 lines)
+  // TODO: Read the row once, into float values[count]: row.load(values, beyond), where `beyond` must be like
+  // a masked element. known_of(values) says what this thread knows, and turns its values into exponentials;
+  // join_block() says what the block knows. Multiply each value by exponential(this thread's largest - the
+  // block's) / the block's sum, and write the row once: row.store(values). (7 lines)
   // END kept
 }
 
 template <int count, class T>
-__global__ void __launch_bounds__(most_threads(count))
-    kept_kernel(const T* input, T* output, std::size_t columns) {
+__global__ void __launch_bounds__(most_threads) kept_kernel(const T* input, T* output, std::size_t columns) {
   kept_of<count>(Row<T>(input + blockIdx.x * columns, output + blockIdx.x * columns, columns));
 }
 
@@ -251,6 +293,7 @@ struct Sharing {
 };
 template <class T>
 Sharing share(std::size_t columns, unsigned block) {
+  block = min(block, most_threads);
   while (block > 32 && columns < 32 / sizeof(T) * block) block /= 2;
   while (columns > 64 * std::size_t{block}) block *= 2;
   int count = 8;
@@ -271,34 +314,25 @@ void kept(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
 
 // ---- cluster ---------------------------------------------------------------------------------------------
 
-// What is known of a thread's values: its own, not the block's.
-template <int count>
-__device__ Known known_of(const float (&values)[count]) {
+// What the threads of all blocks of the cluster know together; all of them get it. It arrives at a barrier of
+// the cluster that each thread must still wait for.
+__device__ Known join_cluster(Known of_thread) {
   Known known;
-  for (float value : values) known.largest = larger(known.largest, value);
-  const float base = known.largest == -infinity ? 0 : known.largest;
-  for (float value : values) known.sum += exponential(value - base);
-  return known;
-}
-
-// What all blocks of the cluster know together.
-__device__ Known cluster_reduce(Known of_thread) {
-  Known of_cluster;
   // BEGIN cluster
-  // TODO: Let thread 0 store in a `__shared__ Known of_block` what the block knows: block_reduce(of_thread,
-  // Known(), Join()). Wait for the cluster: lab::cluster_sync(). Join what each of its lab::cluster_blocks()
-  // blocks has stored to `of_cluster`: *lab::in_block(&of_block, rank) is in the shared memory of the block
-  // with that rank. Wait again, because a block that ends takes its shared memory with it. (8 lines)
+  // TODO: Let thread 0 store what join_block(of_thread) gives it in a `__shared__ Known of_block`, and wait
+  // for the cluster: lab::cluster_sync(). Let lane r of each warp read what the block of rank r has stored,
+  // *lab::in_block(&of_block, r), or take Known() if there is no such block: there are lab::cluster_blocks().
+  // Make `known` what join_lanes() makes of that, and say that it is read: lab::cluster_arrive(). (8 lines)
   // END cluster
-  return of_cluster;
+  return known;
 }
 
 // A block's work on its part of a row.
 template <int count, class T>
 __device__ void cluster_of(const Row<T>& part) {
   // BEGIN cluster
-  // TODO: As in `kept`, but what the weights take from the row is what the cluster knows:
-  // cluster_reduce(known_of(values)). (6 lines)
+  // TODO: As in `kept`, but what the cluster knows counts: join_cluster(). At last wait until all blocks have
+  // read this block's shared memory, which ends with it: lab::cluster_wait(). (8 lines)
   // END cluster
 }
 
@@ -312,7 +346,7 @@ __device__ Row<T> part_of_row(const T* input, T* output, std::size_t columns) {
 }
 
 template <int count, class T>
-__global__ void __launch_bounds__(most_threads(count))
+__global__ void __launch_bounds__(most_threads)
     cluster_kernel(const T* input, T* output, std::size_t columns) {
   cluster_of<count>(part_of_row(input, output, columns));
 }
@@ -345,8 +379,8 @@ constexpr unsigned stages = 3; // rows that a block has in shared memory
 // The block's rows are blockIdx.x, blockIdx.x + gridDim.x and so on: turn 0, 1, ... Turn t uses buffer and
 // arrival t % stages.
 template <int count>
-__device__ void bulk_copies_of(const float* input, float* output, lab::MatrixShape shape, float* buffers,
-                               lab::Arrival* arrivals) {
+__device__ __forceinline__ void bulk_copies_of(const float* input, float* output, lab::MatrixShape shape,
+                                               float* buffers, lab::Arrival* arrivals) {
   // BEGIN bulk_copies
   // TODO: Thread 0 fetches a row: arrivals[...].expect(bytes), then lab::bulk_load(buffer, row, bytes,
   // arrivals[...]). It fetches the first stages - 1 rows at once. In each turn all threads wait for the row,
@@ -359,7 +393,7 @@ __device__ void bulk_copies_of(const float* input, float* output, lab::MatrixSha
 }
 
 template <int count>
-__global__ void __launch_bounds__(most_threads(count))
+__global__ void __launch_bounds__(most_threads)
     bulk_copies_kernel(const float* input, float* output, lab::MatrixShape shape) {
   extern __shared__ __align__(16) float buffers[];
   __shared__ lab::Arrival arrivals[stages];
@@ -394,14 +428,15 @@ void bulk_copies(const float* input, float* output, lab::MatrixShape shape, unsi
 template <class T>
 __device__ void longest_rows_of(const Row<T>& part) {
   // BEGIN longest_rows
-  // TODO: Walk over the part in pieces that fit float values[16]: Row<T>(part.from + first, part.to + first,
-  // columns) with first = 0, piece, 2 * piece, ... and the columns that are left, `piece` at most. Join what
-  // is known_of() each. Then let the cluster reduce it, walk again, and store the weights. (17 lines)
+  // TODO: Walk over the part in pieces that fit float values[32]: Row<T>(part.from + first, part.to + first,
+  // columns) with first = 0, piece, 2 * piece, ... and the columns that are left, `piece` at most. Add each
+  // to what is known: known_of(values, known). Then join_cluster(), walk again with Row<T, true>, which makes
+  // room in L2, and store the weights. At last wait for the cluster. (19 lines)
   // END longest_rows
 }
 
 template <class T>
-__global__ void __launch_bounds__(most_threads())
+__global__ void __launch_bounds__(most_threads)
     longest_rows_kernel(const T* input, T* output, std::size_t columns) {
   longest_rows_of(part_of_row(input, output, columns));
 }
@@ -409,9 +444,10 @@ __global__ void __launch_bounds__(most_threads())
 template <class T>
 void longest_rows(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  const unsigned blocks = blocks_for(shape.columns);
-  while (block < 512 && shape.columns > 64 * std::size_t{blocks} * block) block *= 2;
-  lab::launch_clusters(longest_rows_kernel<T>, shape.rows, blocks, block, input, output, shape.columns);
+  const unsigned blocks =
+      blocks_for(min(shape.columns, std::size_t{1} << 18)); // 16 leave multiprocessors idle
+  const unsigned threads = shape.columns > 1 << 16 ? most_threads : min(block, most_threads);
+  lab::launch_clusters(longest_rows_kernel<T>, shape.rows, blocks, threads, input, output, shape.columns);
 }
 
 // ---- ones_matrix -----------------------------------------------------------------------------------------
@@ -434,13 +470,13 @@ __device__ float ones_matrix_of(const __nv_bfloat16* row, std::size_t columns) {
   // TODO: Walk over the row 256 elements at a time. Lane l takes eight_elements(row, first + 8 * l, columns),
   // and lab::add_row_sums(sums, elements) adds all 256. Which of them stand in one row of the matrix does not
   // matter, since all are added up: in the end, sums[0] + sums[2] of lanes 0, 4, 8, ... 28. Make sums[0] the
-  // sum of those in all lanes. (7 lines)
+  // sum of those in all lanes. (5 lines)
   // END ones_matrix
   return sums[0];
 }
 
-__global__ void __launch_bounds__(most_threads())
-    ones_matrix_kernel(const __nv_bfloat16* matrix, float* sums, std::size_t rows, std::size_t columns) {
+__global__ void ones_matrix_kernel(const __nv_bfloat16* matrix, float* sums, std::size_t rows,
+                                   std::size_t columns) {
   const std::size_t row = (std::size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
   if (row >= rows) return; // the whole warp leaves
   const float sum = ones_matrix_of(matrix + row * columns, columns);
@@ -460,12 +496,13 @@ void ones_matrix(const __nv_bfloat16* matrix, float* sums, std::size_t rows, std
 template <int count, class T>
 __device__ void rms_norm_of(const Row<T>& row, float epsilon) {
   // BEGIN rms_norm
-  // TODO: The exam. A row of up to count * blockDim.x elements is read once and written once.
+  // TODO: The exam. A row of up to count * blockDim.x elements is read once and written once. (7
+  // lines)
   // END rms_norm
 }
 
 template <int count, class T>
-__global__ void __launch_bounds__(most_threads(count))
+__global__ void __launch_bounds__(most_threads)
     rms_norm_kernel(const T* input, T* output, std::size_t columns) {
   rms_norm_of<count>(Row<T>(input + blockIdx.x * columns, output + blockIdx.x * columns, columns), 1e-5f);
 }

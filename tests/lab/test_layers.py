@@ -7,12 +7,12 @@ from pathlib import Path
 LAB = Path(__file__).resolve().parents[2] / "common/lab"
 # What a rung promises; what it runs on; the run; whether it is right; why not; the verdict; the order of things.
 LAYERS = ["promises", "input", "run", "judge", "explain", "report", "program"]
-# The public header and its list of states are below all of them; OpenCL's labs have a program of their own.
-BELOW, ON_TOP = {"lab.hpp", "states.def"}, ["opencl"]
+# What labs include and the list of states are below all of them; OpenCL's labs have a program of their own.
+BELOW, ON_TOP = {"lab.hpp", "compute_90.cuh", "states.def"}, ["opencl"]
 # Judging and explaining know nothing of how a case is run: of what lies in `run`, only what every runner shares.
 EVERY_RUNNERS = {"cuda_errors.hpp", "device.hpp", "emulator.hpp", "memory.hpp", "recorded.hpp", "runner.hpp", "watchdog.hpp"}
 C_HEADER = "runtime/warpfold_emulator.h"
-SOURCES = (".cpp", ".hpp", ".def", ".cu", ".h", ".in")
+SOURCES = (".cpp", ".hpp", ".def", ".cu", ".cuh", ".h", ".in")
 
 
 def includes() -> list[tuple[Path, Path]]:

@@ -34,7 +34,7 @@ const std::vector<std::uint32_t>& parameters_of(const std::string& kernel) {
 }
 
 cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t shared,
-                   bool cooperative) {
+                   bool cooperative = false, dim3 cluster = 1) {
   const auto found = kernel_names().find(function);
   if (found == kernel_names().end()) return cudaErrorInvalidDeviceFunction;
   const std::string& name = found->second;
@@ -46,6 +46,7 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
   }
   const Launch told{{grid.x, grid.y, grid.z},
                     {block.x, block.y, block.z},
+                    {cluster.x, cluster.y, cluster.z},
                     static_cast<std::uint32_t>(shared),
                     cooperative ? 1u : 0u,
                     static_cast<std::uint32_t>(name.size()),
@@ -174,21 +175,52 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                cudaStream_t) {
-  return launch(kernel, grid, block, arguments, shared, false);
+  return launch(kernel, grid, block, arguments, shared);
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                              cudaStream_t) {
-  return launch(function, grid, block, arguments, shared, false);
+  return launch(function, grid, block, arguments, shared);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                         size_t shared, cudaStream_t) {
   return launch(function, grid, block, arguments, shared, true);
+}
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (!config) return cudaErrorInvalidValue;
+  bool cooperative = false;
+  dim3 cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& each = config->attrs[i];
+    if (each.id == cudaLaunchAttributeCooperative) cooperative = each.val.cooperative != 0;
+    if (each.id == cudaLaunchAttributeClusterDimension)
+      cluster = {each.val.clusterDim.x, each.val.clusterDim.y, each.val.clusterDim.z};
+  }
+  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, cooperative,
+                cluster);
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function,
+                                                                   int threads, size_t shared, unsigned) {
+  const auto found = kernel_names().find(function);
+  if (found == kernel_names().end()) return cudaErrorInvalidDeviceFunction;
+  const Occupancy asked{static_cast<std::uint32_t>(threads), static_cast<std::uint32_t>(found->second.size()),
+                        shared};
+  std::vector<std::byte> payload(sizeof asked + found->second.size());
+  std::memcpy(payload.data(), &asked, sizeof asked);
+  std::memcpy(payload.data() + sizeof asked, found->second.data(), found->second.size());
+  *blocks = static_cast<int>(ask(Say::occupancy, 0, payload.data(), payload.size()).head.value);
+  return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads,
+                                                          size_t shared) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   const auto found = kernel_names().find(function);
   if (found == kernel_names().end()) return cudaErrorInvalidDeviceFunction;
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0)
     send(Say::shared_limit, static_cast<std::uint64_t>(value), found->second.data(), found->second.size());
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+    send(Say::clusters, value != 0, found->second.data(), found->second.size());
   return cudaSuccess;
 }
 

@@ -76,7 +76,6 @@ std::vector<Rung> softmax() {
               .promise(walks_side_by_side<1>()),
           Rung("cluster")
               .needs(90)
-              .builds_on("online")
               .computes(RowFunction::softmax)
               .up_to_columns(16 * widest_kept)
               .tried_with_columns(16 * widest_kept)

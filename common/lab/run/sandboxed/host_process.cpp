@@ -198,7 +198,11 @@ private:
     case Say::release:
       return release(head.value);
     case Say::shared_limit:
-      return limit_shared(head.value);
+      return set_attribute(cudaFuncAttributeMaxDynamicSharedMemorySize, head.value);
+    case Say::clusters:
+      return set_attribute(cudaFuncAttributeNonPortableClusterSizeAllowed, head.value);
+    case Say::occupancy:
+      return occupancy();
     case Say::refused:
       return refuse();
     default:
@@ -233,7 +237,8 @@ private:
       payload_ = payload_.subspan(size);
     }
     const dim3 grid(told.grid[0], told.grid[1], told.grid[2]),
-        block(told.block[0], told.block[1], told.block[2]);
+        block(told.block[0], told.block[1], told.block[2]),
+        cluster(told.cluster[0], told.cluster[1], told.cluster[2]);
     perform([=, shared = told.shared, cooperative = told.cooperative != 0](const Moved& moved) {
       std::vector<std::uint64_t> pointers(parameters.size());
       std::vector<void*> arguments;
@@ -247,6 +252,12 @@ private:
       arguments.push_back(nullptr);
       if (cooperative) {
         cudaLaunchCooperativeKernel(kernel->handle, grid, block, arguments.data(), shared, nullptr);
+      } else if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) {
+        cudaLaunchAttribute in_clusters{};
+        in_clusters.id = cudaLaunchAttributeClusterDimension;
+        in_clusters.val.clusterDim = {cluster.x, cluster.y, cluster.z};
+        const cudaLaunchConfig_t config{grid, block, shared, nullptr, &in_clusters, 1};
+        cudaLaunchKernelExC(&config, kernel->handle, arguments.data());
       } else {
         cudaLaunchKernel(kernel->handle, grid, block, arguments.data(), shared, nullptr);
       }
@@ -372,11 +383,22 @@ private:
     }
   }
 
-  void limit_shared(std::uint64_t bytes) {
+  void set_attribute(cudaFuncAttribute attribute, std::uint64_t value) {
     const DeviceCode::Kernel* kernel = code_.find(take_name(payload_.size()));
-    if (kernel && bytes < (1u << 30))
-      cudaFuncSetAttribute(kernel->handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(bytes));
+    if (kernel && value < (1u << 30))
+      cudaFuncSetAttribute(kernel->handle, attribute, static_cast<int>(value));
+  }
+
+  void occupancy() {
+    const auto asked = take<Occupancy>();
+    const DeviceCode::Kernel* kernel = code_.find(take_name(asked.name_bytes));
+    nothing_left();
+    int blocks = 0;
+    if (kernel && asked.threads <= 1024)
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel->handle, static_cast<int>(asked.threads),
+                                                    asked.shared);
+    cudaGetLastError(); // what the student asked about may be impossible
+    send(Say::answer, static_cast<std::uint64_t>(blocks));
   }
 
   void refuse() {

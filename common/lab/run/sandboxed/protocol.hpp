@@ -15,7 +15,7 @@
 
 namespace lab::grading {
 
-constexpr std::uint32_t protocol_version = 1;
+constexpr std::uint32_t protocol_version = 2;
 constexpr std::size_t largest_payload = 48 * 1024; // longer copies travel in pieces
 
 enum class Say : std::uint32_t {
@@ -35,6 +35,8 @@ enum class Say : std::uint32_t {
   allocate,
   release,      // value: an address
   shared_limit, // value: bytes of dynamic shared memory that a kernel may use; payload: its name
+  clusters,     // value: whether a kernel may run in clusters of more than 8 blocks; payload: its name
+  occupancy,    // question; Occupancy, then a kernel's name. Answer: blocks on a multiprocessor
   refused,      // the host function called what the recorder does not know; payload: its name
 };
 
@@ -50,8 +52,13 @@ struct Invoke {
 };
 
 struct Launch {
-  std::uint32_t grid[3] = {}, block[3] = {};
+  std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {1, 1, 1};
   std::uint32_t shared = 0, cooperative = 0, name_bytes = 0, parameter_bytes = 0;
+};
+
+struct Occupancy {
+  std::uint32_t threads = 0, name_bytes = 0;
+  std::uint64_t shared = 0;
 };
 
 struct Move {
