@@ -42,7 +42,12 @@ class ClusterMistakes(unittest.TestCase):
         self.check("rank_without_clusters", "out-of-bounds", "the block of rank 1; its cluster has one block", "cudaErrorIllegalAddress")
 
     def test_beyond_the_other_blocks_memory(self):
-        self.check("beyond_the_end", "out-of-bounds", r"of the shared memory of the block of rank 1, which has 128 bytes", "cudaErrorIllegalAddress")
+        self.check(
+            "beyond_the_end",
+            "out-of-bounds",
+            r"of the shared memory of the block of rank 1, which has 128 bytes",
+            "cudaErrorIllegalAddress",
+        )
 
     def test_a_cluster_whose_threads_wait_for_each_other(self):
         hazard = self.check("left_behind", "barrier", r"a cluster of 4 blocks can never go on", "cudaErrorLaunchTimeout")

@@ -70,14 +70,14 @@ __global__ void __cluster_dims__(size) waits_for_an_arrival(int* out) {
   const auto cluster = cg::this_cluster();
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
   if (threadIdx.x == 0)
-    asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(at) : "memory"); // waits_for_an_arrival
+    asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(at) : "memory");
   cluster.sync();
   unsigned done = cluster.block_rank() != 1;
   while (!done)
     asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
                  : "=r"(done)
                  : "r"(at)
-                 : "memory");
+                 : "memory"); // waits_for_an_arrival
   cluster.sync();
   out[threadIdx.x] = 0;
 }
