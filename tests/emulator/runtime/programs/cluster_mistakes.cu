@@ -64,20 +64,17 @@ __global__ void __cluster_dims__(size) waits_for_a_flag(int* out) {
   cluster.sync();
 }
 
+#define TRY_WAIT "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+
 // Block 1 waits for an arrival at its mbarrier that no block makes, and the others wait for it.
 __global__ void __cluster_dims__(size) waits_for_an_arrival(int* out) {
   __shared__ unsigned long long barrier;
   const auto cluster = cg::this_cluster();
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
-  if (threadIdx.x == 0)
-    asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(at) : "memory");
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(at) : "memory");
   cluster.sync();
   unsigned done = cluster.block_rank() != 1;
-  while (!done)
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
-                 : "=r"(done)
-                 : "r"(at)
-                 : "memory"); // waits_for_an_arrival
+  while (!done) asm volatile(TRY_WAIT : "=r"(done) : "r"(at) : "memory"); // waits_for_an_arrival
   cluster.sync();
   out[threadIdx.x] = 0;
 }
