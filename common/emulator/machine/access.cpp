@@ -319,45 +319,34 @@ void refuse_in_cluster(Warp& warp, const Operation* op, std::uint64_t rank, std:
   refuse_access(warp, op, std::move(fault), lanes);
 }
 
-// Shared memory that an address of the cluster names.
-std::byte* cluster_shared_at(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
-                             AccessKind kind, std::uint32_t lanes) {
-  const std::uint64_t rank = named_rank(address), offset = address & cluster_offset_mask,
-                      size = warp.worker->grid.shared_bytes();
+// What is not simply in the block's own shared memory: another block's, or refused.
+[[gnu::noinline]] std::byte* odd_shared_at(Warp& warp, const Operation* op, std::uint64_t address,
+                                           unsigned width, AccessKind kind, std::uint32_t lanes) {
   const Cluster& cluster = *warp.block->cluster;
-  const bool fits = lies_in(0, size, offset, width);
-  const bool has_others = cluster.size() > 1; // else `mapa` makes no address of this form for the only block
-  if ((rank >= cluster.size() && !fits) || (rank == 0 && !has_others)) { // a wild offset rather than a rank
+  const std::uint64_t offset = names_rank(address) ? address & cluster_offset_mask : address,
+                      rank = names_rank(address) ? named_rank(address) : warp.block->rank;
+  const bool fits = lies_in(0, warp.worker->grid.shared_bytes(), offset, width);
+  // Alone in its cluster, a block has no name, and a rank that no cluster has is rather a wild offset.
+  const bool is_wild = names_rank(address) && (rank >= cluster.size() ? !fits : cluster.size() == 1);
+  if (is_wild || (!fits && !names_rank(address)))
     refuse_shared(warp, op, address, width, kind, lanes);
-    return warp.worker->nowhere(lanes);
-  }
-  if (rank >= cluster.size() || !fits) {
+  else if (rank >= cluster.size() || !fits)
     refuse_in_cluster(warp, op, rank, offset, width, kind, lanes);
-    return warp.worker->nowhere(lanes);
-  }
-  if (offset % width) {
+  else if (offset % width)
     refuse_misaligned(warp, op, offset, width, kind, lanes);
-    return warp.worker->nowhere(lanes);
-  }
-  return cluster.blocks[rank]->shared.data() + offset;
+  else
+    return cluster.blocks[rank]->shared.data() + offset;
+  return warp.worker->nowhere(lanes);
 }
 
 } // namespace
 
 std::byte* shared_at(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                      std::uint32_t lanes) {
-  const Grid& grid = warp.worker->grid;
-  std::uint64_t size = grid.shared_bytes();
-  if (!lies_in(0, size, offset, width)) {
-    if (names_rank(offset)) return cluster_shared_at(warp, op, offset, width, kind, lanes);
-    refuse_shared(warp, op, offset, width, kind, lanes);
-    return warp.worker->nowhere(lanes);
-  }
-  if (offset % width) {
-    refuse_misaligned(warp, op, offset, width, kind, lanes);
-    return warp.worker->nowhere(lanes);
-  }
-  return warp.block->shared.data() + offset;
+  const bool is_aligned = (offset & (width - 1)) == 0; // widths are powers of two
+  if (is_aligned && lies_in(0, warp.worker->grid.shared_bytes(), offset, width))
+    return warp.block->shared.data() + offset;
+  return odd_shared_at(warp, op, offset, width, kind, lanes);
 }
 
 std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t offset, unsigned width,
@@ -533,7 +522,8 @@ void note_in_cluster(Warp& warp, const Operation* op, Request& request, AccessKi
 
 void note_shared(Warp& warp, const Operation* op, Request& request, AccessKind kind, unsigned width,
                  StoredValues values) {
-  if (names_ranks(warp, request)) return note_in_cluster(warp, op, request, kind, width, values);
+  if (warp.worker->in_clusters && names_ranks(warp, request))
+    return note_in_cluster(warp, op, request, kind, width, values);
   count_shared(warp, op, request, width);
   tell(warp, op, request, ptx::Space::shared, kind, width, values);
 }

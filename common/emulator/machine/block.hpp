@@ -185,6 +185,7 @@ struct Worker {
   KnownHole hole;
   std::vector<std::uint32_t> refusals; // by operation: its bad accesses so far
   bool looked = false;                 // at what others may write
+  const bool in_clusters;              // of several blocks
   bool compares_stores = false;        // one that leaves memory as it was is no change
   bool acted = false; // since it was last reset, it has done what neither memory nor a block's state shows
   std::uint32_t refused_lanes = 0; // of the current request: their accesses are not reported

@@ -31,11 +31,6 @@ void Cluster::arrive(Warp& warp, const Operation* op) {
   check();
 }
 
-void Cluster::left(std::uint32_t threads_that_had_arrived) {
-  arrived -= threads_that_had_arrived;
-  check();
-}
-
 void Cluster::check() {
   if (arrived == 0) return;
   std::uint32_t needed = 0;

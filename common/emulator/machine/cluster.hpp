@@ -52,7 +52,11 @@ struct Cluster {
   // The barrier (PTX ISA, "barrier.cluster"): every thread that has not exited arrives, and then waits for
   // the others. Each lane does the two in turn, which Warp::cluster_arrived and cluster_released keep.
   void arrive(Warp& warp, const Operation* op);
-  void left(std::uint32_t threads_that_had_arrived);
+  void left(std::uint32_t threads_that_had_arrived) {
+    if (arrived == 0) return;
+    arrived -= threads_that_had_arrived;
+    check();
+  }
   // Whether none of its blocks can go on: each has ended or waits.
   bool is_stuck() const;
   [[noreturn]] void stop_stuck() const;

@@ -143,7 +143,7 @@ void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
 
 Worker::Worker(Grid& shared)
     : grid(shared), counters(shared.code.operations.size()), ranges(shared.code.operations.size()),
-      refusals(shared.code.operations.size()) {
+      refusals(shared.code.operations.size()), in_clusters(shared.shape.cluster.count() > 1) {
   const Frame& frame = grid.code.frames.front();
   constexpr std::uint32_t call_stack = 16 * 1024; // bytes of local memory per thread
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
@@ -200,6 +200,7 @@ std::unique_ptr<Block> Worker::take_cluster(std::uint64_t number) {
 
 // The shared memory of a block stays as long as its cluster has others that could reach it.
 void Worker::keep(std::unique_ptr<Block> block) {
+  if (!in_clusters) return spare.push_back(std::move(block));
   Cluster* const cluster = block->cluster;
   if (++cluster->ended < cluster->size()) return ended.push_back(std::move(block));
   spare.push_back(std::move(block));

@@ -222,10 +222,13 @@ bool Checker::row(const machine::RowAccess& access) {
   return stores || written_.is_written(access.first, bytes);
 }
 
-void Checker::access(const machine::Access& given) {
-  Notes& mine = notes(*given.warp.block);
-  machine::Access access = given;
-  access.scope = scope_in(mine, access.operation, access.scope);
+void Checker::access(const machine::Access& access) {
+  Notes& mine = notes(*access.warp.block);
+  if (const MemoryScope scope = scope_in(mine, access.operation, access.scope); scope != access.scope) {
+    machine::Access wider = access;
+    wider.scope = scope;
+    return this->access(wider);
+  }
   if (access.space == ptx::Space::local) {
     if (checks_.initialisation) check_local(mine, access);
     return;

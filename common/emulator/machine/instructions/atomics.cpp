@@ -57,7 +57,7 @@ struct Targets {
 };
 
 void find_targets_in(Warp& warp, const Operation* op, unsigned width, Targets& targets, ptx::Space space,
-                     const Request& request) {
+                     Request& request) {
   targets.one_word = request.even && request.stride == 0 && std::popcount(warp.mask) > 1;
   targets.shared_with_others = space != ptx::Space::shared;
   auto find = [&](unsigned lane) {
@@ -80,8 +80,7 @@ void find_targets_in(Warp& warp, const Operation* op, unsigned width, Targets& t
     each_active(warp, find);
   }
   if (space == ptx::Space::shared) {
-    Request noted = request;
-    return note_shared(warp, op, noted, AccessKind::atomic, width);
+    return note_shared(warp, op, request, AccessKind::atomic, width);
   }
   count_global(warp, op, request, width, AccessKind::atomic);
   if (space == ptx::Space::global) tell(warp, op, request, space, AccessKind::atomic, width);
@@ -93,9 +92,8 @@ void find_targets(Warp& warp, const Operation* op, unsigned width, Targets& targ
   auto space = static_cast<ptx::Space>(op->list);
   if (space == ptx::Space::generic) space = resolve_generic(warp, request);
   if (space == ptx::Space::generic) {
-    each_space(warp, request, [&](ptx::Space one, const Request& part) {
-      find_targets_in(warp, op, width, targets, one, part);
-    });
+    each_space(warp, request,
+               [&](ptx::Space one, Request& part) { find_targets_in(warp, op, width, targets, one, part); });
     targets.one_word = false, targets.shared_with_others = true;
   } else {
     find_targets_in(warp, op, width, targets, space, request);
