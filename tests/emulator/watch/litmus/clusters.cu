@@ -366,6 +366,146 @@ __global__ void __cluster_dims__(2) store_async_and_plain(int* m) {
 }
 RUN(store_async_and_plain, 2, 32)
 
+#define COPY_TO_BLOCK                                                                                        \
+  "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+#define COPY_TO_BLOCKS                                                                                       \
+  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, "    \
+  "[%3], %4;"
+
+// A ring: each block fills its neighbour's buffer when that one says that it is empty, and reads its own.
+// LITMUS ring: right
+__global__ void __cluster_dims__(size) ring(int* m) {
+  __shared__ int buffer[64];
+  __shared__ std::uint64_t full, empty;
+  const auto cluster = cg::this_cluster();
+  const unsigned rank = cluster.block_rank(), next = (rank + 1) % size, before = (rank + size - 1) % size;
+  if (threadIdx.x == 0) init(&full, 64), init(&empty, 64);
+  cluster.sync();
+  int value = static_cast<int>(rank);
+  for (unsigned round = 0; round < 4; ++round) {
+    if (round > 0) wait(&empty, (round - 1) & 1);
+    cluster.map_shared_rank(buffer, next)[threadIdx.x] = value;
+    arrive_at(mapped(&full, next));
+    wait(&full, round & 1);
+    value = buffer[63 - threadIdx.x] + 1;
+    arrive_at(mapped(&empty, before));
+  }
+  m[blockIdx.x * 64 + threadIdx.x] = value;
+  cluster.sync();
+}
+RUN(ring, 2 * size, 64)
+
+// The same without waiting for the buffer to be empty.
+// LITMUS ring_not_empty: race-shared
+__global__ void __cluster_dims__(size) ring_not_empty(int* m) {
+  __shared__ int buffer[64];
+  __shared__ std::uint64_t full[2];
+  const auto cluster = cg::this_cluster();
+  const unsigned rank = cluster.block_rank(), next = (rank + 1) % size;
+  if (threadIdx.x == 0) init(&full[0], 64), init(&full[1], 64);
+  cluster.sync();
+  int value = static_cast<int>(rank);
+  for (unsigned round = 0; round < 2; ++round) {
+    cluster.map_shared_rank(buffer, next)[threadIdx.x] = value; // HERE
+    arrive_at(mapped(&full[round], next));
+    wait(&full[round], 0);
+    value = buffer[63 - threadIdx.x] + 1; // HERE
+  }
+  m[blockIdx.x * 64 + threadIdx.x] = value;
+  cluster.sync();
+}
+RUN(ring_not_empty, size, 64)
+
+// A copy to the neighbour by one thread; all threads of the neighbour wait for it.
+// LITMUS copy_to_the_neighbour: right
+__global__ void __cluster_dims__(size) copy_to_the_neighbour(int* m) {
+  __shared__ alignas(16) int from[64], to[64];
+  __shared__ std::uint64_t full;
+  const auto cluster = cg::this_cluster();
+  const unsigned next = (cluster.block_rank() + 1) % size;
+  from[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x == 0) init(&full, 1), expect(&full, 256);
+  cluster.sync();
+  if (threadIdx.x == 0)
+    asm volatile(COPY_TO_BLOCK ::"r"(mapped(to, next)), "r"(at(from)), "r"(256), "r"(mapped(&full, next))
+                 : "memory");
+  wait(&full, 0);
+  m[blockIdx.x * 64 + threadIdx.x] = to[63 - threadIdx.x];
+  cluster.sync();
+}
+RUN(copy_to_the_neighbour, size, 64)
+
+// LITMUS copy_not_waited_for: race-shared|uninitialised
+__global__ void __cluster_dims__(size) copy_not_waited_for(int* m) {
+  __shared__ alignas(16) int from[64], to[64];
+  __shared__ std::uint64_t full;
+  const auto cluster = cg::this_cluster();
+  const unsigned next = (cluster.block_rank() + 1) % size;
+  from[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x == 0) init(&full, 1), expect(&full, 256);
+  cluster.sync();
+  if (threadIdx.x == 0)
+    asm volatile(COPY_TO_BLOCK ::"r"(mapped(to, next)), "r"(at(from)), "r"(256), "r"(mapped(&full, next))
+                 : "memory");
+  if (threadIdx.x < 32) wait(&full, 0);
+  m[blockIdx.x * 64 + threadIdx.x] = to[63 - threadIdx.x]; // HERE
+  cluster.sync();
+}
+RUN(copy_not_waited_for, size, 64)
+
+// LITMUS copy_to_several: right
+__global__ void __cluster_dims__(size) copy_to_several(int* m) {
+  __shared__ alignas(16) int to[64];
+  __shared__ std::uint64_t full;
+  const auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) init(&full, 1), expect(&full, 256);
+  cluster.sync();
+  if (threadIdx.x == 0 && cluster.block_rank() == 1)
+    asm volatile(COPY_TO_BLOCKS ::"r"(at(to)), "l"(m + 1024), "r"(256), "r"(at(&full)),
+                 "h"(static_cast<unsigned short>(15))
+                 : "memory");
+  wait(&full, 0);
+  m[blockIdx.x * 64 + threadIdx.x] = to[63 - threadIdx.x];
+  cluster.sync();
+}
+RUN(copy_to_several, size, 64)
+
+// A histogram over the shared memory of a cluster, as in the CUDA Programming Guide.
+// LITMUS histogram: right
+__global__ void __cluster_dims__(size) histogram(int* m) {
+  __shared__ int bins[16];
+  const auto cluster = cg::this_cluster();
+  for (unsigned i = threadIdx.x; i < 16; i += blockDim.x) bins[i] = 0;
+  cluster.sync();
+  for (int i = 0; i < 4; ++i) {
+    const unsigned bin = (threadIdx.x * 7 + blockIdx.x * 3 + i) % 64;
+    atomicAdd(cluster.map_shared_rank(bins, bin / 16) + bin % 16, 1);
+  }
+  cluster.sync();
+  for (unsigned i = threadIdx.x; i < 16; i += blockDim.x)
+    atomicAdd(&m[cluster.block_rank() * 16 + i], bins[i]);
+}
+RUN(histogram, 2 * size, 96)
+
+// A tree of sums: the warps of a block by __syncthreads, the blocks of the cluster by rank 0.
+// LITMUS sum_of_cluster: right
+__global__ void __cluster_dims__(size) sum_of_cluster(int* m) {
+  __shared__ int partial[128], total[size];
+  const auto cluster = cg::this_cluster();
+  partial[threadIdx.x] = m[blockIdx.x * 128 + threadIdx.x];
+  __syncthreads();
+  for (unsigned step = 64; step > 0; step /= 2) {
+    if (threadIdx.x < step) partial[threadIdx.x] += partial[threadIdx.x + step];
+    __syncthreads();
+  }
+  cluster.sync(); // all have started
+  if (threadIdx.x == 0) cluster.map_shared_rank(total, 0)[cluster.block_rank()] = partial[0];
+  cluster.sync();
+  if (cluster.block_rank() == 0 && threadIdx.x == 0)
+    m[4096 + blockIdx.x] = total[0] + total[1] + total[2] + total[3];
+}
+RUN(sum_of_cluster, 2 * size, 128)
+
 int main() {
   return run_all();
 }
