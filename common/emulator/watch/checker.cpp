@@ -96,7 +96,9 @@ void Checker::block_begin(const machine::Block& block) {
     std::lock_guard lock(mine.launch->mutex);
     before = mine.launch->acquired;
   }
-  mine.order.begin(block.warps.size(), {mine.block, grid.device}, before);
+  mine.order.begin(block.warps.size(),
+                   {mine.block, grid.device, mine.cluster ? launches_.cluster_of(mine.block) : Place::alone},
+                   before);
   mine.recent_count = std::clamp<std::size_t>(mine.facts->memory_operations, 1, most_recent);
   mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of an earlier phase
   for (Notes::Recent& recent : mine.recent) recent.made = 0;

@@ -55,14 +55,12 @@ void Checker::begin_cluster(const machine::Block& block, const Launches::Launch&
     all.blocks.push_back(static_cast<std::uint32_t>(each->linear_id) + launch.first_block);
 }
 
-// The scope of an access or a fence in a cluster of several blocks. The releases know no level between a
-// block and its device, so what reaches the cluster counts as reaching the device. An mbarrier's own default
-// is the block, but programs rely on more where other blocks arrive at it.
+// In a cluster of several blocks, an operation on an mbarrier that names no scope counts as reaching the
+// cluster: its own default is the block, but programs rely on more where other blocks arrive.
 MemoryScope Checker::scope_in(const Notes& mine, const machine::Operation& operation, MemoryScope scope) {
-  if (!mine.cluster) return scope;
-  const bool is_barrier = mine.facts->code->facts[operation.index].work == Work::memory_barrier;
-  return scope == MemoryScope::cluster || (is_barrier && scope == MemoryScope::block) ? MemoryScope::device
-                                                                                      : scope;
+  const bool widens = mine.cluster && scope == MemoryScope::block &&
+                      mine.facts->code->facts[operation.index].work == Work::memory_barrier;
+  return widens ? MemoryScope::cluster : scope;
 }
 
 // The owner of the lane's bytes, and where they are in its shared memory.
@@ -209,10 +207,10 @@ void Checker::cluster_arrive(const machine::Warp& warp, const machine::Operation
   const machine::Cluster& cluster = *warp.block->cluster;
   if (!releases && !order.has_fence(warp.index, warp.mask)) return;
   std::optional<BlockOrder::Fences> before;
-  if (releases) before = order.begin_release(warp.index, warp.mask, Level::device);
+  if (releases) before = order.begin_release(warp.index, warp.mask, Level::cluster);
   const Release released = order.release(warp.index, warp.mask, operation.index);
   cluster_notes(cluster).released[cluster.rounds % 2].join(
-      released.known[static_cast<std::size_t>(Level::device)]);
+      released.known[static_cast<std::size_t>(Level::cluster)]);
   if (before) order.end_release(warp.index, *before);
 }
 
@@ -242,12 +240,12 @@ void Checker::completes(const machine::Warp& warp, const machine::Operation& ope
   each_of(lanes, [&](unsigned lane) {
     const CausalClock done = CausalClock::of_one_block(
         {{CausalClock::Key::of_thread(mine.block, warp.index, lane).by(operation.index), moment}});
-    const std::array<CausalClock, level_count> all{done, done, done};
+    const std::array<CausalClock, level_count> all{done, done, done, done};
     const std::uint64_t key = shared_log(mine, *warp.block, barriers[lane]);
     logs_.at(key)->release({.by = order.place,
                             .warp = warp.index,
                             .lanes = 1u << lane,
-                            .level = Level::device,
+                            .level = mine.cluster ? Level::cluster : Level::block,
                             .known = all,
                             .done = all},
                            false);

@@ -109,10 +109,10 @@ void Checker::has_read(const machine::Warp& warp) {
   mine.reads.clear();
 }
 
-void Checker::fence(const machine::Warp& warp, const machine::Operation& operation, MemoryScope scope) {
+void Checker::fence(const machine::Warp& warp, const machine::Operation&, MemoryScope scope) {
   Notes& mine = notes(*warp.block);
   has_read(warp);
-  mine.order.fence(warp.index, warp.mask, level_of(scope_in(mine, operation, scope)));
+  mine.order.fence(warp.index, warp.mask, level_of(scope));
 }
 
 void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {

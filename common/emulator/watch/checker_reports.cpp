@@ -95,8 +95,9 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
   const Launches::Launch& other = launches_.of(earlier.block);
   const bool shared = access.space == ptx::Space::shared, same_block = earlier.block == mine.block,
              same_launch = &other == mine.launch;
-  constexpr Missing fences[] = {Missing::fence,   Missing::wide_fence, Missing::system_fence,
-                                Missing::acquire, Missing::poll,       Missing::wide_acquire};
+  constexpr Missing fences[] = {Missing::fence,        Missing::wide_fence, Missing::cluster_fence,
+                                Missing::system_fence, Missing::acquire,    Missing::poll,
+                                Missing::wide_acquire};
   const bool fence = std::ranges::find(fences, conflict.missing) != std::end(fences);
   const HazardKind kind = conflict.is_harmless ? HazardKind::equal_writes
                           : shared             ? HazardKind::race_shared

@@ -43,9 +43,22 @@ Launches::Launch* Launches::begin(const machine::Grid& grid, const Operation* or
     launch->acquired.raise(CausalClock::Key::of_launch(launches_[i]->first_block), 1);
   }
   if (is_first) begins_group();
+  if (grid.shape.cluster.count() > 1) has_clusters_.store(true, std::memory_order_release);
   launches_[place] = std::move(launch);
   count_.store(place + 1, std::memory_order_release);
   return launches_[place].get();
+}
+
+std::uint32_t Launches::cluster_of(std::uint32_t block) const {
+  if (!has_clusters_.load(std::memory_order_acquire)) return Place::alone;
+  const Launch& launch = of(block);
+  const machine::Dim3 &grid = launch.shape.grid, &cluster = launch.shape.cluster;
+  if (cluster.count() == 1) return Place::alone;
+  const std::uint32_t linear = block - launch.first_block;
+  const std::uint32_t x = linear % grid.x / cluster.x * cluster.x,
+                      y = linear / grid.x % grid.y / cluster.y * cluster.y,
+                      z = linear / grid.x / grid.y / cluster.z * cluster.z;
+  return launch.first_block + (z * grid.y + y) * grid.x + x;
 }
 
 void Launches::end(Launch& launch) {

@@ -55,8 +55,13 @@ public:
   }
   Level between(std::uint32_t block, std::uint32_t other) const {
     if (block == other) return Level::block;
+    if (const std::uint32_t cluster = cluster_of(block);
+        cluster != Place::alone && cluster == cluster_of(other))
+      return Level::cluster;
     return !several() || of(block).device == of(other).device ? Level::device : Level::system;
   }
+  // The number of the first block of its cluster; Place::alone if there is no other one in it.
+  std::uint32_t cluster_of(std::uint32_t block) const;
   // For the block itself, which writes it, and for others, which read it meanwhile.
   BlockHistories::History& history_of(std::uint32_t block) {
     Launch& launch = *launches_[place_of(block)];
@@ -79,6 +84,7 @@ private:
   std::mutex mutex_;
   std::array<std::unique_ptr<Launch>, most> launches_;
   std::atomic<std::size_t> count_ = 0;
+  std::atomic<bool> has_clusters_ = false; // of several blocks, in any launch so far
 };
 
 } // namespace warpfold::watch

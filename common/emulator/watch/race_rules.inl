@@ -88,6 +88,8 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, c
   if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;
   if (needed == Level::system && record.moment < history.released[static_cast<std::size_t>(Level::device)])
     return Missing::system_fence;
+  if (needed > Level::cluster && record.moment < history.released[static_cast<std::size_t>(Level::cluster)])
+    return Missing::cluster_fence;
   if (record.moment < history.released[0]) return Missing::wide_fence;
   return was_published ? Missing::fence : Missing::order;
 }

@@ -16,18 +16,19 @@ namespace warpfold::watch {
 
 // What is missing between two accesses, as far as that is known.
 enum class Missing : std::uint8_t {
-  order,        // anything that orders them
-  narrow_sync,  // a __syncwarp was executed between the two, but its mask leaves one of the lanes out
-  fence,        // the first was published, but without a fence before
-  wide_fence,   // the same, with a fence for its own block only
-  system_fence, // the same between devices, with a fence for its own device only
-  acquire,      // a lock was taken, but without a fence after
-  poll,         // the value that was waited for was seen, but without a fence after
-  wide_acquire, // the same as one of these two, with a fence that does not reach the first's thread
-  wait,         // the second's thread has met the first's at an update (an arrival), but only released there
-  address,      // the release and the acquire are at different addresses
-  scope,        // both are atomic, but one of them only within its own block, or its own device
-  width,        // both are atomic, but of different widths
+  order,         // anything that orders them
+  narrow_sync,   // a __syncwarp was executed between the two, but its mask leaves one of the lanes out
+  fence,         // the first was published, but without a fence before
+  wide_fence,    // the same, with a fence for its own block only
+  cluster_fence, // the same, with a fence for its own cluster only
+  system_fence,  // the same between devices, with a fence for its own device only
+  acquire,       // a lock was taken, but without a fence after
+  poll,          // the value that was waited for was seen, but without a fence after
+  wide_acquire,  // the same as one of these two, with a fence that does not reach the first's thread
+  wait,          // the second's thread has met the first's at an update (an arrival), but only released there
+  address,       // the release and the acquire are at different addresses
+  scope,         // both are atomic, but one of them only within its own block, or its own device
+  width,         // both are atomic, but of different widths
   count
 };
 

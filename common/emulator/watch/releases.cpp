@@ -10,7 +10,7 @@ void ReleaseLog::release(const Release& release, bool is_store) {
     return release.known[static_cast<std::size_t>(level)];
   };
   const CausalClock &near = known(Level::block), &near_done = release.done[0];
-  if (release.level == Level::block || !near.is_same(known(Level::device))) block_has_more_ = true;
+  if (release.level < Level::device || !near.is_same(known(Level::device))) block_has_more_ = true;
   std::vector<OfWarp>& by_block = for_block_[release.by.block];
   const auto same = std::ranges::find(by_block, release.warp, &OfWarp::warp);
   if (same == by_block.end()) {
@@ -23,12 +23,14 @@ void ReleaseLog::release(const Release& release, bool is_store) {
     else
       same->known.join(near);
   }
+  if (release.level >= Level::cluster && release.by.cluster != Place::alone)
+    for_cluster_[release.by.cluster].join(known(Level::cluster));
   if (release.level >= Level::device) for_device_[release.by.device].join(known(Level::device));
   if (release.level >= Level::system) for_all_.join(known(Level::system));
 }
 
 void ReleaseLog::forget() {
-  for_block_.clear(), for_device_.clear(), for_all_ = {};
+  for_block_.clear(), for_cluster_.clear(), for_device_.clear(), for_all_ = {};
   block_has_more_ = false;
 }
 
@@ -55,8 +57,9 @@ void ReleaseLog::cut(const Releaser& by) {
 Acquired ReleaseLog::acquire(std::uint32_t lanes, const Place& by, bool at_once) {
   std::lock_guard lock(mutex_);
   Acquired acquired{.lanes = lanes};
-  auto& [of_block, of_device, of_all] = acquired.from;
+  auto& [of_block, of_cluster, of_device, of_all] = acquired.from;
   if (block_has_more_ || !at_once) of_block = joined_for_block(by.block);
+  if (const auto own = for_cluster_.find(by.cluster); own != for_cluster_.end()) of_cluster = own->second;
   if (const auto own = for_device_.find(by.device); own != for_device_.end()) of_device = own->second;
   of_all = for_all_;
   return acquired;

@@ -23,20 +23,22 @@
 
 namespace warpfold::watch {
 
-// How far a fence or a strong access reaches: to the threads of its own block, of its device, or to all.
-enum class Level : std::uint8_t { block, device, system };
-inline constexpr std::size_t level_count = 3;
-// A cluster holds one block.
+// How far a fence or a strong access reaches: to the threads of its own block, of its cluster, of its device,
+// or to all.
+enum class Level : std::uint8_t { block, cluster, device, system };
+inline constexpr std::size_t level_count = 4;
 inline Level level_of(machine::MemoryScope scope) {
-  return scope >= machine::MemoryScope::system   ? Level::system
-         : scope >= machine::MemoryScope::device ? Level::device
-                                                 : Level::block;
+  return static_cast<Level>(scope); // declared in the same order
 }
+static_assert(static_cast<Level>(machine::MemoryScope::cluster) == Level::cluster &&
+              static_cast<Level>(machine::MemoryScope::system) == Level::system);
 
 // Where a thread is.
 struct Place {
   std::uint32_t block = 0;
   int device = 0;
+  static constexpr std::uint32_t alone = ~0u;
+  std::uint32_t cluster = alone; // its first block's number; or the block is alone in its cluster
 };
 
 // What a thread releases.
@@ -56,8 +58,8 @@ struct Releaser {
 
 // What some lanes of a warp acquire.
 struct Acquired {
-  // What threads of their own block, of their own device, and all threads have released: a fence of that
-  // level acquires it.
+  // What threads of their own block, cluster and device, and all threads have released: a fence of that level
+  // acquires it.
   std::array<CausalClock, level_count> from = {};
   std::uint32_t lanes = 0;
   enum class By : std::uint8_t {
@@ -85,15 +87,17 @@ private:
   void forget();
   CausalClock joined_for_block(std::uint32_t block);
   std::mutex mutex_;
-  // For the threads of one block, of one device, and for all. Most threads that a block's own releases could
-  // matter to acquire those of the device as well, so these are joined when they are asked for.
+  // For the threads of one block, of one cluster, of one device, and for all. Most threads that a block's own
+  // releases could matter to acquire those of the device as well, so these are joined when they are asked
+  // for.
   struct OfWarp {
     static constexpr std::uint32_t several = ~0u;
     std::uint32_t warp = several;
     CausalClock known, done;
   };
   std::unordered_map<std::uint32_t, std::vector<OfWarp>> for_block_;
-  bool block_has_more_ = false; // than its device
+  bool block_has_more_ = false;                      // than its device
+  std::map<std::uint32_t, CausalClock> for_cluster_; // of several blocks
   std::map<int, CausalClock> for_device_;
   CausalClock for_all_;
   Releaser last_;

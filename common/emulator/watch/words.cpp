@@ -27,6 +27,8 @@ const char* between(const Race& race) {
     return "with no fence before the flag is set";
   case Missing::wide_fence:
     return "and the fence before the flag reaches only its own block";
+  case Missing::cluster_fence:
+    return "and the fence before the flag reaches only its own cluster";
   case Missing::system_fence:
     return "and the fence before the flag reaches only its own device";
   case Missing::acquire:
@@ -70,6 +72,8 @@ HazardCause cause_of(const Race& race) {
     return HazardCause::narrow_mask;
   case Missing::fence:
     return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::no_fence;
+  case Missing::cluster_fence:
+    return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::cluster_fence;
   case Missing::wide_fence:
     return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::narrow_fence;
   case Missing::system_fence:

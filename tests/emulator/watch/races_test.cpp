@@ -186,7 +186,8 @@ protected:
   }
   void acquire(std::uint64_t flag) {
     orders[1].has_read_strongly = true;
-    orders[1].warps[0].acquire(logs.at(flag)->acquire(1, orders[1].place).from[1], 1);
+    constexpr auto device = static_cast<std::size_t>(Level::device);
+    orders[1].warps[0].acquire(logs.at(flag)->acquire(1, orders[1].place).from[device], 1);
   }
 };
 

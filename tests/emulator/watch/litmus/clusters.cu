@@ -366,6 +366,48 @@ __global__ void __cluster_dims__(2) store_async_and_plain(int* m) {
 }
 RUN(store_async_and_plain, 2, 32)
 
+// A message by a fence and an atomic of cluster scope: within the cluster, and to another one.
+template <unsigned To>
+__device__ void message_of_cluster(int* m) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    m[64] = 42;
+    asm volatile("fence.acq_rel.cluster;" ::: "memory");
+    asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(m) : "memory");
+  }
+  if (blockIdx.x == To && threadIdx.x == 0) {
+    int seen = 0;
+    while (!seen) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(m) : "memory");
+    m[128] = m[64];
+  }
+}
+// LITMUS fence_of_cluster_within: right
+__global__ void __cluster_dims__(2) fence_of_cluster_within(int* m) {
+  message_of_cluster<1>(m);
+}
+RUN(fence_of_cluster_within, 4, 32)
+
+// LITMUS fence_of_cluster_to_another: fence
+// SAYS reaches only its own cluster
+__global__ void __cluster_dims__(2) fence_of_cluster_to_another(int* m) {
+  message_of_cluster<2>(m);
+}
+RUN(fence_of_cluster_to_another, 4, 32)
+
+__device__ void add_in_cluster(int* to) {
+  asm volatile("red.relaxed.cluster.global.add.u32 [%0], 1;" ::"l"(to) : "memory");
+}
+// LITMUS atomics_of_cluster_within: right
+__global__ void __cluster_dims__(2) atomics_of_cluster_within(int* m) {
+  add_in_cluster(m + blockIdx.x / 2);
+}
+RUN(atomics_of_cluster_within, 4, 32)
+
+// LITMUS atomics_of_cluster_to_another: race-global
+__global__ void __cluster_dims__(2) atomics_of_cluster_to_another(int* m) {
+  add_in_cluster(m); // it also serves the other cluster
+}
+RUN(atomics_of_cluster_to_another, 4, 32)
+
 #define COPY_TO_BLOCK                                                                                        \
   "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
 #define COPY_TO_BLOCKS                                                                                       \
