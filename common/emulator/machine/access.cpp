@@ -502,7 +502,9 @@ void note_in_cluster(Warp& warp, const Operation* op, Request& request, AccessKi
     else
       remote |= 1u << lane;
   });
-  request.even = false;
+  // A row of neighbours lies in one block's memory, of which `first` is then an address, too.
+  request.even = request.even && (remote == 0 || remote == all);
+  if (remote == 0) request.first &= cluster_offset_mask;
   const auto note = [&](std::uint32_t lanes, bool is_remote) {
     if (!lanes) return;
     warp.set_mask(lanes);

@@ -84,6 +84,7 @@ void Checker::block_begin(const machine::Block& block) {
   mine.block = static_cast<std::uint32_t>(block.linear_id) + (mine.launch ? mine.launch->first_block : 0);
   mine.local_is_used = false;
   if (block.rank == 0 && mine.launch) begin_cluster(block, *mine.launch);
+  mine.orders_less = false;
   mine.cluster = mine.launch && block.cluster->size() > 1 ? &cluster_notes(*block.cluster) : nullptr;
   const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
@@ -203,6 +204,7 @@ bool Checker::row(const machine::RowAccess& access) {
   const bool stores = access.kind == AccessKind::store;
   const bool in_global = access.space == ptx::Space::global;
   if (!mine.launch) return false;
+  if (mine.cluster && access.warp.cluster_arrived) return false;
   if (mine.facts->has_guesses && mine.facts->code->facts[access.operation.index].synchronising.guesses)
     return false;
   if (!in_global && (mine.copies.any() || mine.cluster)) return false;
@@ -256,6 +258,7 @@ Strength strength_of(const machine::Access& access) {
 
 void Checker::check_races(Notes& mine, const machine::Access& access) {
   BlockOrder& order = mine.order;
+  mine.orders_less |= (access.warp.cluster_arrived & access.mask) != 0;
   const unsigned warp = access.warp.index;
   const bool global = access.space == ptx::Space::global;
   const bool in_cluster = !global && mine.cluster;

@@ -109,8 +109,8 @@ void Checker::check_shared_of_cluster(Notes& mine, const Accessor& accessor, Rep
   if (reported) unwritten(static_cast<unsigned>(std::countr_zero(reported)));
   machine::Access mapped = access;
   mapped.addresses = addresses;
-  mapped.first = block.rank * all.stride + access.first;
-  mapped.contiguous = access.contiguous && !access.remote;
+  const auto leader = static_cast<unsigned>(std::countr_zero(access.mask));
+  mapped.first = addresses[leader] - leader * access.width;
   const Accessor as_mapped{mapped,          accessor.launches, accessor.order,      accessor.logs,
                            accessor.number, accessor.record,   accessor.keeps_many, accessor.atomic_widths,
                            places,          access.addresses};
@@ -119,7 +119,7 @@ void Checker::check_shared_of_cluster(Notes& mine, const Accessor& accessor, Rep
 
 void Checker::check_in_cluster(Notes& mine, const Accessor& accessor) {
   const machine::Access& access = accessor.access;
-  if (access.remote) check_owner(mine, access, accessor.number);
+  if (access.remote && checks_.races) check_owner(mine, access, accessor.number);
   check_shared_of_cluster(
       mine, accessor,
       [&](const Conflict& conflict) {
@@ -137,6 +137,8 @@ void Checker::check_owner(Notes& mine, const machine::Access& access, std::uint3
   const machine::Warp& warp = access.warp;
   const machine::Block& block = *warp.block;
   const machine::Cluster& cluster = *block.cluster;
+  std::uint32_t rank = ~0u; // of the lane before
+  ClusterNotes::Use* use = nullptr;
   each_of(access.mask, [&](unsigned lane) {
     const SharedPlace at = shared_place(block, access.addresses[lane]);
     const machine::Block& owner = *cluster.blocks[at.rank];
@@ -146,11 +148,11 @@ void Checker::check_owner(Notes& mine, const machine::Access& access, std::uint3
         !mine.order.is_released(start, CausalClock::every_lane, warp.index, lane, launches_))
       return report_owner(HazardCause::block_not_started, access, lane);
     if (owner.alive == 0) return report_owner(HazardCause::block_ended, access, lane);
-    ClusterNotes::Use& use = mine.cluster->uses[{at.rank, block.rank, warp.index}];
-    use.records[lane] = number;
-    use.offsets[lane] = at.offset;
+    if (at.rank != rank) rank = at.rank, use = &mine.cluster->uses[{at.rank, block.rank, warp.index}];
+    use->records[lane] = number;
+    use->offsets[lane] = at.offset;
     // The round of the barrier at which the lane arrives next.
-    use.rounds[lane] = cluster.rounds + (warp.cluster_arrived >> lane & 1);
+    use->rounds[lane] = cluster.rounds + (warp.cluster_arrived >> lane & 1);
   });
 }
 
@@ -205,6 +207,7 @@ void Checker::cluster_arrive(const machine::Warp& warp, const machine::Operation
   has_read(warp);
   BlockOrder& order = mine.order;
   const machine::Cluster& cluster = *warp.block->cluster;
+  mine.orders_less |= !releases;
   if (!releases && !order.has_fence(warp.index, warp.mask)) return;
   std::optional<BlockOrder::Fences> before;
   if (releases) before = order.begin_release(warp.index, warp.mask, Level::cluster);
@@ -214,9 +217,22 @@ void Checker::cluster_arrive(const machine::Warp& warp, const machine::Operation
   if (before) order.end_release(warp.index, *before);
 }
 
-// Nobody waits for the round before this one any more: all have arrived at this one since.
 void Checker::cluster_barrier(const machine::Cluster& cluster, const machine::Operation&) {
-  if (cluster.notes) cluster_notes(cluster).released[cluster.rounds % 2] = {};
+  if (!cluster.notes) return;
+  ClusterNotes& all = cluster_notes(cluster);
+  // Nobody waits for the round before this one any more: all have arrived at this one since.
+  all.released[cluster.rounds % 2] = {};
+  if (!all.shadow) return;
+  // Mostly, a round orders all that its blocks have done so far. One moment of each says that shorter than
+  // what each of its warps has released.
+  for (const machine::Block* block : cluster.blocks) {
+    Notes& theirs = notes(*block);
+    const bool orders_all = !theirs.orders_less && block->alive == block->threads;
+    theirs.orders_less = false;
+    if (orders_all)
+      all.released[(cluster.rounds - 1) % 2].raise(CausalClock::Key::of_block(theirs.block),
+                                                   ++theirs.order.clock);
+  }
 }
 
 void Checker::cluster_wait(const machine::Warp& warp, const machine::Operation&) {

@@ -62,7 +62,10 @@ struct Checker::Notes final : machine::BlockNotes {
   Launches::Launch* launch = nullptr;
   BlockHistories::History* history = nullptr; // the block's, in the launch
   ClusterNotes* cluster = nullptr;            // null: it is alone in its cluster
-  std::uint32_t block = 0;                    // its number among those of the group
+  // In this round of the cluster's barrier, a thread has accessed memory after it arrived, or arrived without
+  // a release: then the round does not order all that the block has done.
+  bool orders_less = false;
+  std::uint32_t block = 0; // its number among those of the group
 
   SharedShadow shared;
   CopiesInFlight copies;
