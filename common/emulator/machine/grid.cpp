@@ -350,12 +350,18 @@ namespace {
             at->expected_bytes, line.line ? fmt::format(" (line {})", line.line) : "",
             std::int64_t{at->expected_bytes} - at->missing_bytes, seconds, without));
   }
+  // A thread that waits for the wrong parity waits for the phase after the one that it means.
+  const std::string over =
+      at->phases_over
+          ? fmt::format(" (it has completed {} phase{}, the last one of parity {})", at->phases_over,
+                        at->phases_over == 1 ? "" : "s", (at->phases_over - 1) % 2)
+          : "";
   block.stop_early(
       Fault::Kind::barrier,
-      fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}, and for {:.3g} s no "
+      fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}{}, and for {:.3g} s no "
                   "thread that runs has changed any memory{}",
                   at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s",
-                  at->missing_bytes ? fmt::format(" and {} bytes", at->missing_bytes) : "", seconds,
+                  at->missing_bytes ? fmt::format(" and {} bytes", at->missing_bytes) : "", over, seconds,
                   without));
 }
 

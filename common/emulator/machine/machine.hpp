@@ -56,6 +56,7 @@ struct Fault {
     peer_access,
     peer_variable,
     misaligned,
+    bulk_units, // of a bulk copy: no multiple of 16
     trap,
     assertion,
     barrier,

@@ -95,6 +95,7 @@ struct Warp {
   std::uint32_t missing_arrivals = 0, missing_bytes = 0;
   std::uint32_t expected_bytes = 0;   // of which `missing_bytes` have not come
   const Operation* expects = nullptr; // the operation that says so
+  std::uint32_t phases_over = 0;      // of this mbarrier
   const Operation* reconvergence_at = nullptr;
   std::int32_t reconvergence = -1;
   std::uint32_t local_base = 0, frame_index = 0;

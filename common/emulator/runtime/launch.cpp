@@ -114,6 +114,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::peer_variable:
     return cudaErrorIllegalAddress;
   case Kind::misaligned:
+  case Kind::bulk_units:
     return cudaErrorMisalignedAddress;
   case Kind::assertion:
     return cudaErrorAssert;

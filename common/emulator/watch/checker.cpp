@@ -20,11 +20,13 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
     : memory_(memory), written_(memory), recorder_(recorder), shadow_(memory) {}
 
 Checker::CodeFacts::CodeFacts(const machine::Code& kernel)
-    : code(&kernel), memory_operation(kernel.operations.size()) {
+    : code(&kernel), is_bulk(kernel.operations.size()), memory_operation(kernel.operations.size()) {
   for (std::size_t i = 0; i < kernel.operations.size(); ++i) {
     const machine::OperationFacts& facts = kernel.facts[i];
     const bool releases = static_cast<MemoryOrder>(kernel.operations[i].order) >= MemoryOrder::release;
     has_guesses |= facts.synchronising.guesses;
+    is_bulk[i] = kernel.names[i].starts_with("cp.async.bulk") || kernel.names[i].starts_with("cp.reduce");
+    has_bulk |= is_bulk[i];
     synchronises |= facts.work == Work::fence || (releases && facts.work != Work::other);
     if (facts.work == Work::load || facts.work == Work::store || facts.work == Work::atomic ||
         facts.work == Work::memory_barrier)
@@ -88,6 +90,8 @@ void Checker::block_begin(const machine::Block& block) {
   mine.cluster = mine.launch && block.cluster->size() > 1 ? &cluster_notes(*block.cluster) : nullptr;
   const bool clock_began_anew = mine.records.begin_block();
   mine.shared.reset((grid.shared_bytes() + 3) / 4, clock_began_anew);
+  if (mine.facts->has_bulk)
+    mine.bulk.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   mine.copies.begin_block(block.warps.size() * warp_lanes, (grid.shared_bytes() + 3) / 4);
   if (clock_began_anew) mine.recent.clear();
   mine.history = mine.launch ? &launches_.history_of(mine.block) : nullptr;
@@ -207,7 +211,7 @@ bool Checker::row(const machine::RowAccess& access) {
   if (mine.cluster && access.warp.cluster_arrived) return false;
   if (mine.facts->has_guesses && mine.facts->code->facts[access.operation.index].synchronising.guesses)
     return false;
-  if (!in_global && (mine.copies.any() || mine.cluster)) return false;
+  if (!in_global && (mine.facts->has_bulk || mine.copies.any() || mine.cluster)) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
   std::uint32_t record =
@@ -237,8 +241,10 @@ void Checker::access(const machine::Access& access) {
     if (checks_.initialisation) check_local(mine, access);
     return;
   }
-  if (checks_.races && access.space == ptx::Space::shared && !access.remote && mine.copies.any())
-    check_copies(mine, access);
+  if (checks_.races && access.space == ptx::Space::shared && !access.remote) {
+    if (mine.copies.any()) check_copies(mine, access);
+    if (mine.facts->has_bulk) check_bulk(mine, access);
+  }
   if (mine.launch) check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);

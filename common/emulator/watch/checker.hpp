@@ -2,6 +2,7 @@
 // barriers and masks.
 #pragma once
 
+#include "bulk_copies.hpp"
 #include "initialisation.hpp"
 #include "machine/watcher.hpp"
 #include "races.hpp"
@@ -72,6 +73,15 @@ public:
                    std::uint32_t width) override;
   void copies_committed(const machine::Warp&) override;
   void copies_waited_for(const machine::Warp&, std::uint32_t groups_left) override;
+  void bulk_read_begins(const machine::Warp&, const machine::Operation&, unsigned lane, std::uint64_t offset,
+                        std::uint32_t bytes, bool in_group) override;
+  void bulk_write_begins(const machine::Warp&, const machine::Operation&, unsigned lane, std::uint64_t offset,
+                         std::uint32_t bytes, std::uint64_t mbarrier, std::uint32_t phase) override;
+  void bulk_committed(const machine::Warp&) override;
+  void bulk_waited_for(const machine::Warp&, std::uint32_t groups_left) override;
+  void phases_seen(const machine::Warp&, std::uint32_t lanes, std::uint64_t mbarrier,
+                   std::uint32_t phase) override;
+  void proxy_fence(const machine::Warp&, const machine::Operation&) override;
   void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t lanes,
               const machine::Operation* other) override;
 
@@ -110,6 +120,9 @@ private:
   void check_written(const machine::Access& access); // global memory; for shared memory, its shadow knows
   void check_local(Notes& notes, const machine::Access& access);
   void check_copies(Notes& notes, const machine::Access& access); // shared memory
+  void check_bulk(Notes& notes, const machine::Access& access);   // likewise
+  void report_bulk(const Notes& notes, const machine::Warp& warp, const machine::Operation& operation,
+                   const BulkCopies::Doing& other, Hazard hazard);
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
     return std::any_of(inputs_.begin(), inputs_.end(), [&](const Range& input) {
       return begin < input.begin + input.size && begin + size > input.begin;
@@ -120,6 +133,7 @@ private:
   std::string device_in_words(int device) const;          // "" if there is only one
   static std::string launch_in_words(const Notes& notes);
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
+  std::string thread_in_words(const Notes& notes, const machine::Block& block, unsigned thread) const;
   // Many blocks may store the same value in one place, such as a flag. A store is judged before it is
   // performed, and if the other store belongs to another worker, that worker may not have performed it yet
   // either. It has when it goes on to its next access; or it waits here too, and its values are known.

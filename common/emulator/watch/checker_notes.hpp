@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bulk_copies.hpp"
 #include "checker.hpp"
 #include "copies_in_flight.hpp"
 
@@ -15,6 +16,8 @@ struct Checker::CodeFacts {
   const machine::Code* code;
   bool synchronises = false;                   // it has fences, or accesses that release
   bool has_guesses = false;                    // it has loads that are guesses (ptx::Synchronising)
+  bool has_bulk = false;                       // it has bulk copies
+  std::vector<bool> is_bulk;                   // by operation
   std::uint32_t memory_operations = 0;         // how many it has
   std::vector<std::uint32_t> memory_operation; // by operation: its number among them
 };
@@ -69,6 +72,7 @@ struct Checker::Notes final : machine::BlockNotes {
 
   SharedShadow shared;
   CopiesInFlight copies;
+  BulkCopies bulk;
   BlockOrder order;
   BlockRecords records;
   std::uint32_t next_number = 0, chunk_end = 0; // in global memory; 0: none left

@@ -18,6 +18,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::peer_access, HazardCause::variable_of_peer};
   case Kind::misaligned:
     return {HazardKind::misaligned, HazardCause::unaligned_address};
+  case Kind::bulk_units:
+    return {HazardKind::misaligned, HazardCause::bulk_units};
   case Kind::barrier:
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
   case Kind::no_mbarrier:

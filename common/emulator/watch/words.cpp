@@ -193,6 +193,43 @@ Hazard describe_owner(HazardCause cause, const std::string& thread, machine::Acc
           fmt::format("{} {} {}, but {} {}", thread, verb(kind), place, owner, why)};
 }
 
+namespace {
+
+constexpr int reach_of_bulk = 1000; // it says more than a race at these lines
+
+std::string owned_by(const std::string& copying_thread, const std::string& thread) {
+  return copying_thread == thread ? "its own" : copying_thread + "'s";
+}
+
+} // namespace
+
+Hazard describe_bulk_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
+                               const std::string& copying_thread) {
+  Hazard hazard{HazardKind::race_shared, HazardCause::bulk_copy_in_flight};
+  hazard.message = fmt::format("{} {} {} while {} bulk copy to it is still in flight", thread, verb(kind),
+                               place, owned_by(copying_thread, thread));
+  hazard.reach = reach_of_bulk;
+  return hazard;
+}
+
+Hazard describe_bulk_still_reads(const std::string& thread, const std::string& place,
+                                 machine::AccessKind kind, const std::string& copying_thread) {
+  Hazard hazard{HazardKind::race_shared, HazardCause::bulk_copy_reads};
+  hazard.message = fmt::format("{} {} {} while {} bulk copy may still be reading it", thread, verb(kind),
+                               place, owned_by(copying_thread, thread));
+  hazard.reach = reach_of_bulk;
+  return hazard;
+}
+
+Hazard describe_unfenced(const std::string& thread, const std::string& place,
+                         const std::string& writing_thread) {
+  Hazard hazard{HazardKind::fence, HazardCause::no_proxy_fence};
+  hazard.message = fmt::format("{} hands {} to a bulk copy, but {} wrote it without a proxy fence since",
+                               thread, place, writing_thread == thread ? "this thread" : writing_thread);
+  hazard.reach = reach_of_bulk;
+  return hazard;
+}
+
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind) {
   return {HazardKind::input_written, HazardCause::changed_input,
           fmt::format("{} {} {}, which kernels may only read", thread, verb(kind), place)};

@@ -37,6 +37,14 @@ Hazard describe_copy_in_flight(const std::string& thread, const std::string& pla
 // An access to another block's shared memory, which may not be there.
 Hazard describe_owner(HazardCause cause, const std::string& thread, machine::AccessKind kind,
                       const std::string& place, const std::string& owner);
+// Of a bulk copy: a use of the place that it fills; a write to the place that it reads; the place that it
+// reads, which was written without a proxy fence.
+Hazard describe_bulk_in_flight(const std::string& thread, const std::string& place, machine::AccessKind kind,
+                               const std::string& copying_thread);
+Hazard describe_bulk_still_reads(const std::string& thread, const std::string& place,
+                                 machine::AccessKind kind, const std::string& copying_thread);
+Hazard describe_unfenced(const std::string& thread, const std::string& place,
+                         const std::string& writing_thread);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);
 
 } // namespace warpfold::watch

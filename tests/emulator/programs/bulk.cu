@@ -85,11 +85,13 @@ __global__ void two_buffers(const int* from, int* to) {
     for (unsigned i = threadIdx.x; i < tile; i += blockDim.x) out[buffer][i] = 2 * in[buffer][tile - 1 - i];
     ptx::fence_proxy_async();
     __syncthreads();
-    if (threadIdx.x != 0) continue;
-    ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, to + which * tile, out[buffer], sizeof out[0]);
-    ptx::cp_async_bulk_commit_group();
-    if (which + 2 < tiles) load(which + 2);
-    ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
+    if (threadIdx.x == 0) {
+      ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, to + which * tile, out[buffer], sizeof out[0]);
+      ptx::cp_async_bulk_commit_group();
+      if (which + 2 < tiles) load(which + 2);
+      ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
+    }
+    __syncthreads(); // the other buffer has been read
   }
 }
 

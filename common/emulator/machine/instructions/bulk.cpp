@@ -30,10 +30,23 @@ std::uint64_t offset_in_shared(std::uint64_t address) {
   return address & ~window_mask;
 }
 
-void check_size(const Warp& warp, const Operation* op, unsigned lane, u32 bytes) {
+// Whether a lane's copy consists of whole units; if not, it is reported and does not happen.
+bool is_in_units(const Warp& warp, const Operation* op, unsigned lane, const End& from, const End& to,
+                 u32 bytes) {
+  const auto refuse_it = [&](const std::string& message) {
+    refuse_access(warp, op, {.kind = Fault::Kind::bulk_units, .message = message}, 1u << lane);
+    return false;
+  };
   if (bytes % unit != 0)
-    stop(warp, op, Fault::Kind::misaligned,
-         fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit), 1u << lane);
+    return refuse_it(fmt::format("copies {} bytes, which is not a multiple of {}", bytes, unit));
+  for (const End* end : {&from, &to})
+    if (end->address % unit != 0)
+      return refuse_it(fmt::format(
+          "copies {} {}, which is not a multiple of {}", end == &from ? "from" : "to",
+          end->space == ptx::Space::global ? fmt::format("0x{:x}", end->address)
+                                           : fmt::format("byte {} of shared memory", end->address),
+          unit));
+  return true;
 }
 
 // The host address of all of the bytes; null if some are not there, which has then been reported.
@@ -114,10 +127,9 @@ void transfer(Warp& warp, const Operation* op, Perform perform) {
     const End target{stores ? ptx::Space::global : ptx::Space::shared,
                      stores ? to.address[lane] : offset_in_shared(to.address[lane])};
     count_transfer(warp, op, lane, source, target, bytes);
-    check_size(warp, op, lane, bytes);
     Watcher* const watcher = warp.worker->grid.watcher;
     const std::uint64_t barrier_at = completes ? offset_in_shared(barrier.address[lane]) : 0;
-    if (bytes != 0) {
+    if (is_in_units(warp, op, lane, source, target, bytes) && bytes != 0) {
       const std::byte* const read = bytes_at(warp, op, source, bytes, AccessKind::load, lane);
       std::byte* const written = bytes_at(warp, op, target, bytes, AccessKind::store, lane);
       if (read && written) {

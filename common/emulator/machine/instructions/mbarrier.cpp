@@ -164,6 +164,7 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
     warp.missing_bytes = static_cast<u32>(std::max<s64>(missing.bytes, 0));
     warp.expected_bytes = static_cast<u32>(expected.expected_bytes);
     warp.expects = expected.expects;
+    warp.phases_over = expected.phase;
   }
   tell_shared(warp, op, request, AccessKind::load);
   tell_read(warp);
