@@ -11,14 +11,19 @@ namespace warpfold::machine {
 
 namespace {
 
-// A floating-point number with the exponent of its field: one below 1 for subnormal numbers and 0, too.
+// A floating-point number with the exponent of its field; subnormal numbers have the smallest, and 0 has
+// none.
 struct Parts {
   double value = 0;
   int exponent = 0;
 };
 
+constexpr int of_zero = -4096; // also together with the largest exponent
+
 template <unsigned FractionBits, unsigned ExponentBits>
 int exponent_of(std::uint32_t bits) {
+  constexpr std::uint32_t magnitude = (1u << (FractionBits + ExponentBits)) - 1;
+  if ((bits & magnitude) == 0) return of_zero;
   constexpr int bias = (1 << (ExponentBits - 1)) - 1;
   const auto field = static_cast<int>(bits >> FractionBits & ((1u << ExponentBits) - 1));
   return std::max(field, 1) - bias;
@@ -35,7 +40,7 @@ Parts parts_of(Element element, std::uint64_t raw) {
     return {std::bit_cast<float>(bits << 16), exponent_of<7, 8>(bits)};
   case Element::tensor_float: { // a float of which the lowest 13 bits are ignored
     constexpr std::uint32_t ignored = (1u << 13) - 1;
-    return {std::bit_cast<float>(bits & ~ignored), exponent_of<23, 8>(bits)};
+    return {std::bit_cast<float>(bits & ~ignored), exponent_of<23, 8>(bits & ~ignored)};
   }
   default:
     return {std::bit_cast<float>(bits), exponent_of<23, 8>(bits)};
@@ -72,6 +77,7 @@ double aligned_sum(const double* a, const int* a_exponent, const double* b, cons
                    Parts c) {
   int largest = c.exponent;
   for (unsigned i = 0; i < k; ++i) largest = std::max(largest, a_exponent[i] + b_exponent[i]);
+  if (largest < of_zero / 2) return 0;
   const double scale = power_of_two(kept_bits - largest);
   auto sum = static_cast<std::int64_t>(c.value * scale);
   for (unsigned i = 0; i < k; ++i) sum += static_cast<std::int64_t>(a[i] * b[i] * scale);

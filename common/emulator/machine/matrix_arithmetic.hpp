@@ -24,13 +24,13 @@ struct MatrixOperands {
 //
 // PTX leaves open in which order, and how precisely, products of floating-point numbers are added (PTX ISA
 // 9.7.14.5, "mma"). Sums that are exact in every order are the same on every device; for all others, this is
-// what an H100 computes. Every bit of 327680 results was compared with one
-// (tests/emulator/programs/matrix_sums.cu compares more):
+// what an H100 computes. Every bit of 900000 results was compared with one, sparse and tiny factors among
+// them; tests/emulator/programs/matrix_sums.cu prints more.
 //
-// - Half, bfloat16 and tf32: the products are exact. They and C are aligned to the largest exponent among
-// them
-//   (that of a product is the sum of its factors' exponents), and cut off 25 bits below that. These are added
-//   without error, and the sum is rounded once: towards zero to float, or to nearest to half.
+// - Half, bfloat16 and tf32: the products are exact. Those that are not 0, and C, are aligned to the largest
+//   exponent among them (that of a product is the sum of its factors' exponents), and cut off 25 bits below
+//   that. These are added without error, and the sum is rounded once: towards zero to float, or to nearest to
+//   half.
 // - Double: fused multiply-adds, in the order of k.
 void multiply(const MatrixForm& form, MatrixOperands& operands);
 
