@@ -17,14 +17,14 @@ machine::LaunchRecord launched(const std::string& body, std::uint32_t threads, s
   machine::AddressSpace memory(1 << 20);
   machine::Program program(ptx::parse(R"(
 .version 8.0
-.target sm_75
+.target sm_90
 .address_size 64
 .visible .entry test(.param .u64 data)
 {
   .reg .pred %p<4>;
   .reg .b32 %r<8>;
   .reg .b64 %rd<8>;
-  .shared .align 4 .b8 table[4096];
+  .shared .align 16 .b8 table[4096];
   ld.param.u64 %rd1, [data];
   mov.u32 %r1, %tid.x;
   mul.wide.u32 %rd2, %r1, 4;
@@ -213,6 +213,67 @@ TEST(Counting, DoublesFencesReductionsAndFloatAtomics) {
   EXPECT_EQ(c.fences, 4u);
   EXPECT_EQ(c.float_atomics, 64u);
   EXPECT_EQ(c.atomic_operations, 128u);
+}
+
+TEST(Counting, OperationsOnMatrices) {
+  const Counters counters = counted(R"(
+  .reg .f64 %fd<4>;
+  mov.f64 %fd1, 0d3ff0000000000000;
+  mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd2, %fd3}, {%fd1}, {%fd1}, {%fd1, %fd1};
+  wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64 {%fd2, %fd3}, {%fd1}, {%fd1}, {%fd2, %fd3};)",
+                                    64);
+  EXPECT_EQ(counters.matrix_operations, 4u);
+  EXPECT_EQ(counters.shuffles, 0u);
+}
+
+TEST(Counting, MatricesInMemory) {
+  const Counters rows = counted(R"(
+  mad.lo.u32 %r2, %r1, 16, 0;
+  mov.u32 %r3, table;
+  add.u32 %r2, %r2, %r3;
+  ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}, [%r2];
+  stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r4};)");
+  EXPECT_EQ(rows.shared_load_requests, 1u);
+  EXPECT_EQ(rows.shared_load_wavefronts, 4u); // 8 rows of 16 bytes at once
+  EXPECT_EQ(rows.shared_store_requests, 1u);
+  EXPECT_EQ(rows.shared_store_wavefronts, 1u);
+  EXPECT_EQ(rows.bank_conflicts, 0u);
+  const Counters fragment = counted(R"(
+  .reg .f64 %fd<2>;
+  wmma.load.a.sync.aligned.row.m8n8k4.global.f64 {%fd1}, [%rd1], 4;)");
+  EXPECT_EQ(fragment.global_load_requests, 1u);
+  EXPECT_EQ(fragment.global_load_sectors, 8u);
+  EXPECT_EQ(fragment.bytes_read, 256u);
+}
+
+// One lane copies 256 bytes to shared memory, and back to where the other half of the block's data is.
+constexpr const char* bulk_copies = R"(
+  .shared .align 8 .b64 full;
+  .reg .b64 %token;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $done;
+  mbarrier.init.shared.b64 [full], 1;
+  mbarrier.arrive.expect_tx.shared.b64 %token, [full], 256;
+  mov.u32 %r2, 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [table], [%rd1], %r2, [full];
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd1+1024], [table], %r2;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+$done:)";
+
+TEST(Counting, BulkCopies) {
+  const Counters counters = counted(bulk_copies);
+  EXPECT_EQ(counters.global_load_requests, 1u);
+  EXPECT_EQ(counters.global_load_sectors, 8u);
+  EXPECT_EQ(counters.bytes_read, 256u);
+  EXPECT_EQ(counters.global_store_requests, 1u);
+  EXPECT_EQ(counters.global_store_sectors, 8u);
+  EXPECT_EQ(counters.bytes_written, 256u);
+  const machine::BusiestReaders readers = busiest(bulk_copies);
+  EXPECT_EQ(readers.thread, 256u);
+  EXPECT_EQ(readers.block, 256u);
+  EXPECT_EQ(readers.span_of_block, 256u);
 }
 
 TEST(Counting, RatiosOfNothingAreZero) {
