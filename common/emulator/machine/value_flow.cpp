@@ -77,7 +77,8 @@ std::vector<Place> Decoder::slots_of(const ptx::Instruction& in) {
 
 void Decoder::note_flow(const ptx::Instruction& in, std::size_t first) {
   ValueFlow flow{.kind = kind_of(in), .to = {}, .from = {}};
-  const bool writes = ptx::first_source(in) == 1;
+  const bool writes = ptx::first_source(in) == 1 && !in.operands.empty() &&
+                      !std::holds_alternative<ptx::AddressOperand>(in.operands[0].value);
   const bool stores = in.opcode == "st" || in.opcode == "red";
   if (stores) flow.kind = ValueFlow::Kind::accessed;
   if (writes) flow.to = places_of(in.operands[0]);

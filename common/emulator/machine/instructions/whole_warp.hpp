@@ -20,7 +20,8 @@ const Operation* in_whole_warp(Warp& warp, const Operation* op, Act act) {
     act();
     return op + 1;
   }
-  if (!warp.kept_apart || warp.alive != all) {
+  const bool has_met = warp.rendezvous >= 0; // the others may have left since
+  if (!has_met && (!warp.kept_apart || warp.alive != all)) {
     const std::string_view why =
         warp.alive == all ? "the others are elsewhere: the branch around it depends on the lane"
         : warp.block->threads < (warp.index + 1) * warp_lanes ? "the block's last warp has no more"
