@@ -408,11 +408,11 @@ void bulk_copies(const float* input, float* output, lab::MatrixShape shape, unsi
   const bool aligned =
       (reinterpret_cast<std::size_t>(input) | reinterpret_cast<std::size_t>(output)) % 16 == 0;
   if (!aligned || shape.columns % 4 != 0) return online(input, output, shape, block);
+  if (shape.columns > 8192) block = most_threads; // there is one block on a multiprocessor
   const auto [threads, count] = share<float>(shape.columns, block);
   const auto kernel = count == 8    ? bulk_copies_kernel<8>
                       : count == 16 ? bulk_copies_kernel<16>
-                      : count == 32 ? bulk_copies_kernel<32>
-                                    : bulk_copies_kernel<64>;
+                                    : bulk_copies_kernel<32>;
   const std::size_t bytes = stages * shape.columns * sizeof(float);
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   int blocks_each = 0;
