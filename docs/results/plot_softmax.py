@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Write the tables of softmax.md and the picture softmax.svg from softmax_h100.json, which tests/gpu/softmax.py measured."""
+
+import json
+import re
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+HERE = Path(__file__).parent
+DATA, PAGE, PICTURE = HERE / "softmax_h100.json", HERE / "softmax.md", HERE / "softmax.svg"
+RUNGS = ["three_reads", "online", "kept", "cluster", "bulk_copies", "longest_rows"]
+OTHERS = ["torch softmax", "compiled softmax"]
+NORMS = ["rms_norm", "torch rms_norm", "compiled rms_norm"]
+
+
+def cell(row: dict, name: str) -> str:
+    """Terabytes per second, and the quartiles' distance in percent."""
+    if name not in row:
+        return ""
+    low, middle, high = row[name]["us"]
+    return f"{row[name]['TB/s']:.2f} ± {50 * (high - low) / middle:.1f} %"
+
+
+def table(rows: dict, names: list[str]) -> str:
+    names = ["copy", *(name for name in names if any(name in row for row in rows.values()))]
+    lines = ["| columns | " + " | ".join(f"`{name}`" if name in [*RUNGS, "rms_norm"] else name for name in names) + " |",
+             "|---" * (len(names) + 1) + "|"]  # fmt: skip
+    for columns, row in rows.items():
+        lines.append(f"| 2^{int(columns).bit_length() - 1} | " + " | ".join(cell(row, name) for name in names) + " |")
+    return "\n".join(lines)
+
+
+def draw(tables: dict) -> None:
+    plt.rcParams["svg.hashsalt"] = "warpfold"
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    for axis, (dtype, rows) in zip(axes, tables.items(), strict=True):
+        for name in ["copy", *RUNGS, *OTHERS]:
+            at = [(int(columns), row[name]["TB/s"]) for columns, row in rows.items() if name in row]
+            style = "--" if name in OTHERS else ":" if name == "copy" else "-"
+            if at:
+                axis.plot(*zip(*at, strict=True), style, marker=".", label=name)
+        axis.set_xscale("log", base=2)
+        axis.set_title(dtype)
+        axis.set_xlabel("columns")
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("TB/s, each element read once and written once")
+    axes[0].set_ylim(bottom=0)
+    axes[0].legend(fontsize=8, loc="lower left")
+    figure.tight_layout()
+    figure.savefig(PICTURE, metadata={"Date": None})
+
+
+def main() -> None:
+    report = json.loads(DATA.read_text())
+    parts = []
+    for dtype, rows in report["tables"].items():
+        parts += [f"### {dtype}", table(rows, [*RUNGS, *OTHERS]), table(rows, NORMS)]
+    page = PAGE.read_text()
+    made = "\n\n".join(parts)
+    PAGE.write_text(re.sub(r"(<!-- tables -->\n).*?(\n<!-- /tables -->)", lambda m: f"{m[1]}\n{made}\n{m[2]}", page, flags=re.DOTALL))
+    draw(report["tables"])
+
+
+if __name__ == "__main__":
+    main()
