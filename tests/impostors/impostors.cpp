@@ -110,7 +110,8 @@ public:
     Rung rung = as;
     const unsigned block = block_of(rung, shape);
     const std::size_t n = std::min(shape.n, rung.most_elements(block));
-    const auto [place, is_new] = runs_.try_emplace({&impostor, shape.n, n, shape.rows, block, as.op});
+    const auto [place, is_new] =
+        runs_.try_emplace({&impostor, shape.n, n, shape.rows, block, as.op, as.row_function});
     if (!is_new) return place->second;
     try {
       place->second = run(impostor, rung, shape);
@@ -133,12 +134,16 @@ private:
     return shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : block;
   }
 
-  std::map<std::tuple<const Impostor*, std::size_t, std::size_t, std::size_t, unsigned, Operator>, Run> runs_;
+  std::map<
+      std::tuple<const Impostor*, std::size_t, std::size_t, std::size_t, unsigned, Operator, RowFunction>,
+      Run>
+      runs_;
 };
 
 // Whether an impostor could take the rung's place: its host function has the same parameters.
 bool fits(const Impostor& impostor, const Variant& own) {
-  return impostor.variant.by_rows == own.by_rows && impostor.variant.type == own.type &&
+  return impostor.variant.by_rows == own.by_rows && impostor.variant.maps_rows == own.maps_rows &&
+         impostor.variant.type == own.type && impostor.variant.result_type == own.result_type &&
          (own.in_place || !impostor.variant.in_place);
 }
 
