@@ -241,10 +241,10 @@ void Checker::access(const machine::Access& access) {
     if (checks_.initialisation) check_local(mine, access);
     return;
   }
-  if (checks_.races && access.space == ptx::Space::shared && !access.remote) {
-    if (mine.copies.any()) check_copies(mine, access);
-    if (mine.facts->has_bulk) check_bulk(mine, access);
-  }
+  if (checks_.races && access.space == ptx::Space::shared && !access.remote && mine.copies.any())
+    check_copies(mine, access);
+  if (checks_.races && access.space == ptx::Space::shared && !access.remote && mine.facts->has_bulk)
+    check_bulk(mine, access);
   if (mine.launch) check_races(mine, access);
   if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);

@@ -72,7 +72,7 @@ void set_source(Operation& op, const Decoder::Address& from, std::uint32_t list)
 void decode_cp(Decoder& decoder, const ptx::Instruction& in) {
   if (!in.has("async")) refuse(in);
   if (in.has("reduce")) return decode_bulk_reduction(decoder, in);
-  if (copies_in_cluster(in)) return decode_copy_in_cluster(decoder, in);
+  if (in.has("multicast::cluster")) return decode_copy_to_several(decoder, in);
   if (in.has("bulk")) return decode_bulk_copy(decoder, in);
   if (in.has("commit_group")) return void(decoder.emit(commit_copies));
   if (in.has("wait_group")) {

@@ -18,7 +18,8 @@ void drop_windows(Request& request) {
 
 // The lanes' bytes have been written: they count at the barriers.
 void complete(Warp& warp, const Operation* op, const Request& barriers, u32 bytes) {
-  each_active(warp, [&](unsigned lane) { complete_bytes(warp, op, lane, barriers.address[lane], bytes); });
+  each_active(warp,
+              [&](unsigned lane) { complete_bytes(warp, op, lane, barriers.address[lane], bytes, false); });
   warp.worker->refused_lanes = 0;
   if (Watcher* watcher = warp.worker->grid.watcher)
     watcher->completes(warp, *op, warp.mask, barriers.address);
@@ -143,7 +144,7 @@ void copy_to_block(Warp& warp, const Operation* op, unsigned lane, const BulkCop
     ++counters.dsmem_requests;
     counters.dsmem_bytes += copy.bytes;
   }
-  complete_bytes(warp, op, lane, copy.barrier, copy.bytes);
+  complete_bytes(warp, op, lane, copy.barrier, copy.bytes, false);
   u64 barriers[warp_lanes] = {};
   barriers[lane] = copy.barrier;
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->completes(warp, *op, 1u << lane, barriers);
@@ -163,6 +164,20 @@ const std::byte* source_of(Warp& warp, const Operation* op, unsigned lane, const
   tell_copy(warp, op, lane, copy.from, copy.bytes, ptx::Space::global, AccessKind::load, false);
   return reinterpret_cast<const std::byte*>(copy.from);
 }
+
+void set_target(Operation& op, const Decoder::Address& address, std::uint32_t list, unsigned bytes) {
+  op.a = address.row;
+  op.immediate = address.offset;
+  op.width = static_cast<std::uint8_t>(address.width);
+  op.list = list;
+  op.e = bytes;
+}
+
+void need_completion(const ptx::Instruction& in, std::size_t operands) {
+  if (!in.has("mbarrier::complete_tx::bytes") || in.operands.size() < operands) refuse(in);
+}
+
+} // namespace
 
 // `b`: the row of the mask of blocks, for a copy to several; 0: to one. `e`: from shared memory.
 const Operation* copy_bulk_in_cluster(Warp& warp, const Operation* op) {
@@ -200,37 +215,16 @@ const Operation* copy_bulk_in_cluster(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-void set_target(Operation& op, const Decoder::Address& address, std::uint32_t list, unsigned bytes) {
-  op.a = address.row;
-  op.immediate = address.offset;
-  op.width = static_cast<std::uint8_t>(address.width);
-  op.list = list;
-  op.e = bytes;
-}
-
-void need_completion(const ptx::Instruction& in, std::size_t operands) {
-  if (!in.has("mbarrier::complete_tx::bytes") || in.operands.size() < operands) refuse(in);
-}
-
-} // namespace
-
-bool copies_in_cluster(const ptx::Instruction& in) {
-  if (!in.has("bulk") || !in.has("shared::cluster") || in.has("tensor") || in.has("reduce")) return false;
-  return in.has("multicast::cluster") || (in.has("shared::cta") && !in.has("global"));
-}
-
-void decode_copy_in_cluster(Decoder& decoder, const ptx::Instruction& in) {
-  const bool several = in.has("multicast::cluster"), from_shared = !in.has("global");
-  need_completion(in, several ? 5 : 4);
+void decode_copy_to_several(Decoder& decoder, const ptx::Instruction& in) {
+  if (!in.has("bulk") || !in.has("global") || in.has("tensor") || in.has("reduce")) refuse(in);
+  need_completion(in, 5);
   std::vector<std::uint32_t> others;
   append_address(others, decoder.address(in.operands[0], ptx::Space::shared));
   append_address(others, decoder.address(in.operands[3], ptx::Space::shared));
-  const Decoder::Address from =
-      decoder.address(in.operands[1], from_shared ? ptx::Space::shared : ptx::Space::global);
+  const Decoder::Address from = decoder.address(in.operands[1], ptx::Space::global);
   const std::uint32_t size = decoder.source(in.operands[2], ptx::Type::u32),
-                      mask = several ? decoder.source(in.operands[4], ptx::Type::u16) : 0,
-                      list = decoder.list(others);
-  set_target(decoder.emit(copy_bulk_in_cluster, 0, 0, mask, size), from, list, from_shared);
+                      mask = decoder.source(in.operands[4], ptx::Type::u16), list = decoder.list(others);
+  set_target(decoder.emit(copy_bulk_in_cluster, 0, 0, mask, size), from, list, 0);
 }
 
 void decode_store_async(Decoder& decoder, const ptx::Instruction& in) {

@@ -5,10 +5,12 @@
 
 namespace warpfold::machine {
 
-// cp.async.bulk from shared memory to a block of the cluster, or from global memory to several
-// (.multicast::cluster).
-bool copies_in_cluster(const ptx::Instruction& in);
-void decode_copy_in_cluster(Decoder& decoder, const ptx::Instruction& in);
+// cp.async.bulk with .multicast::cluster: to several blocks.
+void decode_copy_to_several(Decoder& decoder, const ptx::Instruction& in);
+// Executes a copy whose destination, or another lane's, is a block of the cluster. The operation is that of a
+// bulk copy (bulk.cpp): `a` the source, in the list the destination and the mbarrier, `c` the size, `e`
+// whether the source lies in shared memory, `b` the mask of a copy to several.
+const Operation* copy_bulk_in_cluster(Warp& warp, const Operation* op);
 // st.async and red.async.
 void decode_store_async(Decoder& decoder, const ptx::Instruction& in);
 void decode_reduce_async(Decoder& decoder, const ptx::Instruction& in);

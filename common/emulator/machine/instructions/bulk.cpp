@@ -4,6 +4,7 @@
 // phase of an mbarrier, or a wait for their group.
 #include "bulk.hpp"
 
+#include "async_cluster.hpp"
 #include "half.hpp"
 #include "lanes.hpp"
 #include "mbarrier.hpp"
@@ -59,9 +60,8 @@ std::byte* bytes_at(Warp& warp, const Operation* op, const End& end, u32 bytes, 
   }
   // The first place beyond the end is named.
   const std::uint64_t all = warp.worker->grid.shared_bytes();
-  const std::uint64_t inside = end.address & cluster_offset_mask; // it may be a block of the cluster
   const std::uint64_t fitting =
-      inside < all ? std::min<std::uint64_t>(bytes, (all - inside) / unit * unit) : 0;
+      end.address < all ? std::min<std::uint64_t>(bytes, (all - end.address) / unit * unit) : 0;
   std::byte* const first =
       shared_at(warp, op, fitting < bytes ? end.address + fitting : end.address, unit, kind, lanes);
   return fitting == bytes && end.address % unit == 0 ? first : nullptr;
@@ -108,6 +108,11 @@ Route route_of(const Operation* op) {
   return static_cast<Route>(op->scope);
 }
 
+Request in_shared_window(Request request) {
+  for (std::uint64_t& address : request.address) address = offset_in_shared(address);
+  return request;
+}
+
 // Visits each lane's copy. `perform(lane, from, to, bytes, source, destination)` moves the bytes.
 template <typename Perform>
 void transfer(Warp& warp, const Operation* op, Perform perform) {
@@ -147,6 +152,9 @@ void transfer(Warp& warp, const Operation* op, Perform perform) {
 }
 
 const Operation* copy_in_bulk(Warp& warp, const Operation* op) {
+  if (warp.worker->in_clusters && route_of(op) != Route::shared_to_global &&
+      names_ranks(warp, in_shared_window(read_listed_address(warp, op, 0))))
+    return copy_bulk_in_cluster(warp, op);
   transfer(warp, op, [&](unsigned lane, const End& target, u32 bytes, const std::byte* from, std::byte* to) {
     tell_lane(warp, op, target, AccessKind::store, lane, bytes, from);
     std::memmove(to, from, bytes);
@@ -272,6 +280,7 @@ void emit_transfer(Decoder& decoder, const ptx::Instruction& in, Handler run, Wo
   op.a = from.row, op.immediate = from.offset, op.width = static_cast<std::uint8_t>(from.width);
   op.list = list;
   op.scope = static_cast<std::uint8_t>(route);
+  op.e = route == Route::shared_to_shared;
   decoder.code().facts[op.index].work = work;
 }
 

@@ -27,6 +27,14 @@ struct Mbarrier {
 };
 static_assert(sizeof(Mbarrier) == 8);
 
+// The block whose barrier it is.
+Block& owner_of(Warp& warp, u64 address) {
+  const u64 inside = address & ~window_mask;
+  const Cluster& cluster = *warp.block->cluster;
+  const bool is_others = names_rank(inside) && named_rank(inside) < cluster.size();
+  return is_others ? *cluster.blocks[named_rank(inside)] : *warp.block;
+}
+
 // Changes the lane's barrier in place: make(barrier, facts). `begins`: the barrier need not be initialised.
 template <bool Begins = false, typename Change>
 void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change make) {
@@ -36,8 +44,8 @@ void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change 
          fmt::format("takes 0x{:x} for a barrier in shared memory", address), 1u << lane);
   std::byte* place =
       shared_at(warp, op, address & ~window_mask, sizeof(Mbarrier), AccessKind::atomic, 1u << lane);
-  const u64 offset = address & ~window_mask;
-  auto& known = warp.block->mbarriers;
+  const u64 offset = address & cluster_offset_mask;
+  auto& known = owner_of(warp, address).mbarriers;
   auto facts = known.find(offset);
   if (facts == known.end()) {
     if (!Begins && warp.worker->refused_lanes == 0)
@@ -124,10 +132,13 @@ const Operation* update(Warp& warp, const Operation* op) {
     };
     change<begins>(warp, op, lane, request.address[lane], make);
     if constexpr (begins || Do == invalidate)
-      warp.block->mbarriers.erase(request.address[lane] & ~window_mask);
-    if constexpr (begins) warp.block->mbarriers.try_emplace(request.address[lane] & ~window_mask);
+      owner_of(warp, request.address[lane]).mbarriers.erase(request.address[lane] & cluster_offset_mask);
+    if constexpr (begins)
+      owner_of(warp, request.address[lane])
+          .mbarriers.try_emplace(request.address[lane] & cluster_offset_mask);
   });
-  tell_shared(warp, op, request, begins || Do == invalidate ? AccessKind::store : AccessKind::atomic);
+  const bool is_store = (begins || Do == invalidate) && !warp.worker->in_clusters;
+  tell_shared(warp, op, request, is_store ? AccessKind::store : AccessKind::atomic);
   return op + 1;
 }
 
@@ -239,12 +250,12 @@ void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uin
 }
 
 void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
-                    std::uint32_t bytes) {
+                    std::uint32_t bytes, bool tells) {
   change(warp, op, lane, address, [&](Mbarrier& barrier, MbarrierFacts& facts) {
     complete_step(warp, op, lane, barrier, facts, bytes);
   });
   Watcher* const watcher = warp.worker->grid.watcher;
-  if (!watcher || warp.worker->refused_lanes != 0) return;
+  if (!watcher || !tells || warp.worker->refused_lanes != 0) return;
   // Whoever waits for the phase sees what the copy has written.
   std::uint64_t offsets[warp_lanes] = {};
   offsets[lane] = address & ~window_mask;
