@@ -43,7 +43,7 @@ def at_home(lab, text: str) -> dict[str, dict]:
         file.parent.mkdir()
         file.write_text(text)
         arguments = json.loads((build.path / "labs/nvcc_args.json").read_text())[lab.name]
-        subprocess.run([lab.nvcc, *arguments, f"-I{lab.header.parent}", "-c", file, "-o", f"{name}/lab.o"], check=True)
+        subprocess.run([lab.nvcc, *arguments, f"-I{lab.headers[0].parent}", "-c", file, "-o", f"{name}/lab.o"], check=True)
         library = lab.nvcc.parent.parent / "lib64"
         subprocess.run(["c++", "-o", f"{name}/lab", f"{name}/lab.o", "-Wl,--start-group", build.path / "labs/liblab_promises.a", build.path / "common/lab/liblab.a",
                         "-Wl,--end-group", f"-L{library}", "-lcudart", f"-Wl,-rpath,{library},--enable-new-dtags", "-lfmt", "-ldl"], check=True)  # fmt: skip
@@ -159,6 +159,11 @@ class AsAtHome(unittest.TestCase):
                         self.assertTrue(
                             0 < len(lines) <= grader.BUSIEST and all(text.splitlines()[int(number) - 1].strip() for number in lines)
                         )
+
+    def test_clusters_and_results_that_are_rows_pass_the_recorder(self):
+        lab = support.labs("13")[0]
+        result = grader.grade(lab, lab.solution.read_text(), support.HIDDEN, sandbox.Sandbox())
+        self.assertEqual(set(support.states(result).values()), {"pass"}, result["why"] or support.states(result))
 
     def test_an_edit_outside_the_regions_is_shown_and_not_run(self):
         lab = support.labs("01")[0]

@@ -41,7 +41,7 @@ class Protocol(unittest.TestCase):
             [
                 cls.lab.nvcc,
                 *(each for each in cls.lab.arguments if each not in ("-cudart", "none")),
-                f"-I{cls.lab.header.parent}",
+                f"-I{cls.lab.headers[0].parent}",
                 "-ptx",
                 cls.lab.solution,
                 "-o",

@@ -44,13 +44,13 @@ def graded(lab: version.Lab, family: str, program: Path) -> dict[str, dict]:
         lab = replace(lab, name=family, pristine=source, program=program, rungs=rungs)
         spliced = regions.Spliced(source.read_text(), [], set())
         job = grader.Job(lab, spliced, support.HIDDEN, sandbox.Sandbox(), Path(name))
-        arguments = [*lab.arguments, f"-I{MUTANTS}", f"-I{lab.header.parent}"]
+        arguments = [*lab.arguments, f"-I{MUTANTS}", f"-I{lab.headers[0].parent}"]
         subprocess.run(
             [lab.nvcc, *arguments, "--keep", f"--keep-dir={name}", "-c", job.source, "-o", f"{name}/student.o"], check=True, cwd=name
         )
         Path(name, "promises.cpp").write_text(PROMISES)
         with_host = [
-            f"-I{lab.header.parent}",
+            f"-I{lab.headers[0].parent}",
             "-std=c++20",
             f"{name}/promises.cpp",
             f"{name}/student.o",

@@ -16,6 +16,9 @@ from kit.process import output
 from kit.setup import toolchain
 
 # Labs that no machine can grade safely, and why. They can have marks all the same: the instructor's.
+# What a lab may include beside the compiler's own headers.
+HEADERS = tuple(ROOT / "common" / "lab" / name for name in ("lab.hpp", "compute_90.cuh"))
+
 BY_HAND = {
     "10_opencl": "its kernels run as native code in the very process that judges them, so a verdict could be forged: look at the kernels yourself, "
     "and put the points into overrides.csv",
@@ -43,7 +46,7 @@ class Lab:
     program: Path  # the trusted one
     emulator: Path  # the folder of its library
     recorder: Path  # the folder of its library
-    header: Path
+    headers: tuple[Path, ...]
     nvcc: Path
     arguments: tuple[str, ...]  # for nvcc
     libraries: tuple[Path, ...]  # folders of the program's libraries that are not the system's
@@ -57,7 +60,7 @@ class Lab:
 
     @cached_property
     def fingerprint(self) -> str:
-        files = [self.program, *sorted(self.emulator.glob("libcudart.so.*[0-9]")), *sorted(self.recorder.glob("*/*.o")), self.header]
+        files = [self.program, *sorted(self.emulator.glob("libcudart.so.*[0-9]")), *sorted(self.recorder.glob("*/*.o")), *self.headers]
         texts = [file.read_bytes() for file in files if file.is_file()]
         return digest(str(FORMAT).encode(), self.compilers.encode(), json.dumps(self.arguments).encode(), *texts)
 
@@ -88,7 +91,7 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
         program = programs[lab.name]
         rungs = [rung["name"] for rung in labs.ask(program, "--list")["rungs"]]
         found.append(Lab(
-            lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, ROOT / "common" / "lab" / "lab.hpp", nvcc,
+            lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, HEADERS, nvcc,
             tuple(for_grading(arguments[lab.name])), libraries_of(program.program), said, tuple(rungs),
             runtime_of(program.program, emulator.parent),
         ))  # fmt: skip

@@ -192,9 +192,14 @@ class Job:
         out = self.folder / "out"
         out.mkdir()
         toolkit = self.lab.nvcc.parent.parent
-        header, recorder = self.copies() if self.sandbox.dropping else (self.lab.header.parent, self.lab.recorder)
+        headers, recorder = self.copies() if self.sandbox.dropping else (self.lab.headers, self.lab.recorder)
         room = Room(
-            read={self.source: self.inside, header / "lab.hpp": "/include/lab.hpp", recorder: "/recorder", **outside_system(toolkit)},
+            read={
+                self.source: self.inside,
+                **{header: f"/include/{header.name}" for header in headers},
+                recorder: "/recorder",
+                **outside_system(toolkit),
+            },
             write={out: "/out"},
             environment={"PATH": f"{self.lab.nvcc.parent}:/usr/bin:/bin"},
             folder="/out",
@@ -223,13 +228,13 @@ class Job:
         shutil.rmtree(out, ignore_errors=True)
         return ""
 
-    def copies(self) -> tuple[Path, Path]:
+    def copies(self) -> tuple[tuple[Path, ...], Path]:
         """Copies of what the compiler needs from the course, where another user may read them; the course itself is closed to that user."""
-        header, recorder = self.folder / "include", self.folder / "recorder"
-        header.mkdir()
-        shutil.copy(self.lab.header, header)
+        include, recorder = self.folder / "include", self.folder / "recorder"
+        include.mkdir()
+        headers = tuple(Path(shutil.copy(header, include)) for header in self.lab.headers)
         shutil.copytree(self.lab.recorder, recorder)
-        return header, recorder
+        return headers, recorder
 
     def run(self, command: list[str], room: Room, limits: Limits) -> Outcome:
         outcome = self.sandbox.run(command, room, limits)
