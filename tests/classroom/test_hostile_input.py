@@ -25,6 +25,7 @@ from classroom.grading import grader
 from classroom.isolation import sandbox
 
 TIMES = int(os.environ.get("WARPFOLD_FUZZ", "1"))
+VERSION = int(re.search(r"protocol_version = (\d+);", (support.ROOT / "common/lab/run/sandboxed/protocol.hpp").read_text())[1])
 SEED = int(os.environ.get("WARPFOLD_SEED", "0"))
 ROUNDS = 40  # of each kind
 
@@ -126,26 +127,28 @@ class Protocol(unittest.TestCase):
             )
 
         def speak(channel: socket.socket) -> None:
-            channel.send(self.packet(3, 1))
+            channel.send(self.packet(3, VERSION))
             for _ in range(60):
                 told = channel.recv(1 << 16)
                 if len(told) >= 16 + 56:
                     self.pointer = struct.unpack_from("<Q", told, 16 + 24)[0]
                 for _ in range(chance.randrange(1, 12)):
-                    kind = chance.randrange(0, 18)
+                    kind = chance.randrange(0, 20)
                     name = chance.choice(
                         [self.kernel, b"", b"no_such_kernel", bytes(chance.randrange(256) for _ in range(chance.randrange(80)))]
                     )
                     launch = struct.pack(
-                        "<10I",
-                        *(number() % (1 << 32) % chance.choice([2, 64, 1 << 32]) for _ in range(8)),
+                        "<13I",
+                        *(number() % (1 << 32) % chance.choice([2, 64, 1 << 32]) for _ in range(11)),
                         len(name),
                         chance.choice([0, 24, 25, 1 << 31]),
                     )
                     move = struct.pack("<6Q", *(number() for _ in range(6)))
+                    occupancy = struct.pack("<IIQ", number() % (1 << 32), len(name), number())
                     payload = chance.choice(
                         [
                             b"",
+                            occupancy + name,
                             name,
                             launch + name + bytes(24),
                             move,
@@ -177,7 +180,7 @@ class Protocol(unittest.TestCase):
 
     def test_done_and_nothing_else_is_wrong(self):
         def speak(channel: socket.socket) -> None:
-            channel.send(self.packet(3, 1))
+            channel.send(self.packet(3, VERSION))
             while channel.recv(1 << 16):
                 channel.send(self.packet(4))
 
