@@ -58,7 +58,7 @@ def main() -> None:
     report = json.loads(DATA.read_text())
     parts = []
     for dtype, rows in report["tables"].items():
-        parts += [f"### {dtype}", table(rows, [*RUNGS, *OTHERS]), table(rows, NORMS)]
+        parts += [f"## {dtype}", table(rows, [*RUNGS, *OTHERS]), table(rows, NORMS)]
     page = PAGE.read_text()
     made = "\n\n".join(parts)
     PAGE.write_text(re.sub(r"(<!-- tables -->\n).*?(\n<!-- /tables -->)", lambda m: f"{m[1]}\n{made}\n{m[2]}", page, flags=re.DOTALL))
