@@ -433,13 +433,14 @@ template <int count>
 __device__ __forceinline__ void bulk_copies_of(const float* input, float* output, lab::MatrixShape shape,
                                                float* buffers, lab::Arrival* arrivals) {
   // BEGIN bulk_copies
-  // TODO: Thread 0 fetches a row: arrivals[...].expect(bytes), then lab::bulk_load(buffer, row, bytes,
-  // arrivals[...]). It fetches the first stages - 1 rows at once. In each turn all threads wait for the row,
-  // whose parity is turn / stages % 2, and work on it in its buffer: kept_of<count>(Row<float>(buffer,
-  // buffer, columns)), lab::fence_for_bulk_copies(), __syncthreads(). Then thread 0 stores it:
-  // lab::bulk_store(to, buffer, bytes). Once all stores but that one have read their buffers
-  // (lab::wait_until_stored_but<1>()), it fetches the row of turn + stages - 1. In the end it waits for all
-  // stores. (22 lines)
+  // TODO: Thread 0 fetches a row of `bytes` = shape.columns * sizeof(float) bytes, if there is one:
+  // arrivals[...].expect(bytes), then lab::bulk_load(buffer, row, bytes, arrivals[...]). It fetches the first
+  // stages - 1 rows at once. In each turn all threads wait for the row, whose parity is turn / stages % 2,
+  // and work on it in its buffer: kept_of<count>(Row<float>(buffer, buffer, shape.columns)),
+  // lab::fence_for_bulk_copies(),
+  // __syncthreads(). Then thread 0 stores it: lab::bulk_store(to, buffer, bytes). Once all stores but that
+  // one have read their buffers, lab::wait_until_stored_but<1>(), it fetches the row of turn + stages - 1. In
+  // the end it waits for the last store, too: lab::wait_until_stored_but<0>(). (22 lines)
   const std::size_t rows = shape.rows, columns = shape.columns, bytes = columns * sizeof(float);
   const auto fetch = [&](std::size_t turn) {
     const std::size_t row = blockIdx.x + turn * gridDim.x;
@@ -501,10 +502,11 @@ void bulk_copies(const float* input, float* output, lab::MatrixShape shape, unsi
 template <class T>
 __device__ void longest_rows_of(const Row<T>& part) {
   // BEGIN longest_rows
-  // TODO: Walk over the part in pieces that fit float values[32]: Row<T>(part.from + first, part.to + first,
-  // columns) with first = 0, piece, 2 * piece, ... and the columns that are left, `piece` at most. Add each
-  // to what is known: known_of(values, known). Then join_cluster(), walk again with Row<T, true>, which makes
-  // room in L2, and store the weights. At last wait for the cluster. (19 lines)
+  // TODO: Walk over the part in pieces of `piece` = 32 * blockDim.x elements, the last one shorter, which fit
+  // float values[32] of each thread: Row<T>(part.from + first, part.to + first, columns of the piece). Add
+  // each to what is known: known_of(values, known). Then join_cluster(), and walk again with Row<T, true>,
+  // whose last use of the row makes room in L2, to store the weights. At last wait for the cluster. (19
+  // lines)
   constexpr int count = 32;
   const std::size_t piece = count * blockDim.x;
   float values[count];
@@ -557,10 +559,11 @@ __device__ uint4 eight_elements(const __nv_bfloat16* row, std::size_t first, std
 __device__ float ones_matrix_of(const __nv_bfloat16* row, std::size_t columns) {
   float sums[4] = {};
   // BEGIN ones_matrix
-  // TODO: Walk over the row 256 elements at a time. Lane l takes eight_elements(row, first + 8 * l, columns),
-  // and lab::add_row_sums(sums, elements) adds all 256. Which of them stand in one row of the matrix does not
-  // matter, since all are added up: in the end, sums[0] + sums[2] of lanes 0, 4, 8, ... 28. Make sums[0] the
-  // sum of those in all lanes. (5 lines)
+  // TODO: Walk over the row 256 elements at a time, all lanes together. Lane l takes eight_elements(row,
+  // first + 8 * l, columns), and lab::add_row_sums(sums, elements) adds all 256. Which of them stand in one
+  // row of the matrix does not matter, since all are added up: in the end, sums[0] + sums[2] of lanes 0, 4,
+  // 8, ... 28. Each of those has three neighbours with the same sums. Leave the sum of the eight in sums[0]
+  // of lane 0. (5 lines)
   for (std::size_t first = 0; first < columns; first += 256) {
     lab::add_row_sums(sums, eight_elements(row, first + 8 * (threadIdx.x % 32), columns));
   }

@@ -125,7 +125,7 @@ class Compiler:
         return self.build(Batch([attempt]), attempt.lab, splice.spliced(attempt)) or ""
 
     def build(self, batch: Batch, lab: str, source: str) -> str | None:
-        headers = [path.read_bytes() for path in sorted((ROOT / "common/lab").glob("*.hpp"))]
+        headers = [path.read_bytes() for path in sorted((ROOT / "common/lab").iterdir()) if path.suffix in (".hpp", ".cuh")]
         key = self.digest(source.encode(), " ".join(self.nvcc).encode(), *headers)
         folder = self.work / "compiled" / lab
         folder.mkdir(parents=True, exist_ok=True)

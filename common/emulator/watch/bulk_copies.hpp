@@ -53,6 +53,7 @@ public:
   void reads(unsigned thread, std::uint64_t first_byte, std::uint64_t bytes, std::uint32_t operation) {
     const std::uint32_t group = threads_[thread].group + 1;
     each_word(first_byte, bytes, [&](Word& word) { word.reader = {{thread, operation}, group}; });
+    threads_[thread].last_read = {{thread, operation}, group};
   }
   void commit(unsigned thread) { ++threads_[thread].group; }
   // Waits for all groups except the last `left`.
@@ -65,6 +66,13 @@ public:
     if (word >= words_.size()) return nullptr;
     const Reader& reader = words_[word].reader;
     return reader.group > threads_[reader.copy.thread].over ? &reader.copy : nullptr;
+  }
+
+  // A copy that nobody has waited for; null if there is none.
+  const Doing* unfinished() const {
+    for (const Thread& each : threads_)
+      if (each.last_read.group > each.over) return &each.last_read.copy;
+    return nullptr;
   }
 
   // Copies that write these words, until a phase of an mbarrier is complete. `at`: the block's clock.
@@ -96,14 +104,15 @@ public:
   }
 
 private:
+  struct Reader {
+    Doing copy;
+    std::uint32_t group = 0; // from 1; 0: none
+  };
   struct Thread {
     std::uint64_t fenced_at = 0;
     std::uint32_t fence_covers = 0;    // what was written before this moment
     std::uint32_t group = 0, over = 0; // groups committed, and of these how many were waited for
-  };
-  struct Reader {
-    Doing copy;
-    std::uint32_t group = 0; // from 1; 0: none
+    Reader last_read;
   };
   struct Filling {
     Doing copy;

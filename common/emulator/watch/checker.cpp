@@ -112,6 +112,7 @@ void Checker::block_begin(const machine::Block& block) {
 
 void Checker::block_end(const machine::Block& block) {
   Notes& mine = notes(block);
+  if (checks_.races && mine.facts->has_bulk) check_bulk_at_end(mine, block);
   for (std::uint64_t address : mine.shared_logs) logs_.remove(address);
   mine.shared_logs.clear();
   if (mine.cluster && checks_.races) check_end(mine, block);

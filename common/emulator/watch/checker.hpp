@@ -121,6 +121,7 @@ private:
   void check_local(Notes& notes, const machine::Access& access);
   void check_copies(Notes& notes, const machine::Access& access); // shared memory
   void check_bulk(Notes& notes, const machine::Access& access);   // likewise
+  void check_bulk_at_end(const Notes& notes, const machine::Block& block);
   void report_bulk(const Notes& notes, const machine::Warp& warp, const machine::Operation& operation,
                    const BulkCopies::Doing& other, Hazard hazard);
   bool reaches_input(std::uint64_t begin, std::uint64_t size) const {

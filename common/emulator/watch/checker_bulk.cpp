@@ -74,6 +74,18 @@ void Checker::check_bulk(Notes& mine, const machine::Access& access) {
   }
 }
 
+// The block has come to its end.
+void Checker::check_bulk_at_end(const Notes& mine, const machine::Block& block) {
+  const BulkCopies::Doing* const left = mine.bulk.unfinished();
+  if (!left) return;
+  const machine::Operation& operation = mine.grid->code.operations[left->operation];
+  Hazard hazard = describe_bulk_outlives(machine::block_name(mine.grid->shape, block.linear_id),
+                                         thread_in_words(mine, block, left->thread));
+  if (!is_new(hazard.kind, operation, left->operation, hazard.reach)) return;
+  hazard.where = mine.grid->code.line_of(operation);
+  recorder_.add(std::move(hazard));
+}
+
 void Checker::bulk_read_begins(const machine::Warp& warp, const machine::Operation& operation, unsigned lane,
                                std::uint64_t offset, std::uint32_t bytes, bool in_group) {
   Notes& mine = notes(*warp.block);

@@ -188,9 +188,24 @@ Provenance::Value Provenance::source(const machine::Warp& warp, const ValueFlow:
   return read(address, place.width, {}, false);
 }
 
+namespace {
+
+// Values are not followed through matrices, bulk copies and other blocks' shared memory.
+bool moves_values_unseen(const machine::Grid& grid) {
+  constexpr std::string_view unseen[] = {"mma.",          "wmma.",     "ldmatrix", "stmatrix", "movmatrix",
+                                         "cp.async.bulk", "cp.reduce", "st.async", "red.async"};
+  if (grid.shape.cluster.count() > 1) return true;
+  return std::ranges::any_of(grid.code.names, [&](std::string_view name) {
+    return std::ranges::any_of(unseen, [&](std::string_view each) { return name.starts_with(each); });
+  });
+}
+
+} // namespace
+
 void Provenance::launch_begin(const machine::Grid& grid) {
   std::lock_guard lock(mutex_);
   running_[&grid].number = static_cast<std::uint32_t>(launches_.size());
+  if (moves_values_unseen(grid)) complete_ = false;
   const auto& kernel = grid.code.module->functions[grid.code.frames[0].function];
   const auto is_row = [](const machine::Dim3& size) { return size.y == 1 && size.z == 1; };
   launches_.push_back(fmt::format("[{},{},{},{},{}]", quoted(std::string(kernel.name)),

@@ -221,6 +221,14 @@ Hazard describe_bulk_still_reads(const std::string& thread, const std::string& p
   return hazard;
 }
 
+Hazard describe_bulk_outlives(const std::string& block, const std::string& copying_thread) {
+  Hazard hazard{HazardKind::race_shared, HazardCause::bulk_copy_outlives};
+  hazard.message = fmt::format("{} ends while a bulk copy of {} may still be reading its shared memory",
+                               block, copying_thread);
+  hazard.reach = reach_of_bulk;
+  return hazard;
+}
+
 Hazard describe_unfenced(const std::string& thread, const std::string& place,
                          const std::string& writing_thread) {
   Hazard hazard{HazardKind::fence, HazardCause::no_proxy_fence};

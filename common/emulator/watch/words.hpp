@@ -43,6 +43,7 @@ Hazard describe_bulk_in_flight(const std::string& thread, const std::string& pla
                                const std::string& copying_thread);
 Hazard describe_bulk_still_reads(const std::string& thread, const std::string& place,
                                  machine::AccessKind kind, const std::string& copying_thread);
+Hazard describe_bulk_outlives(const std::string& block, const std::string& copying_thread);
 Hazard describe_unfenced(const std::string& thread, const std::string& place,
                          const std::string& writing_thread);
 Hazard describe_input_written(const std::string& thread, const std::string& place, machine::AccessKind kind);

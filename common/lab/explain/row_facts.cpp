@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace lab {
 namespace {
@@ -63,26 +64,35 @@ private:
     if (column == columns_ || rung_.row_function != RowFunction::softmax) return {};
     const bool has_masked = std::ranges::any_of(
         elements_, [](double x) { return x == -std::numeric_limits<double>::infinity(); });
+    if (has_masked)
+      return {
+          "masked-not-a-number",
+          fmt::format("{} has masked elements (-inf). -inf - (-inf) is NaN: it arises where a thread, a "
+                      "warp or a block that has met nothing but masked elements, or none at all, subtracts "
+                      "its maximum of -inf from -inf.",
+                      given_.rows == 1 ? "The row" : fmt::format("Row {}", row_)),
+          true};
     if (expected_.largest > largest_argument)
       return {
           "exponential-overflows",
           fmt::format("The largest element of {} is {:.6g}: exp({:.6g}) is infinite in float, and infinity "
-                      "divided by infinity is NaN. Subtract the row's maximum first, and no exponential is "
-                      "larger than 1.",
+                      "divided by infinity is NaN. With the row's maximum subtracted first, no exponential "
+                      "is larger than 1.",
                       the_row(), expected_.largest, expected_.largest),
           true};
     if (expected_.largest < largest_vanishing)
-      return {"exponential-vanishes",
-              fmt::format("The largest element of {} is {:.6g}: all its exponentials are 0 in float, and 0 "
-                          "divided by 0 is NaN. Subtract the row's maximum first, and one exponential is 1.",
-                          the_row(), expected_.largest),
-              true};
-    if (!has_masked) return {};
-    return {"masked-not-a-number",
-            fmt::format("{} has masked elements (-inf). -inf - (-inf) is NaN: it "
-                        "arises where a thread, a warp or a block has met nothing but masked elements, or "
-                        "none at all, and its maximum of -inf is subtracted from -inf.",
-                        given_.rows == 1 ? "The row" : fmt::format("Row {}", row_)),
+      return {
+          "exponential-vanishes",
+          fmt::format("All elements of {} are below {:.6g}: an exponential of such a number is 0 in float, "
+                      "and 0 divided by 0 is NaN. Is the row's own maximum subtracted first, and not a "
+                      "larger number, such as the 0 that a maximum began with?",
+                      the_row(), largest_vanishing),
+          true};
+    return {"not-a-number-from-nothing",
+            fmt::format("No element of {} is masked, and none is large: infinity minus infinity is NaN. With "
+                        "what does a thread begin that has no elements, and what lies beyond the end of the "
+                        "row?",
+                        the_row()),
             true};
   }
 
@@ -115,10 +125,7 @@ private:
     const std::vector<double> same = factors([](std::size_t) { return 0; }, 1);
     if (same.empty() || is_near(same[0], 1)) return {};
     return {"same-factor",
-            fmt::format("Every result of {} is {:.6g} times what it should be: what it is divided by is the "
-                        "same for all of them, and wrong.",
-                        the_row(), same[0]),
-            true};
+            fmt::format("Every result of {} is {:.6g} times what it should be.", the_row(), same[0]), true};
   }
 
   double terms(const Group& of, std::size_t group) const {
@@ -131,39 +138,44 @@ private:
   Diagnosis divisor() const {
     const std::vector<double> same = factors([](std::size_t) { return 0; }, 1);
     if (!same.empty() && !is_near(same[0], 1)) return one_divisor(expected_.sum / same[0]);
-    const std::size_t threads = std::min<std::size_t>(given_.block, columns_);
-    const Group of_thread = [threads](std::size_t column) { return column % threads; };
-    const std::vector<double> each = factors(of_thread, threads);
-    if (each.empty() || same_for_all(each)) return {};
-    const bool own = std::ranges::all_of(std::vector<std::size_t>{0, threads / 2, threads - 1}, [&](auto t) {
-      return each[t] == 0 || is_near(expected_.sum / each[t], terms(of_thread, t));
-    });
-    return {
-        "divisor-differs",
-        fmt::format("The columns of different threads of {} are too large by different factors (the first "
-                    "by {:.6g}, the next by {:.6g}): each thread divides by another number{}.",
-                    the_row(), each[0], each[std::min<std::size_t>(1, threads - 1)],
-                    own ? ", the sum of its own elements" : ""),
-        true};
+    return several_factors();
   }
 
-  static bool same_for_all(const std::vector<double>& factors) {
-    return std::ranges::all_of(factors,
-                               [&](double each) { return each == 0 || is_near(each, factors.front()); });
+  // With one maximum and one divisor, all results would be off by the same factor.
+  Diagnosis several_factors() const {
+    std::optional<std::pair<std::size_t, double>> first;
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const double expected = expected_.values[column], factor = got_[column] / expected;
+      if (std::isinf(got_[column]))
+        return {
+            "divided-by-zero",
+            fmt::format("The result in column {} of {} is infinite: it is divided by 0.", column, the_row()),
+            true};
+      if (!(expected > 1e-30) || !std::isfinite(factor)) continue;
+      if (!first) first = {column, factor};
+      if (is_near(factor, first->second)) continue;
+      return {
+          "factors-differ",
+          fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times: not "
+                      "all results have the same maximum and the same divisor.",
+                      first->first, the_row(), first->second, column, factor),
+          true};
+    }
+    return {};
   }
 
   // All results are right but for the number that they are divided by.
   Diagnosis one_divisor(double divisor) const {
     const std::string fact =
-        fmt::format("Every result of {} is {:.6g} times what it should be: it is divided "
-                    "by {:.6g}, and the row's sum of exponentials is {:.6g}.",
+        fmt::format("Every result of {} is {:.6g} times what it should be, as if it were "
+                    "divided by {:.6g}; the row's sum of exponentials is {:.6g}.",
                     the_row(), expected_.sum / divisor, divisor, expected_.sum);
     if (is_near(divisor, 1) && !is_near(expected_.sum, 1))
-      return {"not-divided",
-              fmt::format("The results of {} are the exponentials themselves: they are not divided by their "
-                          "sum, {:.6g}.",
-                          the_row(), expected_.sum),
-              true};
+      return {
+          "not-divided",
+          fmt::format("The results of {} are the exponentials themselves, as if their sum, {:.6g}, were 1.",
+                      the_row(), expected_.sum),
+          true};
     const std::size_t threads = std::max<std::size_t>(std::min<std::size_t>(given_.block, columns_), 1);
     struct Candidate {
       const char* words;
@@ -175,7 +187,8 @@ private:
         {"the first two threads' elements", [=](std::size_t column) { return column % threads / 2; }}};
     for (const Candidate& candidate : candidates)
       if (is_near(terms(candidate.of, 0), divisor))
-        return {"part-of-the-sum", fmt::format("{} That is the sum over {}.", fact, candidate.words), true};
+        return {"part-of-the-sum", fmt::format("{} The sum over {} is that number.", fact, candidate.words),
+                true};
     return {"wrong-divisor", fact, true};
   }
 

@@ -47,8 +47,7 @@ std::vector<Promise> in_clusters() {
           writes_each_element_once(), none(Counter::atomic_operations, "the blocks meet in shared memory")};
 }
 std::vector<Promise> of_one_block() {
-  return {one_block_per_row(), writes_each_element_once(),
-          none(Counter::atomic_operations, "a block works on its row alone")};
+  return {one_block_per_row(), writes_each_element_once()};
 }
 
 } // namespace
