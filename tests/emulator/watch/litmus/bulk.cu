@@ -272,8 +272,20 @@ __global__ void bulk_stores_in_turn(int* m) {
     }
     __syncthreads();
   }
+  if (threadIdx.x == 0) wait_for_all_but<0>();
 }
 RUN(bulk_stores_in_turn, 1, 64)
+
+// LITMUS bulk_store_outlives_its_block: race-shared
+// SAYS ends while a bulk copy of thread 0 of block
+__global__ void bulk_store_outlives_its_block(int* m) {
+  __shared__ Buffers of;
+  of.values[0][threadIdx.x] = threadIdx.x;
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x == 0) store(m, of.values[0]);
+}
+RUN(bulk_store_outlives_its_block, 1, 64)
 
 // LITMUS bulk_store_overwritten: race-shared
 // SAYS bulk copy may still be reading it
@@ -309,7 +321,7 @@ __global__ void bulk_store_one_group_too_many_left(int* m) {
 RUN(bulk_store_one_group_too_many_left, 1, 64)
 
 // LITMUS bulk_store_of_no_group: race-shared
-// SAYS bulk copy may still be reading it
+// SAYS may still be reading it
 __global__ void bulk_store_of_no_group(int* m) { // a copy that was not committed is not waited for
   __shared__ Buffers of;
   of.values[0][threadIdx.x] = threadIdx.x;
