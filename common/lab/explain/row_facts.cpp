@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <functional>
 #include <limits>
 #include <optional>
 
@@ -15,6 +14,7 @@ namespace {
 constexpr double near_enough = 1e-3;       // of factors: far more than rounding, far less than a mistake
 constexpr double largest_argument = 88.7;  // of an exponential that is finite in float
 constexpr double largest_vanishing = -104; // of one that is zero
+constexpr std::size_t warp = 32;
 
 bool is_near(double a, double b) {
   return std::abs(a - b) <= near_enough * std::abs(b);
@@ -107,37 +107,28 @@ private:
     return {};
   }
 
-  // By what each result is too large, if it is the same for all columns that `of` puts together.
-  using Group = std::function<std::size_t(std::size_t)>;
-  std::vector<double> factors(const Group& of, std::size_t groups) const {
-    std::vector<double> all(groups, 0);
+  // By what all results are too large, if it is the same for all of them.
+  std::optional<double> common_factor() const {
+    std::optional<double> known;
     for (std::size_t column = 0; column < columns_; ++column) {
-      if (expected_.values[column] < 1e-30 && expected_.values[column] > -1e-30) continue;
+      if (std::abs(expected_.values[column]) < 1e-30) continue;
       const double factor = got_[column] / expected_.values[column];
-      double& known = all[of(column)];
-      if (!(std::abs(factor) > 0) || (known != 0 && !is_near(factor, known))) return {};
+      if (!(std::abs(factor) > 0) || (known && !is_near(factor, *known))) return std::nullopt;
       known = factor;
     }
-    return all;
+    return known;
   }
 
   Diagnosis factor() const {
-    const std::vector<double> same = factors([](std::size_t) { return 0; }, 1);
-    if (same.empty() || is_near(same[0], 1)) return {};
+    const std::optional<double> same = common_factor();
+    if (!same || is_near(*same, 1)) return {};
     return {"same-factor",
-            fmt::format("Every result of {} is {:.6g} times what it should be.", the_row(), same[0]), true};
-  }
-
-  double terms(const Group& of, std::size_t group) const {
-    double sum = 0;
-    for (std::size_t column = 0; column < columns_; ++column)
-      if (of(column) == group) sum += std::exp(elements_[column] - expected_.largest);
-    return sum;
+            fmt::format("Every result of {} is {:.6g} times what it should be.", the_row(), *same), true};
   }
 
   Diagnosis divisor() const {
-    const std::vector<double> same = factors([](std::size_t) { return 0; }, 1);
-    if (!same.empty() && !is_near(same[0], 1)) return one_divisor(expected_.sum / same[0]);
+    const std::optional<double> same = common_factor();
+    if (same && !is_near(*same, 1)) return one_divisor(expected_.sum / *same);
     return several_factors();
   }
 
@@ -147,10 +138,10 @@ private:
     for (std::size_t column = 0; column < columns_; ++column) {
       const double expected = expected_.values[column], factor = got_[column] / expected;
       if (std::isinf(got_[column]))
-        return {
-            "divided-by-zero",
-            fmt::format("The result in column {} of {} is infinite: it is divided by 0.", column, the_row()),
-            true};
+        return {"infinite-result",
+                fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.", column,
+                            the_row()),
+                true};
       if (!(expected > 1e-30) || !std::isfinite(factor)) continue;
       if (!first) first = {column, factor};
       if (is_near(factor, first->second)) continue;
@@ -162,6 +153,14 @@ private:
           true};
     }
     return {};
+  }
+
+  // The sum over the first columns of each so many.
+  double terms(std::size_t of_so_many, std::size_t first) const {
+    double sum = 0;
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (column % of_so_many < first) sum += std::exp(elements_[column] - expected_.largest);
+    return sum;
   }
 
   // All results are right but for the number that they are divided by.
@@ -176,19 +175,17 @@ private:
           fmt::format("The results of {} are the exponentials themselves, as if their sum, {:.6g}, were 1.",
                       the_row(), expected_.sum),
           true};
-    const std::size_t threads = std::max<std::size_t>(std::min<std::size_t>(given_.block, columns_), 1);
-    struct Candidate {
-      const char* words;
-      Group of;
-    };
-    const Candidate candidates[] = {
-        {"the first thread's elements", [=](std::size_t column) { return column % threads; }},
-        {"the first warp's elements", [=](std::size_t column) { return column % threads / 32; }},
-        {"the first two threads' elements", [=](std::size_t column) { return column % threads / 2; }}};
-    for (const Candidate& candidate : candidates)
-      if (is_near(terms(candidate.of, 0), divisor))
-        return {"part-of-the-sum", fmt::format("{} The sum over {} is that number.", fact, candidate.words),
-                true};
+    const std::size_t threads = std::min<std::size_t>(given_.block, columns_);
+    if (is_near(terms(threads, 1), divisor))
+      return {"part-of-the-sum",
+              fmt::format("{} The sum over columns 0, {}, {} and so on is that number.", fact, threads,
+                          2 * threads),
+              true};
+    if (threads > warp && is_near(terms(threads, warp), divisor))
+      return {"part-of-the-sum",
+              fmt::format("{} The sum over columns 0 to {}, {} to {} and so on is that number.", fact,
+                          warp - 1, threads, threads + warp - 1),
+              true};
     return {"wrong-divisor", fact, true};
   }
 
