@@ -169,7 +169,7 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
   u32& d = *warp.row<u32>(op->d);
   d = (d & ~warp.mask) | over;
   if (over != warp.mask) {
-    note_possible_spin(warp);
+    note_possible_spin(warp, global_spin_cost); // what ends the wait needs another thread's turn
     warp.polls = true;
     warp.missing_arrivals = static_cast<u32>(missing.pending);
     warp.missing_bytes = static_cast<u32>(std::max<s64>(missing.bytes, 0));
