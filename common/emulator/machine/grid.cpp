@@ -298,14 +298,64 @@ Worker::Turn Worker::run_turn(Block& block) {
   }
 }
 
+namespace {
+
+// If a warp of the block waits at an mbarrier. `so_far` says for how long it has waited in vain.
+void stop_at_mbarrier(const Block& block, const std::string& so_far) {
+  const auto at = std::ranges::find_if(block.warps, [](const Warp& warp) {
+    return warp.waits_for_memory() && (warp.missing_arrivals || warp.missing_bytes);
+  });
+  if (at == block.warps.end()) return;
+  if (at->missing_arrivals == 0 && at->expects) {
+    const SourceLine line = block.worker.grid.code.line_of(*at->expects);
+    block.stop_early(
+        Fault::Kind::missing_bytes,
+        fmt::format("waits at an mbarrier that expects {} bytes in this phase{}, {} {} have come, and {}",
+                    at->expected_bytes, line.line ? fmt::format(" (line {})", line.line) : "",
+                    at->missing_bytes > 0 ? "of which" : "but",
+                    std::int64_t{at->expected_bytes} - at->missing_bytes, so_far));
+  }
+  // A thread that waits for the wrong parity waits for the phase after the one that it means.
+  const std::string over =
+      at->phases_over
+          ? fmt::format(" (it has completed {} phase{}, the last one of parity {})", at->phases_over,
+                        at->phases_over == 1 ? "" : "s", (at->phases_over - 1) % 2)
+          : "";
+  const std::string bytes =
+      at->missing_bytes > 0 ? fmt::format(" and {} bytes", at->missing_bytes)
+      : at->missing_bytes < 0
+          ? fmt::format(", while {} bytes have come that it was not told to expect", -at->missing_bytes)
+          : "";
+  block.stop_early(Fault::Kind::barrier,
+                   fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}{}, and {}",
+                               at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s", bytes, over,
+                               so_far));
+}
+
+[[noreturn]] void stop_waiting(const Block& block) {
+  const std::uint32_t ended = block.threads - block.alive; // which will arrive at no barrier
+  const double seconds = std::chrono::duration<double>(block.worker.grid.patience).count();
+  const std::string without =
+      ended ? fmt::format("; {} of the block's {} threads have ended", ended, block.threads) : "";
+  stop_at_mbarrier(
+      block, fmt::format("for {:.3g} s no thread that runs has changed any memory{}", seconds, without));
+  block.stop_early(
+      Fault::Kind::waiting,
+      fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any{}",
+                  seconds, without));
+}
+
+} // namespace
+
 void Worker::stop_if_out_of_time(const Block& block) const {
   using namespace std::chrono;
   if (grid.interrupt && *grid.interrupt)
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
   if (steady_clock::now() < grid.deadline) return;
+  const double seconds = duration<double>(steady_clock::now() - grid.begin).count(); // of the launch
+  stop_at_mbarrier(block, fmt::format("the kernel has not come to an end after {:.3g} s", seconds));
   block.stop_early(block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
-                   fmt::format("has not come to an end after {:.3g} s", // of the launch, not of this block
-                               duration<double>(steady_clock::now() - grid.begin).count()));
+                   fmt::format("has not come to an end after {:.3g} s", seconds));
 }
 
 // Whatever can still change memory must be known: work in other streams of several devices is not.
@@ -324,48 +374,6 @@ void Worker::stop_if_at_a_standstill(Block& block) {
                   "the same values",
                   seconds));
 }
-
-namespace {
-
-[[noreturn]] void stop_waiting(const Block& block) {
-  const double seconds = std::chrono::duration<double>(block.worker.grid.patience).count();
-  const std::uint32_t ended = block.threads - block.alive; // which will arrive at no barrier
-  const std::string without =
-      ended ? fmt::format("; {} of the block's {} threads have ended", ended, block.threads) : "";
-  const auto at = std::ranges::find_if(block.warps, [](const Warp& warp) {
-    return warp.waits_for_memory() && (warp.missing_arrivals || warp.missing_bytes);
-  });
-  if (at == block.warps.end())
-    block.stop_early(
-        Fault::Kind::waiting,
-        fmt::format("waits for memory to change, but for {:.3g} s no thread that runs has changed any{}",
-                    seconds, without));
-  if (at->missing_arrivals == 0 && at->expects) {
-    const SourceLine line = block.worker.grid.code.line_of(*at->expects);
-    block.stop_early(
-        Fault::Kind::missing_bytes,
-        fmt::format(
-            "waits at an mbarrier that expects {} bytes in this phase{}, of which {} have come, and for "
-            "{:.3g} s no thread that runs has changed any memory{}",
-            at->expected_bytes, line.line ? fmt::format(" (line {})", line.line) : "",
-            std::int64_t{at->expected_bytes} - at->missing_bytes, seconds, without));
-  }
-  // A thread that waits for the wrong parity waits for the phase after the one that it means.
-  const std::string over =
-      at->phases_over
-          ? fmt::format(" (it has completed {} phase{}, the last one of parity {})", at->phases_over,
-                        at->phases_over == 1 ? "" : "s", (at->phases_over - 1) % 2)
-          : "";
-  block.stop_early(
-      Fault::Kind::barrier,
-      fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}{}, and for {:.3g} s no "
-                  "thread that runs has changed any memory{}",
-                  at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s",
-                  at->missing_bytes ? fmt::format(" and {} bytes", at->missing_bytes) : "", over, seconds,
-                  without));
-}
-
-} // namespace
 
 // For long, no block has done anything but wait for a value in memory: for a barrier of the whole grid that
 // some blocks never reach, for what a kernel that was stopped would have written, or for what nobody writes.

@@ -91,7 +91,7 @@ bool Warp::run() {
   if (!op) return false;
   slice = waits_for_memory() ? slice_while_waiting : slice_length;
   spins = polls = changes = false;
-  missing_arrivals = missing_bytes = 0;
+  missing_arrivals = 0, missing_bytes = 0;
   if (followed) {
     while (op) op = run_followed(op);
   } else if (worker->grid.schedule.alternates) {

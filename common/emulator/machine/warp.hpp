@@ -92,7 +92,8 @@ struct Warp {
   bool polls = false;      // in this slice, and it waits for a value there: ptx/synchronising.hpp
   bool changes = false;    // in this slice, it has changed memory that others may read
   // What the mbarrier that it found incomplete in this slice still waits for; both 0: there was none.
-  std::uint32_t missing_arrivals = 0, missing_bytes = 0;
+  std::uint32_t missing_arrivals = 0;
+  std::int64_t missing_bytes = 0;     // negative: more have come than were expected
   std::uint32_t expected_bytes = 0;   // of which `missing_bytes` have not come
   const Operation* expects = nullptr; // the operation that says so
   std::uint32_t phases_over = 0;      // of this mbarrier

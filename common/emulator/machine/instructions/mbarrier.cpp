@@ -172,7 +172,7 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
     note_possible_spin(warp, global_spin_cost); // what ends the wait needs another thread's turn
     warp.polls = true;
     warp.missing_arrivals = static_cast<u32>(missing.pending);
-    warp.missing_bytes = static_cast<u32>(std::max<s64>(missing.bytes, 0));
+    warp.missing_bytes = missing.bytes;
     warp.expected_bytes = static_cast<u32>(expected.expected_bytes);
     warp.expects = expected.expects;
     warp.phases_over = expected.phase;
