@@ -36,21 +36,20 @@ def table(rows: dict, names: list[str]) -> str:
 
 def draw(tables: dict) -> None:
     plt.rcParams["svg.hashsalt"] = "warpfold"
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
     for axis, (dtype, rows) in zip(axes, tables.items(), strict=True):
-        for name in ["copy", *RUNGS, *OTHERS]:
+        for number, name in enumerate(["copy", *RUNGS, *OTHERS]):
             at = [(int(columns), row[name]["TB/s"]) for columns, row in rows.items() if name in row]
             style = "--" if name in OTHERS else ":" if name == "copy" else "-"
             if at:
-                axis.plot(*zip(*at, strict=True), style, marker=".", label=name)
+                axis.plot(*zip(*at, strict=True), style, marker=".", color=f"C{number}", label=name)
         axis.set_xscale("log", base=2)
         axis.set_title(dtype)
         axis.set_xlabel("columns")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("TB/s, each element read once and written once")
     axes[0].set_ylim(bottom=0)
-    axes[0].legend(fontsize=8, loc="lower left")
-    figure.tight_layout()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=9, fontsize=8)
     figure.savefig(PICTURE, metadata={"Date": None})
 
 
