@@ -99,7 +99,7 @@ struct Arrival {
   // By all threads that read what was copied.
   __device__ void wait(unsigned parity) {
     unsigned is_over = 0;
-    while (!is_over) {
+    while (!is_over) { // NOLINT(bugprone-infinite-loop): the assembly sets it
       WARPFOLD_PTX_90("{\n\t.reg .pred p;\n\t"
                       "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
                       "selp.u32 %0, 1, 0, p;\n\t}"

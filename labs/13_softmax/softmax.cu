@@ -37,7 +37,11 @@ __device__ float exponential(float x) {
 
 // What is known of some elements x: the largest of them, and the sum of exp(x - largest). At first, of none.
 struct Known {
+#ifdef __clang__ // an editor's, which takes no type with values of its own in shared memory
+  float largest, sum;
+#else
   float largest = -infinity, sum = 0;
+#endif
 };
 
 // The larger of two numbers, and NaN if one of them is: fmaxf would lose it.
