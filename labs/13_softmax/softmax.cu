@@ -305,14 +305,18 @@ Sharing share(std::size_t columns, unsigned block) {
   return {block, count};
 }
 
+// The kernel whose threads keep that many elements.
+template <class Kernel>
+Kernel* for_count(int count, Kernel* of_8, Kernel* of_16, Kernel* of_32, Kernel* of_64) {
+  return count == 8 ? of_8 : count == 16 ? of_16 : count == 32 ? of_32 : of_64;
+}
+
 template <class T>
 void kept(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
   const auto [threads, count] = share<T>(shape.columns, block);
-  const auto kernel = count == 8    ? kept_kernel<8, T>
-                      : count == 16 ? kept_kernel<16, T>
-                      : count == 32 ? kept_kernel<32, T>
-                                    : kept_kernel<64, T>;
+  const auto kernel =
+      for_count(count, kept_kernel<8, T>, kept_kernel<16, T>, kept_kernel<32, T>, kept_kernel<64, T>);
   kernel<<<shape.rows, threads>>>(input, output, shape.columns);
 }
 
@@ -367,10 +371,8 @@ void cluster(const T* input, T* output, lab::MatrixShape shape, unsigned block) 
   if (shape.rows == 0 || shape.columns == 0) return;
   const unsigned blocks = blocks_for(shape.columns);
   const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
-  const auto kernel = count == 8    ? cluster_kernel<8, T>
-                      : count == 16 ? cluster_kernel<16, T>
-                      : count == 32 ? cluster_kernel<32, T>
-                                    : cluster_kernel<64, T>;
+  const auto kernel = for_count(count, cluster_kernel<8, T>, cluster_kernel<16, T>, cluster_kernel<32, T>,
+                                cluster_kernel<64, T>);
   lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
 }
 
@@ -389,11 +391,11 @@ __device__ __forceinline__ void bulk_copies_of(const float* input, float* output
   // TODO: Thread 0 fetches a row of `bytes` = shape.columns * sizeof(float) bytes, if there is one:
   // arrivals[...].expect(bytes), then lab::bulk_load(buffer, row, bytes, arrivals[...]). It fetches the first
   // stages - 1 rows at once. In each turn all threads wait for the row, whose parity is turn / stages % 2,
-  // and work on it in its buffer: kept_of<count>(Row<float>(buffer, buffer, shape.columns)),
-  // lab::fence_for_bulk_copies(),
-  // __syncthreads(). Then thread 0 stores it: lab::bulk_store(to, buffer, bytes). Once all stores but that
-  // one have read their buffers, lab::wait_until_stored_but<1>(), it fetches the row of turn + stages - 1. In
-  // the end it waits for the last store, too: lab::wait_until_stored_but<0>(). (22 lines)
+  // work on it in its buffer, kept_of<count>(Row<float>(buffer, buffer, shape.columns)), and call
+  // lab::fence_for_bulk_copies() and __syncthreads(). Then thread 0 stores it: lab::bulk_store(to, buffer,
+  // bytes). Once all stores but that one have read their buffers, lab::wait_until_stored_but<1>(), it fetches
+  // the row of turn + stages - 1. In the end it waits for the last store, too:
+  // lab::wait_until_stored_but<0>(). (22 lines)
   // END bulk_copies
 }
 
@@ -436,8 +438,8 @@ __device__ void longest_rows_of(const Row<T>& part) {
   // TODO: Walk over the part in pieces of `piece` = 32 * blockDim.x elements, the last one shorter, which fit
   // float values[32] of each thread: Row<T>(part.from + first, part.to + first, columns of the piece). Add
   // each to what is known: known_of(values, known). Then join_cluster(), and walk again with Row<T, true>,
-  // whose last use of the row makes room in L2, to store the weights. At last wait for the cluster. (19
-  // lines)
+  // whose last use of the row makes room in L2, to store the weights. At last wait for the cluster.
+  // (19 lines)
   // END longest_rows
 }
 
@@ -503,8 +505,8 @@ void ones_matrix(const __nv_bfloat16* matrix, float* sums, std::size_t rows, std
 template <int count, class T>
 __device__ void rms_norm_of(const Row<T>& row, float epsilon) {
   // BEGIN rms_norm
-  // TODO: The exam. A row of up to count * blockDim.x elements is read once and written once. (7
-  // lines)
+  // TODO: The exam. A row of up to count * blockDim.x elements is read once and written once.
+  // (7 lines)
   // END rms_norm
 }
 
@@ -518,10 +520,8 @@ template <class T>
 void rms_norm(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
   const auto [threads, count] = share<T>(shape.columns, block);
-  const auto kernel = count == 8    ? rms_norm_kernel<8, T>
-                      : count == 16 ? rms_norm_kernel<16, T>
-                      : count == 32 ? rms_norm_kernel<32, T>
-                                    : rms_norm_kernel<64, T>;
+  const auto kernel = for_count(count, rms_norm_kernel<8, T>, rms_norm_kernel<16, T>, rms_norm_kernel<32, T>,
+                                rms_norm_kernel<64, T>);
   kernel<<<shape.rows, threads>>>(input, output, shape.columns);
 }
 

@@ -63,9 +63,9 @@ std::string look_once(const Rung& rung, const Options& options) {
   for (std::size_t row = 0; row < rows; ++row)
     for (const double value : expected_of(rung, given, input, row)) out["expected"].push_back(value);
   out["results"] = outcome.results;
-  if (rung.row_function != RowFunction::none) { // whose results round
+  if (rung.row_function != RowFunction::none && outcome.error.empty()) { // results that round
     Check check;
-    if (outcome.error.empty()) judge_rows(rung, given, input, outcome.results, check);
+    judge_rows(rung, given, input, outcome.results, check);
     out["right"] = check.ok;
   }
   if (options.tree) out["tree"] = tree_of(outcome, given, input);
