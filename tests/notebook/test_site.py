@@ -1,4 +1,5 @@
-"""Builds the instructor's edition of the site as `./kit docs` does, follows its links, and looks at it in a browser where there is one."""
+"""Builds the instructor's edition of the site as `./kit docs` does, which executes the handouts on the solutions; judges what their cells
+show, follows the links, and looks at the pages in a browser where there is one."""
 
 import io
 import os
@@ -13,6 +14,8 @@ import support
 support.use_python_with("sphinx", "myst_nb", "furo", "matplotlib", "ipykernel")
 
 import accessible  # noqa: E402
+import executed  # noqa: E402
+import nbformat  # noqa: E402
 from docutils import nodes, utils  # noqa: E402
 from kit.course import links  # noqa: E402
 from kit.setup import system  # noqa: E402
@@ -25,13 +28,37 @@ CHECKED = ["index.html", "handouts/00_start.html", "handouts/02_tree.html", "han
 
 def build(folder: Path) -> Path:
     out = folder / "site"
-    environment = os.environ | {"PYTHONPATH": str(support.PACKAGE), "WARPFOLD_SOLVED": "1", "WARPFOLD_BUILD": sys.argv[1]}
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-t", "instructor", "-b", "html"]
     command += ["-d", str(folder / "trees"), str(support.ROOT / "docs"), str(out)]
-    result = subprocess.run(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode != 0:
         sys.exit(f"FAILED: Sphinx\n{result.stdout}")
     return out
+
+
+def executed_handouts(folder: Path) -> list[str]:
+    """Of the notebooks that Sphinx executed and left there."""
+    found, shown = [], 0
+    paths = sorted((folder / "jupyter_execute" / "handouts").glob("*.ipynb"))
+    if [path.stem for path in paths] != sorted(path.stem for path in executed.HANDOUTS.glob("*.md")):
+        return [f"of the handouts, Sphinx left these: {', '.join(path.stem for path in paths)}"]
+    for path in paths:
+        notebook = nbformat.read(path, as_version=4)
+        found += [f"{path.stem}: {problem}" for problem in executed.problems(path.stem, notebook, solved=True, not_built=sys.argv[2:])]
+        shown += len(executed.given_away(notebook))
+    if shown < 50:
+        found.append(f"of the solutions' lines, {shown} were seen, so on the stubs none would be")
+    return found
+
+
+def stale_counts() -> list[str]:
+    """The counts that an edition without solutions shows in the first handout are those of the solved lab."""
+    import warpfold
+    from warpfold import own_rungs
+
+    counted = warpfold.open("01_naive_atomic").solved.counters("naive_atomic", n=1000)["naive_atomic"]
+    shipped = own_rungs.counts_of("01_naive_atomic", "naive_atomic", 1000)
+    return [] if shipped == counted else [f"docs/results/first_counts.json has {shipped}, but the solved lab counts {counted}"]
 
 
 class Tags(set):
@@ -139,11 +166,12 @@ def follow(site: Path, browser) -> list[str]:
 
 
 def main() -> int:
+    os.environ |= {"PYTHONPATH": str(support.PACKAGE), "WARPFOLD_SOLVED": "1", "WARPFOLD_BUILD": sys.argv[1]}
     with tempfile.TemporaryDirectory() as folder:
         site = build(Path(folder))
         page = site / "handouts" / "linked.html"
         page.write_text(linked())
-        problems = links.check(site)
+        problems = links.check(site) + executed_handouts(Path(folder)) + stale_counts()
         page.unlink()
         program = system.find_browser()
         try:
