@@ -9,8 +9,8 @@ import support
 
 sys.path.insert(0, str(support.ROOT / "docs"))
 
-import open_rungs  # noqa: E402
-from warpfold import regions  # noqa: E402
+import open_rungs
+from warpfold import regions
 
 HANDOUTS = support.ROOT / "docs" / "handouts"
 LEAST_TELLING = 20  # letters of a line of code
@@ -68,7 +68,11 @@ def problems(name: str, notebook, solved: bool, not_built: list[str]) -> list[st
         found.append("a rung of the solutions does not pass")
     if solved and ("still to be filled" in told or "\ntodo " in told):
         found.append("a solution is still to be filled")
-    if "\n%%lab " in (HANDOUTS / f"{name}.md").read_text() and ("\npass " if solved else "todo ") not in "\n" + told and "08_hazards" not in name:
+    if (
+        "\n%%lab " in (HANDOUTS / f"{name}.md").read_text()
+        and ("\npass " if solved else "todo ") not in "\n" + told
+        and "08_hazards" not in name
+    ):
         found.append(f"its output shows no rung as {'pass' if solved else 'todo'}")
     if "Traceback (most recent call last)" in told:
         found.append("an error shows the package's inside")

@@ -55,15 +55,15 @@ def cuda_flags(toolkit: Toolkit, flags: list[str]) -> list[str]:
 
 
 def for_clang(entries: list[dict], toolkit: Toolkit) -> list[dict]:
-    """Meson's entries, one for each handwritten file."""
+    """Meson's entries, one for each handwritten file; files that are compiled as one have one output."""
     result = {}
     for entry in entries:
         directory = Path(entry["directory"])
         flags = telling_flags(shlex.split(entry["command"]), directory)
         for source in sources_of((directory / entry["file"]).resolve()):
-            said = cuda_flags(toolkit, flags) if source.suffix == ".cu" else flags
-            command = ["clang++", *said, "-Wno-unknown-pragmas"]
-            result.setdefault(str(source), {"directory": str(ROOT), "arguments": [*command, str(source)], "file": str(source)})
+            command = ["clang++", *(cuda_flags(toolkit, flags) if source.suffix == ".cu" else flags), "-Wno-unknown-pragmas"]
+            said = {"directory": str(ROOT), "arguments": [*command, str(source)], "file": str(source), "output": entry["output"]}
+            result.setdefault(str(source), said)
     return sorted(result.values(), key=lambda entry: entry["file"])
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,24 +44,35 @@ def commands() -> dict[Path, list[str]]:
     return {Path(entry["file"]): entry["arguments"] for entry in json.loads(compile_commands.FILE.read_text())}
 
 
-def each_once(check: str, files: list[Path], configuration: list[Path], look: Callable[[Path], list[str]]) -> list[str]:
-    """Checks the files that have changed, or whose headers have, since they were found clean; several at a time."""
-    known, includes, clean = commands(), Includes(), Clean(check)
+def compiled_together(files: list[Path]) -> list[list[Path]]:
+    """The files in groups of those that Meson compiles as one."""
+    unit = {Path(entry["file"]): entry["output"] for entry in json.loads(compile_commands.FILE.read_text())}
+    groups: dict[str, list[Path]] = {}
+    for path in files:
+        groups.setdefault(unit[path], []).append(path)
+    return list(groups.values())
+
+
+def each_once(
+    check: str, groups: list[list[Path]], known: dict[Path, list[str]], configuration: list[Path], look: Callable[[list[Path]], list[str]]
+) -> list[str]:
+    """Checks the files that have changed, or whose headers have, since they were found clean; several groups at a time."""
+    includes, clean = Includes(), Clean(check)
     fixed = [*environment.requirements("lint"), *(path.read_text() for path in configuration)]
     nearest = next(iter(known.values()))  # a header's folders: those of any file beside it, or of any at all
     beside = {path.parent: arguments for path, arguments in known.items()}
     keys = {}
-    for path in files:
+    for path in sum(groups, []):
         arguments = known.get(path) or beside.get(path.parent) or nearest
         keys[path] = key([*fixed, *arguments], includes.of(path, include_folders(arguments)))
-    changed = [path for path in files if not clean.has(path, keys[path])]
+    changed = [some for group in groups if (some := [path for path in group if not clean.has(path, keys[path])])]
     problems = []
     try:
         with console.progress(check) as show, ThreadPoolExecutor(WORKERS) as pool:
-            for done, (path, found) in enumerate(zip(changed, pool.map(look, changed), strict=True), 1):
+            for done, (group, found) in enumerate(zip(changed, pool.map(look, changed), strict=True), 1):
                 problems += found
                 show(done, len(changed))
-                if not found:
+                for path in group if not found else ():
                     clean.add(path, keys[path])
     finally:  # what has been found clean stays recorded even if the check is stopped half-way
         clean.save()
@@ -68,30 +80,36 @@ def each_once(check: str, files: list[Path], configuration: list[Path], look: Ca
 
 
 def tidy(files: list[Path], fix: bool) -> list[str]:
-    compiled = commands()
+    """Files that are compiled as one are read as one: their headers take longer than they do."""
+    known = commands()
 
-    def look(path: Path) -> list[str]:
-        result = output([tool("clang-tidy"), "-p", OWN, "--quiet", "--warnings-as-errors=*", path], cwd=ROOT)
+    def look(group: list[Path]) -> list[str]:
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp", dir=OWN) as unit:
+            unit.write("".join(f'#include "{path}" // NOLINT(bugprone-suspicious-include)\n' for path in group))
+            unit.flush()
+            one, flags = (group[0], ["-p", OWN]) if len(group) == 1 else (unit.name, ["--", *known[group[0]][1:-1]])
+            words = [tool("clang-tidy"), "--quiet", "--warnings-as-errors=*", one, *flags]
+            result = output(words, cwd=ROOT)
         said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
-        return list(dict.fromkeys(said)) or ([f"{path.relative_to(ROOT)}: clang-tidy failed"] if result.returncode else [])
+        named = ", ".join(str(path.relative_to(ROOT)) for path in group)
+        return list(dict.fromkeys(said)) or ([f"{named}: clang-tidy failed"] if result.returncode else [])
 
-    return list(
-        dict.fromkeys(
-            each_once("tidy", [path for path in files if path in compiled], [path for path in tree() if path.name == ".clang-tidy"], look)
-        )
-    )
+    configuration = [path for path in tree() if path.name == ".clang-tidy"]
+    compiled = compiled_together([path for path in files if path in known])
+    return list(dict.fromkeys(each_once("tidy", compiled, known, configuration, look)))
 
 
 def editors(files: list[Path], fix: bool) -> list[str]:
-    def look(path: Path) -> list[str]:
+    def look(group: list[Path]) -> list[str]:
+        [path] = group
         result = output([tool("clangd"), f"--check={path}", "--check-locations=false"], cwd=ROOT)
         name = path.relative_to(ROOT)
         said = [f"{name}: {line}" for line in re.findall(r"^E\[[\d:.]+\] (\[.*)", result.stdout, re.MULTILINE)]
         return said or ([] if "All checks completed, 0 errors" in result.stdout else [f"{name}: clangd failed"])
 
-    compiled = commands()  # not lab 10 where there is no OpenCL
-    opened = [path for path in files if path in compiled or path.suffix == ".hpp"]
-    return each_once("editors", opened, [ROOT / ".clangd", compile_commands.CUDA_FOR_CLANG], look)
+    known = commands()  # not lab 10 where there is no OpenCL
+    opened = [[path] for path in files if path in known or path.suffix == ".hpp"]
+    return each_once("editors", opened, known, [ROOT / ".clangd", compile_commands.CUDA_FOR_CLANG], look)
 
 
 LAYOUT = Check("format", "C++ and CUDA are formatted as .clang-format says", SOURCES, layout, mends=True)

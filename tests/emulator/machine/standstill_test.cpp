@@ -38,7 +38,7 @@ again:
                      name, body);
 }
 
-const std::string kernels =
+const std::string waiting_kernels =
     ".version 8.0\n.target sm_80\n.address_size 64\n" +
     // Stores what is there already, and passes barriers.
     kernel("repeats", "mov.u32 %r4, 7; st.shared.u32 [round], %r4; bar.sync 0;"
@@ -70,7 +70,7 @@ const std::string counts_for_the_last_block =
 class Standstill : public ::testing::Test {
 protected:
   AddressSpace memory{1 << 20};
-  Program program{ptx::parse(kernels + counts_for_the_last_block), memory};
+  Program program{ptx::parse(waiting_kernels + counts_for_the_last_block), memory};
   std::uint64_t words = reinterpret_cast<std::uint64_t>(memory.allocate(16, MemoryKind::device, "words"));
   LaunchOptions options{.workers = 1, .schedule = {}, .patience = std::chrono::milliseconds(100)};
 

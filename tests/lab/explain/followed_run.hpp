@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explain/result_tree.hpp"
+#include "explain/value_graph.hpp"
 #include "explain/where_values_went.hpp"
 
 #include <bit>

@@ -10,8 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Sentences = std::vector<std::string>;
 
-constexpr unsigned constant = 0;
-
 Json node(const Json& tree, unsigned id) {
   for (const Json& each : tree.at("nodes"))
     if (each.at("id") == id) return each;
@@ -35,7 +33,7 @@ TEST(ResultTree, JoinsElementsToTheResult) {
 TEST(ResultTree, WhatAddsNothingIsLeftOut) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1),
-                 begun = run.compute("add.f32", 15, 0, 1, {{constant, 0}, {a, 1}}),
+                 begun = run.compute("add.f32", 15, 0, 1, {{of_constants, 0}, {a, 1}}),
                  sum = run.compute("add.f32", 20, 0, 3, {{begun, 1}, {b, 2}}),
                  result =
                      run.compute("atom.global.add.f32", 30, 0, 0, {{run.load_old_result(0), 0}, {sum, 3}});
@@ -59,7 +57,7 @@ TEST(ResultTree, TheFirstJoinThatCountsAnElementTwiceIsWrong) {
 TEST(ResultTree, WhatIsNoElementAndWhatIsNoSum) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1),
-                 more = run.compute("add.f32", 20, 0, 8, {{a, 1}, {constant, 7}}),
+                 more = run.compute("add.f32", 20, 0, 8, {{a, 1}, {of_constants, 7}}),
                  product = run.compute("mul.f32", 21, 0, 16, {{more, 8}, {b, 2}});
   const Json tree = run.tree(product, 16);
   EXPECT_EQ(node(tree, more).at("wrong"), Json(Sentences{"7 is no element"}));

@@ -7,8 +7,6 @@
 namespace lab {
 namespace {
 
-constexpr unsigned constant = 0, of_thread = 2;
-
 TEST(WhereValuesWent, ARightResultNeedsNoReason) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
@@ -51,7 +49,7 @@ TEST(WhereValuesWent, ASumThatIsAddedByThreeThreads) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
   const unsigned sum = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}});
-  unsigned total = run.compute("red.global.add.f32", 30, 0, 0, {{constant, 0}, {sum, 3}});
+  unsigned total = run.compute("red.global.add.f32", 30, 0, 0, {{of_constants, 0}, {sum, 3}});
   for (unsigned thread : {1u, 2u})
     total = run.compute("red.global.add.f32", 30, thread, 0, {{total, 0}, {sum, 3}});
   const Diagnosis said = run.said(total, 9);
@@ -109,7 +107,7 @@ TEST(WhereValuesWent, WhatNothingIsMadeOf) {
 TEST(WhereValuesWent, WhatIsNoElement) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);
-  const Diagnosis said = run.said(run.compute("add.f32", 20, 3, 4, {{a, 1}, {of_thread, 3}}), 4);
+  const Diagnosis said = run.said(run.compute("add.f32", 20, 3, 4, {{a, 1}, {of_thread_numbers, 3}}), 4);
   EXPECT_EQ(said.kind, "foreign");
   EXPECT_EQ(said.text,
             "In line 20, thread 3 of block 0 takes 3 as a value: it is made of a thread's own number.");
@@ -141,7 +139,7 @@ TEST(WhereValuesWent, AStepOfAnotherOperator) {
 TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);
-  const unsigned half = run.compute("mul.f32", 20, 0, 0.5f, {{a, 1}, {constant, 0.5f}});
+  const unsigned half = run.compute("mul.f32", 20, 0, 0.5f, {{a, 1}, {of_constants, 0.5f}});
   const Diagnosis said = run.said(run.compute("cvt.rzi.s32.f32", 21, 0, 0, {{half, 0.5f}}), 0);
   EXPECT_EQ(said.kind, "operation");
   EXPECT_EQ(said.text,
@@ -152,7 +150,7 @@ TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
 TEST(WhereValuesWent, AMinimumThatBeginsWithAConstant) {
   FollowedRun run(1, Operator::min);
   const unsigned a = run.load(0, 0, 0);
-  const Diagnosis said = run.said(run.compute("min.f32", 20, 0, 0, {{a, 1}, {constant, 0}}), 0);
+  const Diagnosis said = run.said(run.compute("min.f32", 20, 0, 0, {{a, 1}, {of_constants, 0}}), 0);
   EXPECT_EQ(said.kind, "foreign");
   EXPECT_NE(said.text.find("takes 0 as a value: it is a constant of the program. What takes part beside the "
                            "elements must be the identity, inf."),
@@ -194,7 +192,7 @@ TEST(WhereValuesWent, AMaximumThatAThreadGoesOnWithout) {
 
 TEST(WhereValuesWent, TheResultOfNoElements) {
   const FollowedRun run(0, Operator::max);
-  const Diagnosis said = run.said(of_thread, -1);
+  const Diagnosis said = run.said(of_thread_numbers, -1);
   EXPECT_EQ(said.kind, "wrong-identity");
   EXPECT_EQ(said.text,
             "There are no elements, so the result must be the identity, -inf. It is -1: it is made "
