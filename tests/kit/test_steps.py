@@ -71,13 +71,20 @@ class Anew(unittest.TestCase):
             folder.configured(Tools("meson", "ninja", Path("/usr/bin/nvcc"), False))
         return " ".join(call.args[0] for call in folder.say.call_args_list)
 
-    def test_a_compiler_that_is_named_later_is_used_and_stays(self):
+    def test_a_compiler_that_is_named_later_is_used_and_stays_until_it_is_removed(self):
+        compiler = folder.FOLDER.parent / "g++-11"
+        compiler.touch(mode=0o755)
+        named = f"{compiler} -m64"
         self.configured()
         self.assertEqual(self.calls, [("setup", None)])
-        self.assertIn("CXX names another compiler", self.configured(CXX="g++-11"))
+        self.assertIn("CXX names another compiler", self.configured(CXX=named))
         self.assertEqual(self.configured(), "")
-        self.assertEqual(self.configured(CXX="g++-11"), "")
-        self.assertEqual(self.calls, [("setup", None), ("setup", "g++-11")])
+        self.assertEqual(self.configured(CXX=named), "")
+        self.assertEqual(self.calls, [("setup", None), ("setup", named)])
+        compiler.unlink()
+        self.assertIn("the one that it named is gone", self.configured())
+        self.assertEqual(self.configured(), "")
+        self.assertEqual(self.calls, [("setup", None), ("setup", named), ("setup", None)])
 
     def test_a_moved_clone_says_so(self):
         self.configured()

@@ -161,6 +161,12 @@ class Wheel(unittest.TestCase):
         self.assertIn("ENDED CheckFailed the program ended with exit code 3", said)
         self.assertNotIn("clean", said)
 
+    def test_the_static_runtime_cannot_be_replaced(self):
+        program = "__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaDeviceSynchronize(); }"
+        said = self.in_notebook("%load_ext warpfold", f"%%cuda --device=emulator --nvcc='-cudart static'\n{program}").stdout
+        self.assertIn("ENDED LabError The cell's program holds the static CUDA runtime", said)
+        self.assertNotIn("clean", said)
+
     def test_a_loop_without_an_end_is_named_with_its_kernel_and_line(self):
         loop = "__global__ void endless(int* a) {\n  for (unsigned i = 0; i < 10; i -= 0) ++a[threadIdx.x];\n}\n"
         main = "int main() { int* a; cudaMalloc(&a, 128); cudaMemset(a, 0, 128); endless<<<2, 32>>>(a); cudaDeviceSynchronize(); }"

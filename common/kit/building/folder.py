@@ -26,7 +26,7 @@ DOWNLOAD_FAILED = re.compile(r"could not get https?://|WrapDB connection failed|
 # What a build folder is made for: each with what is said if that has changed.
 REASONS = {
     "nvcc": "nvcc is another one", "meson": "Meson is another one", "root": "the clone was moved", "native": "WARPFOLD_NATIVE has changed",
-    "nccl": "NCCL is another one", "kit_libraries": "the C++ libraries are others", "of_one_lab": "OpenCL or MPI has come or gone", "cxx": "CXX names another compiler",
+    "nccl": "NCCL is another one", "kit_libraries": "the C++ libraries are others", "of_one_lab": "OpenCL or MPI has come or gone", "cxx": "CXX names another compiler, or the one that it named is gone",
 }  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def configured(tools: Tools, tests: bool = False) -> Build:
             known |= json.loads(record.read_text())
         except (OSError, ValueError):
             known = {}
-        wanted["cxx"] = os.environ.get("CXX", "").strip() or known.get("cxx", "")  # once named, it stays
+        wanted["cxx"] = os.environ.get("CXX", "").strip() or still_there(known.get("cxx", ""))  # once named, it stays
         changed = [REASONS[key] for key, value in wanted.items() if known.get(key) != value]
         if changed and known:
             say(f"the build begins anew: {', '.join(changed)}")
@@ -104,6 +104,11 @@ def configured(tools: Tools, tests: bool = False) -> Build:
             record.write_text(json.dumps(wanted | {"tests": tests}))
         compile_commands.refresh(FOLDER, tools.nvcc)
     return Build(FOLDER, tools.ninja, tools.environ())
+
+
+def still_there(cxx: str) -> str:
+    """A compiler that was named earlier, with its flags, unless it has been removed since."""
+    return cxx if cxx and shutil.which(cxx.split()[0]) else ""
 
 
 def native() -> str:

@@ -47,16 +47,20 @@ def require_emulatable(path: Path) -> None:
     if not os.access(path, os.X_OK):
         raise KitError(f"{path.name} is not executable", f"chmod +x {path.name}", PROGRAM)
     parts = [program, *elf.libraries(program)]
+    if static := linked_statically(parts):
+        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", relink(), PROGRAM)
     if any(part.runtime for part in parts):
         return
-    static = next((part for part in parts if part.carries_gpu_code), None)
-    if static:
-        raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", relink(), PROGRAM)
     raise KitError(
         f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime",
         f"{console.PROGRAM} nvcc program.cu -o program makes one that runs on the emulator.",
         PROGRAM,
     )
+
+
+def linked_statically(parts: list[elf.Elf]) -> elf.Elf | None:
+    """Which of a program's files holds GPU code, if none of them asks for the CUDA runtime as a shared library."""
+    return None if any(part.runtime for part in parts) else next((part for part in parts if part.carries_gpu_code), None)
 
 
 def script_advice(path: Path) -> str:

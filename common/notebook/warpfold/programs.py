@@ -107,8 +107,13 @@ class Run:
 
     def on_emulator(self) -> None:
         """Beside a run on the GPU only for what it counts and finds: the output is the GPU's."""
-        from kit.emulate import program, standin
+        from kit.emulate import elf, program, standin
 
+        linked = elf.read(self.program)
+        if program.linked_statically([linked, *elf.libraries(linked)]):
+            raise LabError(
+                "The cell's program holds the static CUDA runtime, which the emulator cannot replace: leave -cudart out of --nvcc."
+            )
         written = self.folder / "report.json"
         environment = program.emulated(standin.library().parent) | {"WARPFOLD_REPORT": str(written)}
         if not self.options.no_check:
