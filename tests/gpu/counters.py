@@ -24,7 +24,7 @@ from kit.profile import nsight
 
 N = 1 << 20
 GRID_FOR = "16x1024"
-LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "09_speed_of_light", "11_row_sums"]
+LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "09_speed_of_light", "11_row_sums", "13_softmax"]
 COUNTERS = [
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
     "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts",

@@ -65,6 +65,7 @@ def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace)
         str(FOUND),
         "--print-limit",
         "5",
+        *(["--num-cuda-barriers", "65536"] if tool == "synccheck" else []),
         "--target-processes",
         "all",
         program,
@@ -155,7 +156,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--n", type=int, default=1000, help="elements (1000)")
     parser.add_argument("--jobs", type=int, default=8, help="runs at a time (8)")
     parser.add_argument("--timeout", type=float, default=40, help="seconds a run (40)")
-    parser.add_argument("--only", default="", metavar="NAME", help="one mutant, and print the answers")
+    parser.add_argument("--only", default="", metavar="NAME", help="one mutant or one family, and print the answers")
     options = parser.parse_args()
     options.programs = (options.build / "tests/mutants").resolve()
     options.sanitizer = shutil.which("compute-sanitizer") or shutil.which(
@@ -177,7 +178,7 @@ def main() -> int:
     targets = [f"tests/mutants/mutants_{family}" for family in families]
     if subprocess.run(["ninja", "-C", options.build, *targets, "common/emulator/runtime/libcudart.so.13"], check=False).returncode:
         return 1
-    mutants = [m for family in families.values() for m in family if options.only in ("", m.name)]
+    mutants = [m for family in families.values() for m in family if options.only in ("", m.name, m.family)]
     start = time.monotonic()
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         asked = [
@@ -186,8 +187,9 @@ def main() -> int:
         answers = {m.name: [job.result() for job in jobs] for m, jobs in zip(mutants, asked, strict=True)}
     print(f"{len(mutants)} mutants in {time.monotonic() - start:.0f} s")
     if options.only:
-        for tool, answer in zip([*TOOLS, "emulator"], answers.get(options.only, []), strict=False):
-            print(f"{tool:<10} {mark(answer):<6} {answer.words}{answer.failed}")
+        for name, of_tools in answers.items():
+            for tool, answer in zip([*TOOLS, "emulator"], of_tools, strict=True):
+                print(f"{name} {tool:<10} {mark(answer):<6} {answer.words}{answer.failed}")
         return 0 if answers else 2
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(markdown({m: answers[m.name] for m in mutants}, options))

@@ -216,7 +216,16 @@ int main() {
       "or", tile, [](int* m) { reduce<<<2, threads>>>((unsigned*)m, ptx::op_or_op); },
       [](unsigned i) { return static_cast<int>(i % 16 | (i % 16 + 1)); });
   check(
-      "reduce in shared memory", tile, [](int* m) { reduce_in_shared<<<1, threads>>>((unsigned*)m); },
+      "reduce in shared memory", tile,
+      [](int* m) { // a GPU copies within shared memory only in a launch with a cluster size
+        cudaLaunchConfig_t config{};
+        config.gridDim = 1, config.blockDim = threads;
+        cudaLaunchAttribute attribute{};
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {1, 1, 1};
+        config.attrs = &attribute, config.numAttrs = 1;
+        cudaLaunchKernelEx(&config, reduce_in_shared, (unsigned*)m);
+      },
       [](unsigned i) { return static_cast<int>(5 + 2 * i); });
   check(
       "elected lane", tile,

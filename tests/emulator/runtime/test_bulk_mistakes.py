@@ -46,6 +46,9 @@ class BulkMistakes(unittest.TestCase):
         self.check("beyond_shared", "out-of-bounds", "load", "past the end")
         self.check("beyond_array", "out-of-bounds", "store", "writes 128 bytes at 0x")
 
+    def test_copies_within_shared_memory_need_a_launch_with_a_cluster_size(self):
+        self.check("no_cluster", "launch", "within", "must be launched with a cluster size, be it 1")
+
     def test_bytes_that_never_come_are_counted(self):
         expected = f"expects 128 bytes in this phase (line {self.line_of('the next line expects') + 1}), of which 112 have come"
         (hazard,) = self.told("missing_bytes")

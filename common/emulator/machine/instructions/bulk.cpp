@@ -121,6 +121,10 @@ void transfer(Warp& warp, const Operation* op, Perform perform) {
   Request from, to = read_listed_address(warp, op, 0);
   Request barrier = completes ? read_listed_address(warp, op, 3) : to;
   read_addresses(warp, op, from);
+  // So does an H100; PTX does not say it.
+  if (route == Route::shared_to_shared && !warp.worker->grid.shape.explicit_cluster)
+    stop(warp, op, Fault::Kind::invalid_instruction,
+         "copies within shared memory, for which a kernel must be launched with a cluster size, be it 1");
   const u32* size = warp.row<u32>(op->c);
   ++warp.counters[op->index].requests;
   warp.changes = true;

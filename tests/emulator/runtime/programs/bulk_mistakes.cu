@@ -52,6 +52,32 @@ __global__ void arrive(bool begins, char* to) {
   to[threadIdx.x] = 1;
 }
 
+__global__ void within_block(char* to) {
+  __shared__ alignas(16) char values[2][32];
+  __shared__ std::uint64_t full;
+  values[0][threadIdx.x] = 1;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1);
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    expect(&full, sizeof values[0]);
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, values[1], values[0], 32, &full); // within
+  }
+  while (!ptx::mbarrier_try_wait_parity(&full, 0)) {
+  }
+  to[threadIdx.x] = values[1][threadIdx.x];
+}
+
+void launch_within_block(char* to, bool in_cluster) {
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {1, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = 1, config.blockDim = 32;
+  config.attrs = &cluster, config.numAttrs = in_cluster;
+  cudaLaunchKernelEx(&config, within_block, to);
+}
+
 using namespace nvcuda;
 __global__ void multiply(float* sums, unsigned lanes, bool leaves) {
   if (leaves && threadIdx.x >= lanes) asm volatile("exit;");
@@ -70,6 +96,7 @@ int main(int argc, char** argv) {
     load<<<1, 32>>>(a, 112, 112, 0, b);
     store<<<1, 256>>>(b, 240, 16);
     arrive<<<1, 32>>>(true, b);
+    launch_within_block(b, true);
     multiply<<<1, 32>>>(reinterpret_cast<float*>(b), 32, false);
   }
   if (is("odd_bytes")) load<<<1, 32>>>(a, 100, 100, 0, b);
@@ -81,6 +108,7 @@ int main(int argc, char** argv) {
   if (is("missing_bytes")) load<<<1, 32>>>(a, 112, 128, 0, b);
   if (is("wrong_parity")) load<<<1, 32>>>(a, 112, 112, 1, b);
   if (is("not_begun")) arrive<<<1, 32>>>(false, b);
+  if (is("no_cluster")) launch_within_block(b, false);
   if (is("branch")) multiply<<<1, 32>>>(reinterpret_cast<float*>(b), 16, false);
   if (is("gone")) multiply<<<1, 32>>>(reinterpret_cast<float*>(b), 16, true);
   if (is("small_block")) multiply<<<1, 24>>>(reinterpret_cast<float*>(b), 32, false);
