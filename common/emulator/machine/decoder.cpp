@@ -10,10 +10,11 @@ namespace warpfold::machine {
 namespace {
 
 const Opcode* find_opcode(std::string_view name) {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, const Opcode*> all;
+  // Never destroyed: kernels may be decoded while static destructors run.
+  static const auto& table = *[] {
+    auto* const all = new std::unordered_map<std::string_view, const Opcode*>;
     for (auto family : families())
-      for (const Opcode& opcode : family) all.emplace(opcode.name, &opcode);
+      for (const Opcode& opcode : family) all->emplace(opcode.name, &opcode);
     return all;
   }();
   auto found = table.find(name);

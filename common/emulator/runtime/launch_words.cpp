@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace warpfold::runtime {
 namespace {
@@ -124,16 +126,18 @@ std::string call_in_words(const PreparedLaunch& launch) {
 
 namespace {
 
-// The number of elements of the array to which an argument points; 0 if it is not known.
+// The number of elements of the array to which an argument points; 0 if it is not known. The table needs no
+// destructor: kernels of several devices still come to an end after those of the process have run.
 std::uint64_t elements_behind(const std::string& type, const std::byte* bytes) {
-  static const std::map<std::string, std::uint64_t, std::less<>> sizes{
+  static constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
       {"char", 1},   {"signed char", 1},  {"unsigned char", 1}, {"short", 2},     {"unsigned short", 2},
       {"int", 4},    {"unsigned int", 4}, {"float", 4},         {"double", 8},    {"long", 8},
       {"float2", 8}, {"float4", 16},      {"unsigned long", 8}, {"long long", 8}, {"unsigned long long", 8}};
-  const auto size = sizes.find(pointed_to(type));
+  const auto* const size =
+      std::ranges::find(sizes, pointed_to(type), &std::pair<std::string_view, std::uint64_t>::first);
   const auto address = number_at<std::uint64_t>(bytes);
   const auto array = Runtime::get().memory.find(address);
-  if (size == sizes.end() || !array || address < array->origin) return 0;
+  if (size == std::end(sizes) || !array || address < array->origin) return 0;
   return (array->end() - address) / size->second;
 }
 
