@@ -1,6 +1,7 @@
 // Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "devices.hpp"
 #include "errors.hpp"
+#include "host_functions.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 #include "stream_table.hpp"
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 
 namespace warpfold::runtime {
@@ -108,9 +110,12 @@ cudaError_t carry_out_later(ordering::Issued* issued, cudaGraphNodeType type, co
 Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraphNodeType type,
               const Work& work) {
   const std::shared_ptr<ordering::Issued> issued = ordering::issue(handle, type);
+  std::optional<ordering::LateStart> start;
+  if (ordering::begins_late(type)) start.emplace();
   const Point done =
-      stream.queue.push(table.before_work_in(stream), [device = stream.device, issued, type, work] {
+      stream.queue.push(table.before_work_in(stream), [device = stream.device, issued, start, type, work] {
         set_current_device(device);
+        if (start && !start->wait()) ordering::meets_host(issued.get());
         carry_out_later(issued.get(), type, work);
       });
   stream.awaited.clear();
@@ -129,6 +134,7 @@ void give_a_start(Moment& done) {
   static std::atomic<Clock::duration> left{5s}; // work may wait for what the host does next
   if (left.load() <= 0s) return;
   const Clock::time_point begin = Clock::now();
+  ordering::host_functions_begin();
   done.wait_at_most(100ms);
   left = left.load() - (Clock::now() - begin);
 }
@@ -137,7 +143,9 @@ void give_a_start(Moment& done) {
 
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
                    const std::function<Returns()>& returns) {
-  const bool waits = several_devices() && returns && returns() == Returns::when_done;
+  const bool waits = works_later() && returns && returns() == Returns::when_done;
+  const bool begins_late = ordering::begins_late(type);
+  std::vector<Point> before;
   Point done;
   {
     StreamTable& table = StreamTable::get();
@@ -153,14 +161,24 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
       return cudaSuccess;
     }
     if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
-    if (several_devices()) done = enqueue(table, stream, handle, type, work);
+    if (works_later() || begins_late) {
+      done = enqueue(table, stream, handle, type, work);
+    } else {
+      before = table.before_work_in(stream);
+      before.push_back(stream.queue.last());
+      stream.awaited.clear();
+    }
   }
-  if (!done) return ordering::carry_out(ordering::issue(handle, type).get(), type, work);
+  if (!done) {
+    const std::shared_ptr<ordering::Issued> issued = ordering::issue(handle, type);
+    for (const Point& each : before) wait_for(each);
+    return ordering::carry_out(issued.get(), type, work);
+  }
   if (waits) {
     wait_for(done);
     return sticky_error();
   }
-  if (ordering::watches_host()) give_a_start(*done);
+  if (!begins_late && ordering::watches_host()) give_a_start(*done);
   return cudaSuccess;
 }
 
@@ -173,7 +191,7 @@ cudaError_t submit_in_turn(std::shared_ptr<Event>& last, cudaStream_t handle, cu
     if (stream.place.capturing()) return submit(handle, type, std::move(work));
     if (last) {
       ordering::stream_waits_for_event(handle, *last);
-      if (several_devices()) stream.awaited.push_back(last->over_at);
+      stream.awaited.push_back(last->over_at);
     }
   }
   const cudaError_t error = submit(handle, type, std::move(work));
@@ -186,7 +204,6 @@ cudaError_t submit_in_turn(std::shared_ptr<Event>& last, cudaStream_t handle, cu
 }
 
 void wait_for_device(int device) {
-  if (!several_devices()) return;
   std::vector<Point> work;
   {
     StreamTable& table = StreamTable::get();
@@ -229,10 +246,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
         throw Refusal(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
       if (!place.capturing()) {
         ordering::stream_waits_for_event(stream_handle, event);
-        if (several_devices())
+        if (works_later() || !event.shared)
           stream.awaited.push_back(event.point());
         else
-          wait_for(event.point()); // of another process: this one's work is done when it is issued
+          wait_for(event.point()); // of another process
       }
       return cudaSuccess;
     }

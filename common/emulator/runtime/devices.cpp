@@ -5,6 +5,7 @@
 #include "runtime.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace warpfold::runtime {
 namespace {
 
 thread_local int device_of_thread = 0;
+std::atomic<bool> is_work_done_later = false;
 
 } // namespace
 
@@ -22,6 +24,14 @@ int device_count() {
 
 bool several_devices() {
   return Runtime::get().memory.devices() > 1;
+}
+
+bool works_later() {
+  return is_work_done_later.load(std::memory_order_relaxed) || several_devices();
+}
+
+void work_later() {
+  is_work_done_later = true;
 }
 
 int current_device() {

@@ -9,8 +9,11 @@ namespace warpfold::runtime {
 
 // How many devices the program sees.
 int device_count();
-// With several devices, work is issued and done later (queues.hpp).
 bool several_devices();
+// Whether work is done later than the call that issues it (queues.hpp): with several devices, and from when a
+// kernel waits for what only the host can write.
+bool works_later();
+void work_later();
 
 // The device that the calling thread uses (cudaSetDevice): 0 at first.
 int current_device();

@@ -50,7 +50,7 @@ cudaError_t create(const char* caller, cudaEvent_t* handle, unsigned flags) {
   });
 }
 
-// With several devices, the moment comes when the stream gets there.
+// The moment comes when the stream gets there, at once if it has nothing left to do.
 void record(StreamTable& table, Event& event, Stream& stream) {
   event.recorded = true;
   event.time = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
@@ -60,7 +60,7 @@ void record(StreamTable& table, Event& event, Stream& stream) {
     *time = std::chrono::steady_clock::now();
     if (shared) shared->pass(number);
   };
-  if (!several_devices()) return pass();
+  if (!works_later() && is_over(stream.queue.last())) return pass();
   if (event.device != stream.device)
     throw Refusal(cudaErrorInvalidResourceHandle,
                   fmt::format("the event belongs to device {}, but the stream to device {}: call "

@@ -1,7 +1,7 @@
 #include "host_faults.hpp"
 
 #include "devices.hpp"
-#include "host_threads.hpp"
+#include "host_functions.hpp"
 #include "ordering.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
@@ -26,7 +26,7 @@ namespace {
 struct Closed {
   BusyRange range;
   std::atomic<bool> open{false};  // a fault has been recorded, so the host may continue
-  std::atomic<unsigned> known{0}; // accesses by threads that know the work to be complete
+  std::atomic<unsigned> known{0}; // accesses that come after the work, perhaps
 };
 std::array<Closed, most_closed> closed;
 std::atomic<std::size_t> closed_count{0};
@@ -86,6 +86,7 @@ void note(std::uint64_t address, const ucontext_t& context, const BusyRange* bus
   fault.is_write = is_write(context);
   fault.at = instruction(context);
   fault.of_device = busy == nullptr;
+  fault.by = ordering::work_of_thread();
   if (busy) fault.actor = busy->actor, fault.number = busy->number;
   fault.frame_count = backtrace(fault.frames, HostFault::most_frames);
 }
@@ -125,7 +126,7 @@ bool step_over(std::uint64_t address, ucontext_t& context) {
 #endif
 }
 
-// With several devices, work goes on while the host does: it opens what it needs.
+// Where work goes on while the host does, it opens what it needs.
 bool open_to_work(std::uint64_t address) {
   bool found = changing; // then the instruction is tried again
   for (std::size_t i = 0; i < closed_count; ++i) {
@@ -141,7 +142,7 @@ bool open_to_work(std::uint64_t address) {
 constexpr unsigned most_known = 4096;
 
 bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
-  if (several_devices() && (machine::executes_kernel() || ordering::is_at_work()))
+  if (works_later() && (machine::executes_kernel() || ordering::work_of_thread()))
     return open_to_work(address);
   const bool write = is_write(context);
   const std::size_t count = closed_count;
@@ -150,7 +151,7 @@ bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
     const BusyRange& range = closed[i].range;
     if (!holds(closed[i], address) || closed[i].open) continue;
     if (address >= range.begin && address < range.end && (write || range.written)) {
-      if (ordering::thread_knows(range.actor, range.number)) {
+      if (ordering::is_perhaps_known(range.actor, range.number)) {
         if (++closed[i].known >= most_known) closed[i].open = true;
       } else {
         if (!hit) note(address, context, &range);
@@ -219,7 +220,13 @@ void install() {
 void close_to_host(std::vector<BusyRange> ranges) {
   std::lock_guard lock(mutex);
   const std::size_t before = closed_count;
-  if (before == 0 && ranges.empty()) return;
+  // Of two ranges that share a page, the one that closes it completely must come last.
+  std::stable_partition(ranges.begin(), ranges.end(), [](const BusyRange& range) { return !range.written; });
+  // What is opened in order to be closed again does not show what the host does meanwhile.
+  const auto is_closed = [](const BusyRange& range, const Closed& at) {
+    return range == at.range && !at.open;
+  };
+  if (std::equal(ranges.begin(), ranges.end(), closed.begin(), closed.begin() + before, is_closed)) return;
   changing = true;
   closed_count = 0;
   for (std::size_t i = 0; i < before; ++i) set_rights(closed[i].range, PROT_READ | PROT_WRITE);
@@ -228,8 +235,6 @@ void close_to_host(std::vector<BusyRange> ranges) {
     return;
   }
   install();
-  // Of two ranges that share a page, the one that closes it completely must come last.
-  std::stable_partition(ranges.begin(), ranges.end(), [](const BusyRange& range) { return !range.written; });
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     closed[i].range = ranges[i];
     closed[i].open = false;

@@ -17,19 +17,25 @@ struct BusyRange {
   std::uint64_t first_page = 0, pages_end = 0; // the pages that can be closed: they hold no other memory
   bool written = false;                        // otherwise work only reads, and the host may read too
   std::uint32_t actor = 0, number = 0;         // the operation that uses it (watch/host_order.hpp)
+  bool operator==(const BusyRange&) const = default;
 };
 
 // Closes these, at most `most_closed`, and opens what was closed before.
 constexpr std::size_t most_closed = 1 << 16;
 void close_to_host(std::vector<BusyRange> ranges);
 
+namespace ordering {
+struct Current;
+}
+
 struct HostFault {
   static constexpr std::size_t most_frames = 12;
   std::uint64_t address = 0;
   bool is_write = false;
-  bool of_device = false;              // memory of the device alone
-  std::uint32_t actor = 0, number = 0; // otherwise: the operation that may still use the memory
-  std::uint64_t at = 0;                // the instruction
+  bool of_device = false;                // memory of the device alone
+  std::uint32_t actor = 0, number = 0;   // otherwise: the operation that may still use the memory
+  const ordering::Current* by = nullptr; // the work of the thread: a host function; null if it does none
+  std::uint64_t at = 0;                  // the instruction
   void* frames[most_frames] =
       {}; // return addresses: the handler's, then those of the function with the instruction and its callers
   int frame_count = 0;

@@ -254,7 +254,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   const int device = launch.kernel->program().device();
   options.workers = workers_per_device(runtime);
   if (several_devices()) options.peers = &runtime.peers;
-  options.may_be_changed = [] { return has_shared_any() || (several_devices() && !host_waits()); };
+  options.may_be_changed = [] { return has_shared_any() || (works_later() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
   options.schedule = {.order = runtime.options.schedule, .seed = runtime.options.schedule_seed};

@@ -4,7 +4,7 @@
 #include "devices.hpp"
 #include "errors.hpp"
 #include "host_faults.hpp"
-#include "host_threads.hpp"
+#include "host_functions.hpp"
 #include "memory_check.hpp"
 #include "stream_table.hpp"
 
@@ -42,10 +42,11 @@ void touch(const void* begin, std::size_t size, Touch how) {
 }
 
 // What a host function writes is what differs after it. That is certain only if nothing else writes at the
-// same time, so with several devices, or several threads that issue work, it is not looked for.
+// same time, so with several devices, with several threads that issue work, or if the one that does so goes
+// on, it is not looked for.
 void expect_writes(const State& state, Current& mine) {
   constexpr std::uint64_t most_bytes = 64 << 20;
-  if (state.several_issuers) return;
+  if (state.several_issuers || mine.meets_host) return;
   mine.before.emplace(Runtime::get().memory,
                       std::initializer_list{MemoryKind::pinned, MemoryKind::registered, MemoryKind::managed});
   if (mine.before->bytes() == 0 || mine.before->bytes() > most_bytes) return mine.before.reset();
@@ -65,13 +66,16 @@ void note_writes(Current& mine) {
 
 // Host functions run on a thread of the runtime: they may access only memory whose work is complete by then.
 void before_work(State& state, Current& mine, cudaGraphNodeType type) {
+  if (type == cudaGraphNodeTypeHost) note_host_accesses(); // those before it
   mine.outer = current;
   current = &mine;
   if (type == cudaGraphNodeTypeHost) {
     mine.operation.name = "a host function";
     mine.operation.is_host_function = true;
+    may_be_known(mine.operation.view);
+    watch::join(state.perhaps_known, mine.operation.view);
   }
-  if (several_devices()) return; // others are at work
+  if (works_later()) return; // others are at work
   open_to_all(state);
   if (type != cudaGraphNodeTypeHost) return;
   expect_writes(state, mine);
@@ -80,6 +84,7 @@ void before_work(State& state, Current& mine, cudaGraphNodeType type) {
 
 void after_work(State& state, Current& mine) {
   note_host_accesses();
+  const auto met = std::move(mine.met);
   current = mine.outer;
   if (mine.before) {
     open_to_all(state);
@@ -94,7 +99,8 @@ void after_work(State& state, Current& mine) {
     // With several devices, the checks have compared such kernels access by access.
     const bool are_compared = several_devices() && earlier.is_kernel && later.is_kernel;
     const bool is_certain = !earlier.is_host_function || !state.several_issuers;
-    if (!are_compared && is_certain) report_streams(state, earlier, other, later, range);
+    const bool is_told = met.contains({earlier.actor, earlier.number});
+    if (!are_compared && is_certain && !is_told) report_streams(state, earlier, other, later, range);
   });
   if (state.order.has_missed_some()) report_not_checked(state, "this call", &done);
 }
@@ -103,8 +109,6 @@ cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
   const DeviceMemoryInUse use(type != cudaGraphNodeTypeHost && type != cudaGraphNodeTypeGraph);
   std::shared_lock writes(Runtime::get().contents, std::defer_lock);
   if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) writes.lock();
-  std::optional<InHostFunction> inside;
-  if (type == cudaGraphNodeTypeHost && current) inside.emplace(current->operation.view);
   return work ? work() : cudaSuccess;
 }
 
@@ -116,7 +120,7 @@ std::shared_ptr<Issued> issue(cudaStream_t handle, cudaGraphNodeType type) {
   auto issued = std::make_shared<Issued>();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
-  if (const Known known = take_what_thread_knows()) state.order.host_waits(*known);
+  learn_from_host_functions(state);
   if (state.issuer == std::thread::id()) state.issuer = std::this_thread::get_id();
   state.several_issuers |= state.issuer != std::this_thread::get_id();
   issued->stream = number_of(state, handle);
@@ -126,6 +130,14 @@ std::shared_ptr<Issued> issue(cudaStream_t handle, cudaGraphNodeType type) {
   issued->in_own_stream = !is_default(handle) && !is_per_thread(handle);
   if (type != cudaGraphNodeTypeKernel || wants_touches()) issued->operation.frames = callers();
   return issued;
+}
+
+bool begins_late(cudaGraphNodeType type) {
+  return type == cudaGraphNodeTypeHost && !current && watches_host();
+}
+
+void meets_host(Issued* issued) {
+  if (issued) issued->meets_host = true;
 }
 
 cudaError_t carry_out(Issued* issued, cudaGraphNodeType type, const Work& work) {
@@ -191,11 +203,7 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
     after_work(state, mine);
     ends[i] = std::move(mine.operation);
     ends[i].touched.clear();
-    for (std::size_t each = 0; each < ends[i].view.size(); ++each) {
-      auto& over = launch.operation.view;
-      if (over.size() <= each) over.resize(each + 1);
-      over[each] = std::max(over[each], ends[i].view[each]);
-    }
+    watch::join(launch.operation.view, ends[i].view);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;

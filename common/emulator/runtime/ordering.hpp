@@ -22,6 +22,10 @@ namespace ordering {
 struct Issued;
 // Called by the thread that issues work. Null if there is nothing to tell the checks about.
 std::shared_ptr<Issued> issue(cudaStream_t stream, cudaGraphNodeType type);
+// Whether a host function begins late (host_functions.hpp): the one that issues it goes on meanwhile.
+bool begins_late(cudaGraphNodeType type);
+// `issued` is a host function, and nothing keeps the host from going on while it runs.
+void meets_host(Issued* issued);
 // Does the work. While it runs, the functions below report what it accesses.
 cudaError_t carry_out(Issued* issued, cudaGraphNodeType type, const Work& work);
 
@@ -77,8 +81,9 @@ void stream_destroyed(unsigned order);
 void note_host_accesses();
 // Whether there is memory in which they are looked for.
 bool watches_host();
-// Whether this thread does work. Takes no lock, so a signal handler may call it.
-bool is_at_work();
+// What this thread does, null if it does no work. Takes no lock, so a signal handler may call it.
+struct Current;
+const Current* work_of_thread();
 
 // What was reported may be reported again.
 void forget_reports();

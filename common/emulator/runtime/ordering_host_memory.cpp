@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace warpfold::runtime::ordering {
@@ -44,11 +45,13 @@ BusyRange busy(const TouchedRange& range) {
 void report_host(State& state, const HostFault& fault, const Operation& earlier, const TouchedRange& other) {
   Operation host;
   host.frames = frames_of(fault);
-  host.name = current ? fmt::format("the host function in {}", current->operation.where) : "the host";
+  if (fault.by) // the call that issued it, which is on another thread's stack
+    std::ranges::copy(fault.by->operation.frames, std::back_inserter(host.frames));
+  host.name = fault.by ? fmt::format("the host function in {}", fault.by->operation.where) : "the host";
   if (!is_new(state, site_of(earlier), site_of(host), fault.is_write ? "writes" : "reads")) return;
   const bool wrote = other.touch == Touch::write || other.touch == Touch::strong_write;
   // A host function may call no function of CUDA, and so cannot wait itself.
-  add(current ? HazardCause::streams_not_ordered : HazardCause::not_waited_for,
+  add(fault.by ? HazardCause::streams_not_ordered : HazardCause::not_waited_for,
       fmt::format("{} {} {} while {} in {} may still {} it", host.name, fault.is_write ? "writes" : "reads",
                   place_of(fault.address), earlier.name, earlier.where, wrote ? "write" : "read"),
       &host, &earlier);
@@ -93,8 +96,8 @@ void open_to_all(State& state) {
   if (std::exchange(state.closed, false)) close_to_host({});
 }
 
-bool is_at_work() {
-  return current != nullptr;
+const Current* work_of_thread() {
+  return current;
 }
 
 bool watches_host() {
@@ -103,26 +106,30 @@ bool watches_host() {
 }
 
 void note_host_accesses() {
-  const std::vector<HostFault> faults = take_host_faults();
-  if (faults.empty()) return;
   State& state = State::get();
-  std::lock_guard lock(state.mutex);
+  std::lock_guard lock(state.mutex); // whoever did it cannot end meanwhile
+  const std::vector<HostFault> faults = take_host_faults();
   for (const HostFault& fault : faults) {
     if (fault.of_device) {
       report_device_memory(state, fault);
       continue;
     }
     bool told = false;
-    state.order.each_in_flight(current ? &current->operation.view : nullptr, [&](const Operation& operation,
-                                                                                 const TouchedRange& range) {
-      const bool wrote = range.touch == Touch::write;
-      if (told || fault.address < range.begin || fault.address >= range.end || !(fault.is_write || wrote))
-        return;
-      if (operation.actor != fault.actor || operation.number != fault.number) return;
-      told = true;
-      if (!range.is_exact) return report_not_checked(state, "the host", &operation);
-      report_host(state, fault, operation, range);
-    });
+    state.order.each_in_flight(fault.by ? &fault.by->operation.view : nullptr,
+                               [&](const Operation& operation, const TouchedRange& range) {
+                                 const bool wrote = range.touch == Touch::write;
+                                 if (told || fault.address < range.begin || fault.address >= range.end ||
+                                     !(fault.is_write || wrote))
+                                   return;
+                                 if (operation.actor != fault.actor || operation.number != fault.number)
+                                   return;
+                                 told = true;
+                                 if (!range.is_exact)
+                                   return report_not_checked(state, "the host", &operation);
+                                 report_host(state, fault, operation, range);
+                                 if (current && fault.by == current)
+                                   current->met.emplace(operation.actor, operation.number);
+                               });
   }
   if (faults.size() < most_faults) return;
   Operation last;

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 namespace warpfold::runtime::ordering {
 
@@ -28,9 +29,11 @@ struct Current {
   Operation operation;
   watch::HostOrder::Stream stream = 0;
   bool host_waits = false;
+  bool meets_host = false; // a host function, while which the host goes on
   bool in_graph = false;
-  bool in_own_stream = false;           // one that the program made
-  std::optional<MemoryContents> before; // what the host function may write to
+  bool in_own_stream = false;                            // one that the program made
+  std::optional<MemoryContents> before;                  // what the host function may write to
+  std::set<std::pair<std::uint32_t, std::uint32_t>> met; // reported: operations whose memory it accessed
   Current* outer = nullptr;
 };
 // In the static thread-local block: a signal handler reads it.
@@ -43,6 +46,7 @@ struct State {
   watch::HostOrder order;
   std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
   std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
+  watch::Clock perhaps_known;                                           // to the host: host_functions.hpp
   bool has_streams = false; // others than the one that waits for all
   std::thread::id issuer;
   bool several_issuers = false; // threads of the program that issue work
@@ -58,6 +62,11 @@ struct State {
 
 inline bool is_on() {
   return Runtime::get().options.check_races.load(std::memory_order_relaxed);
+}
+
+// Before the thread issues work or waits for some, unless it is doing some.
+inline void learn_from_host_functions(State& state) {
+  if (!current && !state.order.host_knows(state.perhaps_known)) state.order.host_waits(state.perhaps_known);
 }
 
 // ordering_streams.cpp

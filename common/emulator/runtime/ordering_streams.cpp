@@ -4,7 +4,6 @@
 #include "call_sites.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
-#include "host_threads.hpp"
 #include "stream_table.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +78,7 @@ void change(Body body) {
   State& state = State::get();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
   note_host_accesses();
-  if (const Known known = current ? nullptr : take_what_thread_knows()) state.order.host_waits(*known);
+  learn_from_host_functions(state);
   body(state);
   if (!current) close_what_is_in_flight(state, nullptr);
 }

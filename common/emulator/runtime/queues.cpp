@@ -1,5 +1,7 @@
 #include "queues.hpp"
 
+#include "host_functions.hpp"
+
 #include <atomic>
 #include <deque>
 #include <thread>
@@ -9,18 +11,25 @@ namespace warpfold::runtime {
 namespace {
 std::atomic<int> waiting_hosts = 0;
 thread_local bool is_of_queue = false;
+// What the host wrote before it waits has come to every kernel by then.
+constexpr std::chrono::milliseconds until_host_waits{500};
 } // namespace
 
 void Moment::wait() {
+  const auto is_over = [this] { return is_over_; };
   std::unique_lock lock(mutex_);
-  waiting_hosts += !is_of_queue;
-  changed_.wait(lock, [&] { return is_over_; });
-  waiting_hosts -= !is_of_queue;
+  if (is_of_queue) return changed_.wait(lock, is_over);
+  if (is_over_) return;
+  ordering::host_functions_begin();
+  if (changed_.wait_for(lock, until_host_waits, is_over)) return;
+  ++waiting_hosts;
+  changed_.wait(lock, is_over);
+  --waiting_hosts;
 }
 
-void Moment::wait_at_most(std::chrono::milliseconds time) {
+bool Moment::wait_at_most(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [&] { return is_over_; });
+  return changed_.wait_for(lock, time, [&] { return is_over_; });
 }
 
 bool host_waits() {

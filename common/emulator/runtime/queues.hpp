@@ -1,6 +1,7 @@
-// With several devices, work is done after the call that issues it has returned: each stream's on a thread of
-// its own, in the order of issue. So kernels of different devices run at the same time, and one may wait for
-// what another does.
+// Work that is done after the call that issues it has returned: each stream's on a thread of its own, in the
+// order of issue. With several devices, that is all work. So kernels of different devices run at the same
+// time, and one may wait for what another does. With one device, it is all work from when a kernel waits for
+// what the host will write, and host functions that begin late (host_functions.hpp).
 //
 // Whatever work waits for was issued before it: the stream's earlier work, recorded events, and what the
 // rules of the default stream name (CUDA Programming Guide, "Asynchronous Concurrent Execution"). So it
@@ -24,7 +25,7 @@ public:
   virtual ~Moment() = default;
   virtual void wait();
   virtual bool is_over();
-  void wait_at_most(std::chrono::milliseconds time); // for what this process does
+  bool wait_at_most(std::chrono::milliseconds time); // for what this process does; whether it is over
   void pass();
 
 private:
@@ -38,7 +39,7 @@ using Point = std::shared_ptr<Moment>;
 inline bool is_over(const Point& point) {
   return !point || point->is_over();
 }
-// Whether a thread of the program, not of a queue, waits for work of this process.
+// Whether a thread of the program, not of a queue, has been waiting for work of this process for a while.
 bool host_waits();
 inline void wait_for(const Point& point) {
   if (point) point->wait();

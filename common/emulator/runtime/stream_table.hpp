@@ -22,7 +22,7 @@ struct Stream {
   CapturePlace place;
   unsigned order = 0; // its number in watch::HostOrder; 0: none yet
   int device = 0;
-  Queue queue;                // used with several devices only
+  Queue queue;                // of what is done later
   std::vector<Point> awaited; // by cudaStreamWaitEvent: by whatever is issued next
 
   bool blocking() const { return !(flags & cudaStreamNonBlocking); }
@@ -31,7 +31,7 @@ struct Stream {
 struct Event {
   unsigned flags = 0;
   bool recorded = false;
-  // When the event is: with several devices, once it is over.
+  // When the event is: where work is done later, once it is over.
   std::shared_ptr<std::chrono::steady_clock::time_point> time;
   Point over_at;
   int device = 0;

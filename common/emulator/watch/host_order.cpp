@@ -13,11 +13,6 @@ constexpr std::size_t kept_apart = 64;
 // In a program that never waits, pending work grows without end. The oldest is forgotten.
 constexpr std::size_t longest_pending = 4096, most_pending_ranges = 1 << 20;
 
-void join(Clock& into, const Clock& from) {
-  if (into.size() < from.size()) into.resize(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
-}
-
 void set(Clock& clock, std::uint32_t actor, std::uint32_t number) {
   if (clock.size() <= actor) clock.resize(actor + 1);
   clock[actor] = number;
@@ -68,6 +63,11 @@ bool find_conflict(const Operation& earlier, const Operation& later, Found found
 }
 
 } // namespace
+
+void join(Clock& into, const Clock& from) {
+  if (into.size() < from.size()) into.resize(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
 
 HostOrder::HostOrder() {
   add_actor(); // the host

@@ -32,6 +32,7 @@ struct TouchedRange {
 
 // By actor: how many of its operations are complete.
 using Clock = std::vector<std::uint32_t>;
+void join(Clock& into, const Clock& from);
 
 struct Operation {
   std::string name;                  // "cudaMemcpyAsync", "scale(float*, int)"

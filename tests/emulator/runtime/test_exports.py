@@ -39,7 +39,6 @@ class Exports(unittest.TestCase):
             name
             for name in names
             if not name.startswith(("cuda", "__cuda", "warpfold_emulator_", "libcudart.so"))
-            and not name.startswith(("pthread_", "sem_"))  # the C library's, which host_threads.cpp stands in front of
             and not name.startswith("_ZNS")  # the standard library's, kept unique for the whole process
         }
         self.assertEqual(others, set())

@@ -6,9 +6,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <mutex>
 #include <semaphore.h>
 #include <thread>
+#include <utility>
 
 constexpr int n = 1000;
 constexpr std::size_t bytes = n * sizeof(int);
@@ -588,7 +590,7 @@ CASE(host_function_in_another_stream, "race-host: the host function in stream 4 
   OK(cudaDeviceSynchronize());
 }
 static void write_first(void* data) {
-  *static_cast<int*>(data) = 7;
+  *static_cast<volatile int*>(data) = 7; // here
 }
 CASE(host_function_writes_in_order, "clean") {
   Things t;
@@ -599,21 +601,22 @@ CASE(host_function_writes_in_order, "clean") {
   OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two));
   OK(cudaDeviceSynchronize());
 }
-CASE(host_function_writes_what_is_copied, "race-host: cudaMemcpyAsync in stream 4 reads byte 0 of pinned .*, "
-                                          "which a host function in stream 3 writes; nothing orders") {
+CASE(host_function_writes_what_is_copied,
+     "race-host: the host function in stream 3 writes byte 0 of pinned .* "
+     "while cudaMemcpyAsync in stream 4 may still read it .*Record an event") {
   Things t;
-  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned));                     // there
-  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // here
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned));                     // here
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // there
   OK(cudaDeviceSynchronize());
 }
-CASE(host_function_after_the_event, "race-host: cudaMemcpyAsync in stream 4 reads byte 0 of pinned .*, "
-                                    "which a host function in stream 3 writes; nothing orders") {
+CASE(host_function_after_the_event, "race-host: the host function in stream 3 writes byte 0 of pinned .* "
+                                    "while cudaMemcpyAsync in stream 4 may still read it .*Record an event") {
   Things t;
   const cudaEvent_t event = new_event();
   OK(cudaEventRecord(event, t.one));
-  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned)); // there
+  OK(cudaLaunchHostFunc(t.one, write_first, t.pinned)); // here
   OK(cudaStreamWaitEvent(t.two, event));
-  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // here
+  OK(cudaMemcpyAsync(t.a, t.pinned, bytes, cudaMemcpyHostToDevice, t.two)); // there
   OK(cudaDeviceSynchronize());
 }
 CASE(host_function_writes_elsewhere, "clean") {
@@ -625,26 +628,31 @@ CASE(host_function_writes_elsewhere, "clean") {
 
 // ---- threads that a host function starts or wakes, and those that wait for them
 
-// What a host function hands on, and where it waits until the call that issued the host function has
-// returned.
+// What a host function hands on to a thread that it starts. That thread waits until the call that issued the
+// host function has returned, and until the function has kept the thread.
 struct Handed {
   int* data;
-  std::atomic<bool> issued{false}, over{false};
+  std::atomic<bool> issued{false}, kept{false}, over{false};
   std::thread thread;
   std::mutex mutex;
   std::condition_variable changed;
   bool ready = false;
   sem_t semaphore;
   explicit Handed(Things& t) : data(t.pinned) { sem_init(&semaphore, 0, 0); }
+  void wait_for_both() const {
+    while (!issued || !kept) {
+    }
+  }
+  ~Handed() { OK(cudaDeviceSynchronize()); } // the host function may still use it
 };
 static void start_reader(void* given) {
   Handed& handed = *static_cast<Handed*>(given);
   handed.thread = std::thread([&] {
-    while (!handed.issued) {
-    }
+    handed.wait_for_both();
     sink = handed.data[0]; // here
     handed.over = true;
   });
+  handed.kept = true;
 }
 static void wait_for_reader(Handed& handed) {
   handed.issued = true;
@@ -689,14 +697,13 @@ CASE(host_function_starts_a_reader_that_is_joined, "clean") {
   OK(cudaMemcpyAsync(t.b, t.pinned, bytes, cudaMemcpyHostToDevice, t.two));
   OK(cudaDeviceSynchronize());
 }
-CASE(host_function_starts_a_reader_that_is_not_joined, "race-host: the host reads byte 4 of pinned .* while "
-                                                       "cudaMemcpyAsync in stream 3 may still write it") {
+CASE(host_function_starts_a_reader_that_says_when_it_is_over, "clean") {
   Things t;
   Handed handed(t);
-  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
   OK(cudaLaunchHostFunc(t.one, start_reader, &handed));
   wait_for_reader(handed);
-  sink = t.pinned[1]; // here
+  sink = t.pinned[1];
   handed.thread.join();
 }
 CASE(reader_starts_a_reader, "clean") {
@@ -708,11 +715,11 @@ CASE(reader_starts_a_reader, "clean") {
       [](void* given) {
         Handed& outer = *static_cast<Handed*>(given);
         outer.thread = std::thread([&] {
-          while (!outer.issued) {
-          }
+          outer.wait_for_both();
           std::thread([&] { sink = outer.data[2]; }).join();
           outer.over = true;
         });
+        outer.kept = true;
       },
       &handed));
   wait_for_reader(handed);
@@ -797,14 +804,132 @@ CASE(host_function_starts_a_reader_of_everything, "clean") {
       [](void* given) {
         Handed& mine = *static_cast<Handed*>(given);
         mine.thread = std::thread([&] {
-          while (!mine.issued) {
-          }
+          mine.wait_for_both();
           for (int i = 0; i < 10 * n; ++i) sink = mine.data[i % n];
+          mine.over = true;
         });
+        mine.kept = true;
       },
       &handed));
-  handed.issued = true;
+  wait_for_reader(handed);
   handed.thread.join();
+}
+
+// ---- threads that wait for a host function by what is compiled into the program
+
+// A host function that keeps a promise, and sets a flag.
+struct Promised {
+  std::promise<int> promise;
+  std::atomic<bool> kept{false};
+  ~Promised() { OK(cudaDeviceSynchronize()); }
+};
+static void keep_promise(void* given) {
+  Promised& promised = *static_cast<Promised*>(given);
+  promised.kept = true;
+  promised.promise.set_value(1);
+}
+CASE(promise_of_a_host_function, "clean") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  promised.promise.get_future().get();
+  sink = t.pinned[0];
+  t.pinned[0] = 7;
+  OK(cudaMemcpyAsync(t.b, t.pinned, bytes, cudaMemcpyHostToDevice, t.two));
+  OK(cudaDeviceSynchronize());
+}
+CASE(promise_of_another_stream, "race-host: the host reads byte 0 of pinned .* while "
+                                "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaLaunchHostFunc(t.two, keep_promise, &promised));
+  promised.promise.get_future().get();
+  sink = t.pinned[0]; // here
+}
+CASE(promise_before_the_copy, "race-host: the host reads byte 0 of pinned .* while "
+                              "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  Promised promised;
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  promised.promise.get_future().get();
+  sink = t.pinned[0]; // here
+}
+CASE(promise_not_waited_for, "race-host: the host reads byte 0 of pinned .* while "
+                             "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  sink = t.pinned[0]; // here
+  promised.promise.get_future().get();
+}
+CASE(flag_of_a_host_function, "clean") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  while (!promised.kept) {
+  }
+  sink = t.pinned[0];
+}
+CASE(flag_looked_at_once, "race-host: the host reads byte 0 of pinned .* while "
+                          "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  if (!promised.kept) sink = t.pinned[0]; // here
+}
+CASE(task_of_a_thread_that_waits, "clean") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  auto sum = std::async(std::launch::async, [&] {
+    promised.promise.get_future().get();
+    return t.pinned[0] + t.pinned[1];
+  });
+  sink = sum.get();
+  sink = t.pinned[2];
+}
+CASE(task_of_a_thread_that_does_not, "race-host: the host reads byte 0 of pinned .* while "
+                                     "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  Promised promised;
+  OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+  OK(cudaLaunchHostFunc(t.one, keep_promise, &promised));
+  auto read = std::async(std::launch::async, [&] { sink = t.pinned[0]; }); // here
+  read.get();
+}
+// Threads of the program that issue work and wait for it count as one.
+CASE(packaged_task_that_issues_and_waits, "clean") {
+  Things t;
+  std::packaged_task<int()> task([&] {
+    OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one));
+    OK(cudaStreamSynchronize(t.one));
+    return 1;
+  });
+  std::future<int> done = task.get_future();
+  std::thread thread(std::move(task));
+  done.get();
+  sink = t.pinned[0];
+  thread.join();
+}
+CASE(packaged_task_that_only_issues, "race-host: the host reads byte 0 of pinned .* while "
+                                     "cudaMemcpyAsync in stream 3 may still write it") {
+  Things t;
+  std::packaged_task<int()> task([&] {
+    OK(cudaMemcpyAsync(t.pinned, t.a, bytes, cudaMemcpyDeviceToHost, t.one)); // there
+    return 1;
+  });
+  std::future<int> done = task.get_future();
+  std::thread thread(std::move(task));
+  done.get();
+  sink = t.pinned[0]; // here
+  thread.join();
 }
 
 // ---- graphs, memory in the order of a stream
