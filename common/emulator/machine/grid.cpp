@@ -500,4 +500,8 @@ bool allocates(Kernel& kernel) {
   return kernel.code().allocates;
 }
 
+bool polls(Kernel& kernel) {
+  return kernel.code().polls;
+}
+
 } // namespace warpfold::machine

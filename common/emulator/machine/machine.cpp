@@ -7,6 +7,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <mutex>
 
 namespace warpfold::machine {
 
@@ -165,6 +166,8 @@ const KernelAttributes& Kernel::attributes() const {
 }
 
 const Code& Kernel::code(bool followed) {
+  static constinit std::mutex mutex; // threads that issue work ask as well as those that do it
+  std::lock_guard lock(mutex);
   std::unique_ptr<Code>& code = followed ? followed_code_ : code_;
   if (!code) code = decode(*program_, function_, followed);
   return *code;

@@ -251,6 +251,10 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
 
 // Whether the kernel calls malloc or free.
 bool allocates(Kernel& kernel);
+// Whether it has a loop that ends when another thread, of the host perhaps, has written.
+bool polls(Kernel& kernel);
+// Whether all kernels that run have done nothing for so long but wait for a value in memory; no if none runs.
+bool all_kernels_wait(std::chrono::steady_clock::duration time);
 
 // Whether this thread executes a kernel now. Takes no lock, so a signal handler may call it.
 bool executes_kernel();

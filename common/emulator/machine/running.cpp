@@ -57,14 +57,24 @@ std::string standing_elsewhere(const Grid& grid) {
   return text;
 }
 
+namespace {
+bool wait_since(Clock::time_point then) {
+  return std::ranges::all_of(running().grids, [&](const Grid* each) {
+    return each->turns_waited != 0 && each->waits_since < then.time_since_epoch().count();
+  });
+}
+} // namespace
+
+bool all_kernels_wait(Clock::duration time) {
+  std::lock_guard lock(running().mutex);
+  return !running().grids.empty() && wait_since(Clock::now() - time);
+}
+
 bool waits_in_vain(const Grid& grid, Clock::time_point then) {
   constexpr std::chrono::milliseconds until_reported{500};
   std::lock_guard lock(running().mutex);
-  const auto& grids = running().grids;
-  return grids.front() == &grid && Clock::now() - running().last_end > until_reported &&
-         std::ranges::all_of(grids, [&](const Grid* each) {
-           return each->turns_waited != 0 && each->waits_since < then.time_since_epoch().count();
-         });
+  return running().grids.front() == &grid && Clock::now() - running().last_end > until_reported &&
+         wait_since(then);
 }
 
 std::string stopped_kernel() {

@@ -139,11 +139,22 @@ void give_a_start(Moment& done) {
   left = left.load() - (Clock::now() - begin);
 }
 
+// Whether the kernel waits for what the host will do once the call has returned.
+bool waits_for_host(Moment& done) {
+  using namespace std::chrono_literals;
+  ordering::host_functions_begin();
+  while (!done.wait_at_most(20ms))
+    if (machine::all_kernels_wait(250ms)) return true;
+  return false;
+}
+
 } // namespace
 
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
                    const std::function<Returns()>& returns) {
-  const bool waits = works_later() && returns && returns() == Returns::when_done;
+  const bool later = works_later();
+  const bool is_asked = returns && (later || type == cudaGraphNodeTypeKernel);
+  const Returns returning = is_asked ? returns() : Returns::early;
   const bool begins_late = ordering::begins_late(type);
   std::vector<Point> before;
   Point done;
@@ -161,7 +172,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
       return cudaSuccess;
     }
     if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
-    if (works_later() || begins_late) {
+    if (later || begins_late || returning == Returns::when_it_waits) {
       done = enqueue(table, stream, handle, type, work);
     } else {
       before = table.before_work_in(stream);
@@ -174,7 +185,10 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
     for (const Point& each : before) wait_for(each);
     return ordering::carry_out(issued.get(), type, work);
   }
-  if (waits) {
+  if (!later && returning == Returns::when_it_waits) {
+    if (!waits_for_host(*done)) return sticky_error();
+    work_later();
+  } else if (later && returning == Returns::when_done) {
     wait_for(done);
     return sticky_error();
   }

@@ -248,6 +248,12 @@ void count_printed(Options& of_all, const machine::LaunchOptions& options, std::
     std::fputs("(printf: what later launches print is left out; WARPFOLD_PRINT_LIMIT=0 shows all)\n", stdout);
 }
 
+// Whether the host may write what the kernel waits for.
+bool may_wait_for_host(const PreparedLaunch& launch) {
+  const Runtime& runtime = Runtime::get();
+  return (runtime.memory.of_host() != 0 || runtime.registry.has_managed()) && machine::polls(*launch.kernel);
+}
+
 cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
@@ -278,7 +284,8 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
   std::vector<watch::Hazard> in_other_order;
-  if (runtime.options.both_orders && runtime.options.check_races && !runtime.provenance) {
+  if (runtime.options.both_orders && runtime.options.check_races && !runtime.provenance &&
+      !may_wait_for_host(launch)) { // in the second run, it would wait again
     std::lock_guard alone(runtime.contents);
     in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);
     if (runtime.second_order.has_run()) runtime.recorder.add_launch_in_both_orders();
@@ -341,8 +348,10 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
     if (shared > UINT32_MAX)
       refuse(cudaErrorInvalidValue, kernel, fmt::format("{} bytes of dynamic shared memory", shared));
     shape.dynamic_shared = static_cast<std::uint32_t>(shared);
-    return submit(stream, cudaGraphNodeTypeKernel,
-                  [prepared = prepare(kernel, shape, arguments)] { return run(prepared); });
+    const PreparedLaunch prepared = prepare(kernel, shape, arguments);
+    return submit(
+        stream, cudaGraphNodeTypeKernel, [prepared] { return run(prepared); },
+        [&] { return may_wait_for_host(prepared) ? Returns::when_it_waits : Returns::early; });
   };
   // The program still sees the first error.
   if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) goes_on_with(submitted);

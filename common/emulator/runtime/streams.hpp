@@ -1,6 +1,6 @@
 // The parts of streams that other files need.
 //
-// With one device, work is done when it is issued, on the thread that issues it (with several: queues.hpp).
+// With one device, work is done when it is issued, on the thread that issues it (the exceptions: queues.hpp).
 // That is a legal order of execution: CUDA guarantees only that the work of one stream runs in the order of
 // issue, and that nothing runs before the work that it was told to wait for (events, the default stream's
 // implicit barriers, synchronisation). All of these only wait for work that was issued earlier, so the order
@@ -16,12 +16,13 @@ namespace warpfold::runtime {
 
 using Work = std::function<cudaError_t()>;
 
-// When a call that issues work returns: when it is done, or possibly earlier.
-enum class Returns { early, when_done };
+// When a call that issues work returns: when it is done, or possibly earlier. A kernel may wait for what the
+// host does next.
+enum class Returns { early, when_done, when_it_waits };
 
 // Issues `work`, or adds it to the graph that the stream is being captured into.
-// `returns` is asked only with several devices: with one, the work is done when the call returns. Null:
-// early. Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
+// `returns` is asked of kernels, and where work is done later (devices.hpp): else it is done when the call
+// returns. Null: early. Throws Refusal (cudaErrorInvalidResourceHandle) if it is not a stream.
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work,
                    const std::function<Returns()>& returns = nullptr);
 
