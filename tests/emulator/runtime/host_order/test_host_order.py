@@ -1,4 +1,4 @@
-"""Runs each small program of host_order.cu and its kin by itself, with checks, and compares the report with what the
+"""Runs each small program of host_memory.cu and its kin by itself, with checks, and compares the report with what the
 program's own list expects of it: test_host_order.py PROGRAM SOURCE ..."""
 
 import json
