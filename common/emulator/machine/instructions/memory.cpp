@@ -42,6 +42,17 @@ void reach(Warp& warp, const Request& request, unsigned width) {
   reach_lane(static_cast<unsigned>(std::bit_width(warp.mask)) - 1);
 }
 
+// Whether no lane needs a check of its own. At an even stride, the first and the last lane lie outermost, as
+// for one address that all lanes access.
+inline bool are_in_known_range(const Warp& warp, const Operation* op, const Request& request,
+                               unsigned width) {
+  constexpr std::uint64_t longest = 1ull << 32; // in either direction; no sum of such strides wraps around
+  if (!request.even || request.stride + longest > 2 * longest) return false;
+  if ((request.first | request.stride) % width) return false;
+  const auto known = [&](int lane) { return in_known_range(warp, op, request.address[lane], width); };
+  return known(std::countr_zero(warp.mask)) && known(std::bit_width(warp.mask) - 1);
+}
+
 template <AccessKind Kind>
 void find_global(Warp& warp, const Operation* op, Request& request, unsigned width, StoredValues values,
                  Places& places) {
@@ -54,7 +65,10 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
         in_known_range(warp, op, first, std::uint64_t{warp_lanes} * width))
       places.first = reinterpret_cast<std::byte*>(first);
   }
-  if (!places.first)
+  if (!places.first && are_in_known_range(warp, op, request, width))
+    each_active(
+        warp, [&](unsigned lane) { places.at[lane] = reinterpret_cast<std::byte*>(request.address[lane]); });
+  else if (!places.first)
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
