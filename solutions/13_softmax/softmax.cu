@@ -37,7 +37,7 @@ __device__ float exponential(float x) {
 
 // What is known of some elements x: the largest of them, and the sum of exp(x - largest). At first, of none.
 struct alignas(8) Known { // both by one access of shared memory
-#ifdef __clang__ // an editor's, which takes no type with values of its own in shared memory
+#ifdef __clang__          // an editor's, which takes no type with values of its own in shared memory
   float largest, sum;
 #else
   float largest = -infinity, sum = 0;

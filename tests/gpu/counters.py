@@ -9,6 +9,7 @@ Both run the same program with the same arguments; WARPFOLD_GRID_FOR makes grids
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -30,14 +31,19 @@ COUNTERS = [
     "shared_load_requests", "shared_load_wavefronts", "shared_store_requests", "shared_store_wavefronts",
     "bank_conflicts", "atomic_requests", "atomic_operations", "barriers", "shuffles", "blocks",
 ]  # fmt: skip
-# Equal, but for these: (rung, counter, part by which it may differ, why). None: it is not compared.
+# Equal, but for these: (rung, counter, part by which it may differ, why). math.inf: it is not compared.
 POLLING = "blocks wait for each other's words: how often they look, and when they tidy up, depends on who comes first"
+CLUSTERS_BARRIERS = "barriers of a cluster are another instruction than those of a block, which Nsight Compute's figure is about"
 EXPLAINED = [
     ("champion", "global_load_requests", 0.02, POLLING),
     ("champion", "global_load_sectors", 0.02, POLLING),
     ("champion", "global_store_requests", 0.10, POLLING),
     ("champion", "global_store_sectors", 0.10, POLLING),
+    ("cluster", "barriers", math.inf, CLUSTERS_BARRIERS),
+    ("longest_rows", "barriers", math.inf, CLUSTERS_BARRIERS),
 ]  # fmt: skip
+# Not compared: its grid is as large as fits the GPU, and l1tex, where Nsight Compute counts, sees nothing of bulk copies.
+NOT_COMPARED = {"bulk_copies"}
 # Shown, and not compared.
 OTHERS = {
     "warp_instructions": "the emulator counts PTX, the GPU its own machine code: a predicated branch, an address or a remainder takes "
@@ -117,6 +123,11 @@ def allowance(rung, counter):
     return next((part for name, key, part, _ in EXPLAINED if (name, key) == (rung, counter)), 0.0)
 
 
+def as_gpu_counts(counters, key):
+    """Nsight Compute counts loads from other blocks of a cluster among those from shared memory."""
+    return counters[key] + (counters["dsmem_load_requests"] if key in ("shared_load_requests", "shared_load_wavefronts") else 0)
+
+
 def differences(rung, ours, theirs):
     if len(ours) != len(theirs):
         return [f"{len(ours)} launches on the emulator, {len(theirs)} on the GPU"]
@@ -126,8 +137,8 @@ def differences(rung, ours, theirs):
             said.append(f"launch {at}: grid {mine['grid']} of {mine['block']}, on the GPU {gpu['grid']} of {gpu['block']}")
             continue
         for key in COUNTERS:
-            expected, counted = gpu["counters"][key], mine["counters"][key]
-            if abs(counted - expected) > allowance(rung, key) * expected:
+            expected, counted = gpu["counters"][key], as_gpu_counts(mine["counters"], key)
+            if abs(counted - expected) > allowance(rung, key) * max(expected, 1):
                 said.append(f"launch {at}: {key} is {counted:,} on the emulator, {expected:,} on the GPU")
     return said
 
@@ -136,12 +147,14 @@ def compare(build, file):
     failed = False
     number = 0
     for lab, rung, n, ours, theirs in pairs(build, file):
-        number += 1
+        if rung in NOT_COMPARED:
+            continue
         if theirs is None:
             said = [f"{Path(file).name} has no counts of it: measure again on a GPU"]
         else:
             said = differences(rung, ours, theirs)
         failed |= bool(said)
+        number += 1
         print(f"{'not ok' if said else 'ok'} {number} - {lab} {rung}, n = {n}")
         for each in said:
             print(f"# {each}")
@@ -154,7 +167,7 @@ def table(build, file):
     print("|" + "---|" * (2 + len(COUNTERS) + len(OTHERS)))
     for _, rung, _, ours, theirs in pairs(build, file):
         for mine, gpu in zip(ours, theirs or [], strict=False):
-            cells = [cell(mine["counters"][key], gpu["counters"][key]) for key in [*COUNTERS, *OTHERS]]
+            cells = [cell(as_gpu_counts(mine["counters"], key), gpu["counters"][key]) for key in [*COUNTERS, *OTHERS]]
             print(f"| `{rung}` | {gpu['grid'][0]:,} x {gpu['block'][0]} | " + " | ".join(cells) + " |")
 
 

@@ -18,7 +18,7 @@ ORDER = 245
 
 def arguments(parser) -> None:
     course_folder.argument(parser)
-    parser.add_argument("--gpu", default="H200", metavar="NAME", help="the GPU that the times are for: H200, A100, RTX 4090 or T4 (H200)")
+    parser.add_argument("--gpu", default="H200", metavar="NAME", help=f"the GPU that the times are for: {predict.KNOWN} (default: H200)")
     parser.add_argument("--names", action="store_true", help="show in the terminal who is who; the page never does")
 
 

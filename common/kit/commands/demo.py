@@ -28,7 +28,9 @@ def arguments(parser) -> None:
         metavar="N",
         help="without a GPU: count at this many elements if the rung allows it (default: 2^20); docs/ladder.svg uses 2^24",
     )
-    parser.add_argument("--gpu", metavar="NAME", default="H200", help="without a GPU: the GPU whose times are predicted (default: H200)")
+    parser.add_argument(
+        "--gpu", metavar="NAME", default="H200", help=f"without a GPU: the GPU whose times are predicted: {predict.KNOWN} (default: H200)"
+    )
     parser.add_argument("--peers", action="store_true", help="with a GPU: also time CUB, Thrust, cuBLAS and a copy")
     parser.add_argument(
         "--gpus",

@@ -41,10 +41,12 @@ class Gpu:
 
 GPUS = [
     Gpu("H200", 132, 1.980, 4800, 2048, 32),
+    Gpu("H100", 132, 1.980, 3350, 2048, 32),  # SXM5
     Gpu("A100", 108, 1.410, 1555, 2048, 32),  # SXM4, 40 GB
     Gpu("RTX 4090", 128, 2.520, 1008, 1536, 24),
     Gpu("T4", 40, 1.590, 320, 1024, 16),
 ]
+KNOWN = ", ".join(gpu.name for gpu in GPUS)
 
 
 # The counters from which a prediction is computed.
@@ -72,7 +74,7 @@ def named(name: str) -> Gpu:
     wanted = name.lower().replace(" ", "")
     found = [gpu for gpu in GPUS if wanted in gpu.name.lower().replace(" ", "")]
     if len(found) != 1:
-        raise KitError(f"no prediction for '{name}'", "It knows: " + ", ".join(gpu.name for gpu in GPUS), USAGE)
+        raise KitError(f"no prediction for '{name}'", f"It knows: {KNOWN}", USAGE)
     return found[0]
 
 

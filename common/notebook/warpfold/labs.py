@@ -6,7 +6,7 @@ from argparse import Namespace
 from html import escape
 from pathlib import Path
 
-from . import clone, code, plots, regions
+from . import clone, code, plots, programs, regions
 from .annotated import Annotated
 from .progress import Progress
 from .verdict import STYLE, Cell, LabError, Verdict
@@ -176,11 +176,13 @@ class Lab:
 
     def time(self, *rungs: str, n: int | None = None, rows: int | None = None) -> plots.Table | str:
         """Times on this machine's GPU, and nothing where there is none: the emulator's own pace says nothing."""
+        if not programs.has_gpu():
+            return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's speed.")
         with Progress() as progress:
             answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n, rows=rows))
         timed = {rung["name"]: rung["time"] for rung in answer["rungs"] if rung.get("time")}
         if not timed:
-            return plots.Note("No GPU here, so no times: the emulator counts, but it does not run at a GPU's speed.")
+            return plots.Note("No rung is right, so none was timed.")
         return plots.times(timed, answer["device"]["name"])
 
     # -- predicted, then seen

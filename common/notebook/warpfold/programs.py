@@ -49,7 +49,7 @@ def run_cell(line: str, cell: str) -> None:
     with tempfile.TemporaryDirectory(prefix="warpfold-") as folder:
         run = Run(Path(folder), options)
         with Progress() as progress, lab_errors():
-            on_gpu = options.device != "emulator" and run.has_gpu()
+            on_gpu = options.device != "emulator" and has_gpu()
             if options.device == "gpu" and not on_gpu:
                 raise LabError("There is no GPU here. Without --device=gpu the cell runs on the emulator.")
             progress.show("compiling")
@@ -68,6 +68,16 @@ def lab_errors():
     from .clone import lab_errors as errors_of_the_kit
 
     return errors_of_the_kit()
+
+
+def has_gpu() -> bool:
+    from kit import gpu
+
+    try:
+        gpu.find()
+    except gpu.NoGpu:
+        return False
+    return True
 
 
 class Run:
@@ -90,15 +100,6 @@ class Run:
             raise BuildFailed(NO_MAIN if WITHOUT_MAIN.search(said.stdout) else said.stdout.strip())
         if said.stdout.strip():
             print(said.stdout.strip())
-
-    def has_gpu(self) -> bool:
-        from kit import gpu
-
-        try:
-            gpu.find()
-        except gpu.NoGpu:
-            return False
-        return True
 
     def on_gpu(self) -> None:
         before = os.environ.get("LD_LIBRARY_PATH", "")
