@@ -40,7 +40,7 @@ struct Allocation {
 // from several threads.
 class AddressSpace {
 public:
-  static constexpr std::uint64_t alignment = 256;    // as cudaMalloc promises
+  static constexpr std::uint64_t alignment = 512;    // cudaMalloc promises 256; textures need more
   static constexpr std::uint64_t guard_bytes = 4096; // a word for each thread of a block
 
   // `capacity` bytes are shared out evenly among the devices; allocating more throws std::bad_alloc.

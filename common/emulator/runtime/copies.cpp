@@ -1,4 +1,8 @@
-// Copies and fills. Each checks its ranges when it is issued and moves the bytes when its turn comes.
+// Copies and fills. Each checks its ranges when it is issued and moves the bytes when its turn comes. Those
+// that only copy arrays are in array_copies.cpp.
+#include "copies.hpp"
+
+#include "arrays.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "memory_check.hpp"
@@ -12,12 +16,6 @@
 
 namespace warpfold::runtime {
 namespace {
-
-// A block of bytes with two pitches: `depth` slices of `height` rows of `width` bytes.
-struct Box {
-  std::byte* begin = nullptr;
-  std::size_t pitch = 0, slice = 0; // bytes from row to row, from slice to slice
-};
 
 std::size_t extent_of(const Box& box, const cudaExtent& extent) {
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return 0;
@@ -80,6 +78,8 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
   });
 }
 
+} // namespace
+
 cudaError_t copy(const char* caller, const Box& destination, const Box& source, const cudaExtent& extent,
                  cudaMemcpyKind kind, cudaStream_t stream) {
   return entry(caller, [&] {
@@ -105,12 +105,25 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
   });
 }
 
+namespace {
+
 cudaError_t copy(const char* caller, const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   if (!parameters) return remember(cudaErrorInvalidValue);
-  if (parameters->srcArray || parameters->dstArray)
-    return not_supported(caller, "copy linear memory, not CUDA arrays");
-  return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
-              box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, parameters->kind, stream);
+  const cudaArray_t to = parameters->dstArray, from = parameters->srcArray;
+  if (!to && !from)
+    return copy(caller, box_of(parameters->dstPtr, parameters->dstPos),
+                box_of(parameters->srcPtr, parameters->srcPos), parameters->extent, parameters->kind, stream);
+  return entry(caller, [&] {
+    if ((to && parameters->dstPtr.ptr) || (from && parameters->srcPtr.ptr)) return cudaErrorInvalidValue;
+    // Where an array takes part, the extent counts its elements.
+    const cudaExtent& extent = parameters->extent;
+    const Box destination =
+        to ? box_in(to, parameters->dstPos, extent) : box_of(parameters->dstPtr, parameters->dstPos);
+    const Box source =
+        from ? box_in(from, parameters->srcPos, extent) : box_of(parameters->srcPtr, parameters->srcPos);
+    const std::size_t width = extent.width * bytes_of_element(to ? to : from);
+    return copy(caller, destination, source, {width, extent.height, extent.depth}, parameters->kind, stream);
+  });
 }
 
 // A copy between peers names the device of each side.

@@ -20,7 +20,7 @@ constexpr int as_int(std::uint32_t value) {
   return static_cast<int>(value);
 }
 
-// Whatever is not listed is 0: the device has no textures, surfaces, clocks of its own, caches or
+// Whatever is not listed is 0: the device has no clocks of its own, caches or
 // peers, and cannot access memory that the program got from malloc.
 constexpr Attribute attributes[] = {
     {cudaDevAttrMaxThreadsPerBlock, as_int(Limits::threads_per_block)},
@@ -36,6 +36,22 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrMaxPitch, 0x7fffffff},
     {cudaDevAttrMaxRegistersPerBlock, as_int(Limits::registers_per_block)},
     {cudaDevAttrClockRate, 1'000'000}, // kHz: for a program, clock64() counts nanoseconds
+    // CUDA Programming Guide, "Compute Capabilities", of 7.5 and above.
+    {cudaDevAttrMaxTexture1DWidth, 131072},
+    {cudaDevAttrMaxTexture2DWidth, 131072},
+    {cudaDevAttrMaxTexture2DHeight, 65536},
+    {cudaDevAttrMaxTexture3DWidth, 16384},
+    {cudaDevAttrMaxTexture3DHeight, 16384},
+    {cudaDevAttrMaxTexture3DDepth, 16384},
+    {cudaDevAttrMaxTexture1DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture1DLayeredLayers, 2048},
+    {cudaDevAttrMaxTexture2DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture2DLayeredHeight, 32768},
+    {cudaDevAttrMaxTexture2DLayeredLayers, 2048},
+    {cudaDevAttrMaxTextureCubemapWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxTexture1DLinearWidth, 1 << 28},
     {cudaDevAttrTextureAlignment, 512},
     {cudaDevAttrTexturePitchAlignment, 32},
     {cudaDevAttrSurfaceAlignment, 512},

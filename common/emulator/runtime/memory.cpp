@@ -1,4 +1,5 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
+#include "memory.hpp"
 #include "devices.hpp"
 #include "errors.hpp"
 #include "free_check.hpp"
@@ -37,12 +38,8 @@ void fill_with_leftovers(void* begin, std::size_t size) {
   for (std::size_t i = 0; i < std::min(size, most); ++i) bytes[i] = leftovers[i % leftovers.size()];
 }
 
-void* allocate(std::size_t size, MemoryKind kind) {
-  if (size == 0) return nullptr;
-  const char* what = kind == MemoryKind::managed  ? "managed allocation"
-                     : kind == MemoryKind::pinned ? "pinned allocation"
-                                                  : "allocation";
-  void* memory = Runtime::get().memory.allocate(size, kind, next_label(what, size), current_device());
+void* allocate(std::size_t size, MemoryKind kind, std::string label) {
+  void* memory = Runtime::get().memory.allocate(size, kind, std::move(label), current_device());
   ordering::allocated(memory, size);
   note_owner(memory);
   if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device) {
@@ -50,6 +47,14 @@ void* allocate(std::size_t size, MemoryKind kind) {
     if (Runtime::get().options.check_initialisation) fill_with_leftovers(memory, size);
   }
   return memory;
+}
+
+void* allocate(std::size_t size, MemoryKind kind) {
+  if (size == 0) return nullptr;
+  const char* what = kind == MemoryKind::managed  ? "managed allocation"
+                     : kind == MemoryKind::pinned ? "pinned allocation"
+                                                  : "allocation";
+  return allocate(size, kind, next_label(what, size));
 }
 
 cudaError_t allocate(const char* caller, void** pointer, std::size_t size, MemoryKind kind) {
@@ -136,6 +141,15 @@ cudaMemoryType type_of(const machine::Allocation& allocation) {
 }
 
 } // namespace
+
+void* allocate_device(std::size_t size, std::string label) {
+  return allocate(size, MemoryKind::device, std::move(label));
+}
+
+void release_device(const char* caller, void* begin) {
+  wait_for_users_of(begin);
+  release(caller, begin, is_device, "cudaMalloc");
+}
 
 cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t size, cudaStream_t stream) {
   return entry(caller, [&] {
