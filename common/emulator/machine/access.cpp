@@ -7,6 +7,14 @@
 
 namespace warpfold::machine {
 
+// Composing a message takes long. Each bad access also counts as many instructions, so a thread that keeps
+// making them is stopped no later than others.
+bool is_told(Warp& warp, const Operation* op) {
+  constexpr std::uint32_t told = 64;
+  warp.block->steps += 1024;
+  return ++warp.worker->refusals[op->index] <= told;
+}
+
 namespace {
 
 constexpr unsigned bank_row_bytes = bank_count * bank_bytes;
@@ -58,15 +66,6 @@ void count_elements(const Allocation& array, std::uint64_t address, std::uint64_
 std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
   auto found = memory.find(first);
   return found && bytes > found->end() - first ? found->end() : first;
-}
-
-// For each operation, only the first few bad accesses are reported. A loop that runs wild makes millions of
-// them, and composing a message takes long. Each one also counts as many instructions, so a thread that keeps
-// making them is stopped no later than others.
-bool is_told(Warp& warp, const Operation* op) {
-  constexpr std::uint32_t told = 64;
-  warp.block->steps += 1024;
-  return ++warp.worker->refusals[op->index] <= told;
 }
 
 void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,

@@ -94,6 +94,8 @@ enum class Work : std::uint8_t {
   vote,
   warp_reduction,
   matrix, // a multiplication of matrices
+  texture,
+  surface,
 };
 
 // What is known of an operation before it runs.

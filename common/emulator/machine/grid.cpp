@@ -440,6 +440,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .id = ++grids,
             .device = kernel.program().device(),
             .peers = options.peers,
+            .textures = options.textures,
             .patience = options.patience,
             .may_be_changed = options.may_be_changed,
             .complete = options.complete,

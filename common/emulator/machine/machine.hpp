@@ -6,6 +6,7 @@
 #include "address_space.hpp"
 #include "ptx/module.hpp"
 #include "schedule.hpp"
+#include "textures.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -82,7 +83,8 @@ struct Fault {
     shared,
     missing_shared,
     other_block,
-    local
+    local,
+    surface
   } region{}; // of a bad access; missing: none was given; other: of the cluster
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
@@ -185,11 +187,12 @@ struct LaunchShape {
 struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
-  std::chrono::milliseconds time_limit{0}; // of the launch, as wall time; 0: none
-  bool prints = true;                      // whether printf prints
-  std::uint64_t print_limit = 0;           // lines of printf of the launch that are printed; 0: all
-  Watcher* watcher = nullptr;              // null: count only
-  const PeerAccess* peers = nullptr;       // null: the kernel reaches all memory
+  std::chrono::milliseconds time_limit{0};       // of the launch, as wall time; 0: none
+  bool prints = true;                            // whether printf prints
+  std::uint64_t print_limit = 0;                 // lines of printf of the launch that are printed; 0: all
+  Watcher* watcher = nullptr;                    // null: count only
+  const PeerAccess* peers = nullptr;             // null: the kernel reaches all memory
+  std::shared_ptr<const Textures> textures = {}; // null: there are none
   Schedule schedule;
   // Set from outside (by a signal, or the program's own time limit): the launch stops soon, as `interrupted`.
   const std::atomic<bool>* interrupt = nullptr;

@@ -30,8 +30,8 @@ void each_register(const Operand& operand, Visit visit) {
 
 // Operands from this one on are read; those before it are written.
 inline std::size_t first_source(const Instruction& instruction) {
-  constexpr std::string_view without_destination[] = {"st",      "red",    "bra",   "brx", "bar",
-                                                      "barrier", "membar", "fence", "ret", "exit"};
+  constexpr std::string_view without_destination[] = {"st",      "red",    "bra",   "brx", "bar",  "sust",
+                                                      "barrier", "membar", "fence", "ret", "exit", "sured"};
   const bool writes_none = std::find(std::begin(without_destination), std::end(without_destination),
                                      instruction.opcode) != std::end(without_destination);
   return writes_none || instruction.operands.empty() ? 0 : 1;

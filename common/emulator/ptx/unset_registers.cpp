@@ -1,5 +1,7 @@
 #include "ptx/unset_registers.hpp"
 
+#include "ptx/registers.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -37,7 +39,7 @@ RegisterUse registers_of(const Instruction& instruction) {
   if (instruction.guard.predicate >= 0)
     use.read.push_back(static_cast<std::uint32_t>(instruction.guard.predicate));
   for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-    add_registers(instruction.operands[i], i == 0 ? use.written : use.read);
+    add_registers(instruction.operands[i], i < first_source(instruction) ? use.written : use.read);
     add_base(instruction.operands[i], use.read);
   }
   return use;
@@ -95,10 +97,10 @@ std::vector<std::uint32_t> unset_registers(const Function& function, std::span<c
 }
 
 Flow flow_of(const Instruction& instruction) {
-  constexpr std::string_view fresh[] = {"ld",         "ldu",       "atom",     "call",     "vote", "match",
-                                        "redux",      "elect",     "mbarrier", "barrier",  "bar",  "cp",
-                                        "activemask", "tex",       "testp",    "isspacep", "wmma", "mma",
-                                        "ldmatrix",   "movmatrix", "stmatrix"};
+  constexpr std::string_view fresh[] = {
+      "ld",       "ldu",       "atom",     "call",       "vote", "match", "redux",    "elect", "mbarrier",
+      "barrier",  "bar",       "cp",       "activemask", "tex",  "testp", "isspacep", "wmma",  "mma",
+      "ldmatrix", "movmatrix", "stmatrix", "tld4",       "txq",  "suld",  "suq"};
   const std::string_view opcode = instruction.opcode;
   if (std::find(std::begin(fresh), std::end(fresh), opcode) != std::end(fresh)) return Flow::fresh;
   if (opcode == "shfl") return Flow::exchanged;

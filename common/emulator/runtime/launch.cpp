@@ -11,6 +11,7 @@
 #include "runtime.hpp"
 #include "signals.hpp"
 #include "streams.hpp"
+#include "textures.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -260,6 +261,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   const int device = launch.kernel->program().device();
   options.workers = workers_per_device(runtime);
   if (several_devices()) options.peers = &runtime.peers;
+  options.textures = current_textures();
   options.may_be_changed = [] { return has_shared_any() || (works_later() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());

@@ -29,7 +29,7 @@ Checker::CodeFacts::CodeFacts(const machine::Code& kernel)
     has_bulk |= is_bulk[i];
     synchronises |= facts.work == Work::fence || (releases && facts.work != Work::other);
     if (facts.work == Work::load || facts.work == Work::store || facts.work == Work::atomic ||
-        facts.work == Work::memory_barrier)
+        facts.work == Work::memory_barrier || facts.work == Work::texture || facts.work == Work::surface)
       memory_operation[i] = memory_operations % most_recent, ++memory_operations;
   }
 }

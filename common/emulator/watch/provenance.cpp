@@ -190,10 +190,11 @@ Provenance::Value Provenance::source(const machine::Warp& warp, const ValueFlow:
 
 namespace {
 
-// Values are not followed through matrices, bulk copies and other blocks' shared memory.
+// Values are not followed through matrices, bulk copies, textures, surfaces and other blocks' shared memory.
 bool moves_values_unseen(const machine::Grid& grid) {
-  constexpr std::string_view unseen[] = {"mma.",          "wmma.",     "ldmatrix", "stmatrix", "movmatrix",
-                                         "cp.async.bulk", "cp.reduce", "st.async", "red.async"};
+  constexpr std::string_view unseen[] = {"mma.",          "wmma.",     "ldmatrix", "stmatrix",  "movmatrix",
+                                         "cp.async.bulk", "cp.reduce", "st.async", "red.async", "tex.",
+                                         "tld4.",         "suld.",     "sust."};
   if (grid.shape.cluster.count() > 1) return true;
   return std::ranges::any_of(grid.code.names, [&](std::string_view name) {
     return std::ranges::any_of(unseen, [&](std::string_view each) { return name.starts_with(each); });

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <set>
 
 namespace {
@@ -51,6 +52,46 @@ machine::AddressSpace& address_space() {
   return space;
 }
 
+// The objects that cases name: 1 is a texture of 4 x 2 floats, 0 to 7; 2 one of 8 ints in linear memory, 0 to
+// 7; 3 one of 2 layers of 4 x 1 floats; 4 and 5 are surfaces of 4 x 2 words and of 4 x 1 x 2 words.
+std::shared_ptr<const machine::Textures> objects() {
+  using machine::Shape;
+  static Memory memory(address_space(), 256, 0);
+  auto* const floats = memory.slot(0, 0);
+  auto* const integers = memory.slot(0, 4);
+  for (int i = 0; i < 8; ++i) {
+    const float number = static_cast<float>(i);
+    std::memcpy(floats + i * 4, &number, 4);
+    std::memcpy(integers + i * 4, &i, 4);
+  }
+  const machine::TexelFormat of_floats{
+      .kind = machine::TexelFormat::Kind::floating, .channels = 1, .channel_bytes = 4},
+      of_words{.kind = machine::TexelFormat::Kind::unsigned_integer, .channels = 1, .channel_bytes = 4};
+  const auto object = [](Shape shape, const machine::TexelFormat& format, void* begin, std::uint32_t width,
+                         std::uint32_t height, std::uint32_t depth, bool is_surface) {
+    machine::Texture made;
+    made.resource = {.shape = shape,
+                     .format = format,
+                     .levels = {{.begin = reinterpret_cast<std::uint64_t>(begin),
+                                 .width = width,
+                                 .height = height,
+                                 .depth = depth,
+                                 .row_bytes = std::uint64_t{width} * 4,
+                                 .slice_bytes = std::uint64_t{width} * height * 4}},
+                     .label = "a test's array",
+                     .is_surface = is_surface};
+    made.sampler.address.fill(machine::AddressMode::clamp);
+    return std::make_shared<const machine::Texture>(made);
+  };
+  auto all = std::make_shared<machine::Textures>();
+  all->emplace(1, object(Shape::plane, of_floats, floats, 4, 2, 1, false));
+  all->emplace(2, object(Shape::linear, of_words, integers, 8, 1, 1, false));
+  all->emplace(3, object(Shape::layered_rows, of_floats, floats, 4, 1, 2, false));
+  all->emplace(4, object(Shape::plane, of_words, memory.slot(1, 0), 4, 2, 1, true));
+  all->emplace(5, object(Shape::layered_rows, of_words, memory.slot(1, 4), 4, 1, 2, true));
+  return all;
+}
+
 unsigned __int128 read_slot(unsigned char* from, ptx::Type type) {
   unsigned __int128 bits = 0;
   std::memcpy(&bits, from, type == ptx::Type::pred ? 4 : ptx::size_of(type));
@@ -92,9 +133,9 @@ void run(const std::string& path, const CaseFile& file, const Instruction& instr
   std::uint64_t parameters[] = {inputs.address(), outputs.address(), memory.address()};
   machine::LaunchShape shape;
   shape.block = {lanes, 1, 1};
-  machine::LaunchRecord record =
-      machine::launch(*program.kernel("test"), shape, std::as_bytes(std::span(parameters)),
-                      {.workers = 1, .step_limit = 1 << 20, .watcher = nullptr, .schedule = {}});
+  machine::LaunchRecord record = machine::launch(
+      *program.kernel("test"), shape, std::as_bytes(std::span(parameters)),
+      {.workers = 1, .step_limit = 1 << 20, .watcher = nullptr, .textures = objects(), .schedule = {}});
   auto line = static_cast<int>(instruction.line);
   if (!instruction.fault.empty()) {
     std::string message = record.fault ? record.fault->message : "it ran to its end";
