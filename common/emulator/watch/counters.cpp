@@ -111,6 +111,10 @@ void charge(Counters& to, const Charged& one, const OperationCounters& did) {
     to.divergent_branches += did.divergent;
   } else if (one.facts.work == Work::barrier) {
     to.barriers += did.requests;
+  } else if (one.facts.work == Work::texture) {
+    to.texture_requests += did.requests;
+  } else if (one.facts.work == Work::surface) {
+    to.surface_requests += did.requests;
   } else {
     if (did.requests) charge_memory(to, one, did);
     if (did.dsmem_requests) charge_cluster(to, one, did);

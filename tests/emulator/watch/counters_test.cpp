@@ -10,6 +10,20 @@
 namespace warpfold::watch {
 namespace {
 
+// A texture, 1, and a surface, 2, of 32 words.
+std::shared_ptr<const machine::Textures> objects_at(std::uint64_t data) {
+  machine::Texture made;
+  made.resource = {.shape = machine::Shape::row,
+                   .format = {},
+                   .levels = {{.begin = data, .width = 32, .row_bytes = 128, .slice_bytes = 128}},
+                   .label = "data"};
+  auto all = std::make_shared<machine::Textures>();
+  all->emplace(1, std::make_shared<const machine::Texture>(made));
+  made.resource.is_surface = true;
+  all->emplace(2, std::make_shared<const machine::Texture>(made));
+  return all;
+}
+
 // The counters of one launch of a kernel with this body. %rd1: the address of 4096 bytes of global memory;
 // %r1: threadIdx.x; %rd2: threadIdx.x times 4; `table`: 4096 bytes of shared memory.
 machine::LaunchRecord launched(const std::string& body, std::uint32_t threads, std::uint32_t blocks,
@@ -32,9 +46,9 @@ machine::LaunchRecord launched(const std::string& body, std::uint32_t threads, s
 )" + body + "\n  ret;\n}\n"),
                            memory);
   auto data = reinterpret_cast<std::uint64_t>(memory.allocate(4096, machine::MemoryKind::device, "data"));
-  const machine::LaunchRecord record =
-      machine::launch(*program.kernel("test"), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
-                      std::as_bytes(std::span(&data, 1)), {.workers = 1, .schedule = {}});
+  const machine::LaunchRecord record = machine::launch(
+      *program.kernel("test"), {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}},
+      std::as_bytes(std::span(&data, 1)), {.workers = 1, .textures = objects_at(data), .schedule = {}});
   EXPECT_FALSE(record.fault) << record.fault->message;
   total = count(record).total;
   return record;
@@ -213,6 +227,22 @@ TEST(Counting, DoublesFencesReductionsAndFloatAtomics) {
   EXPECT_EQ(c.fences, 4u);
   EXPECT_EQ(c.float_atomics, 64u);
   EXPECT_EQ(c.atomic_operations, 128u);
+}
+
+TEST(Counting, RequestsOfTexturesAndSurfaces) {
+  const Counters counters = counted(R"(
+  mov.u64 %rd4, 1; mov.u64 %rd5, 2;
+  mov.b32 %r2, 0;
+  tex.1d.v4.u32.f32 {%r3, %r4, %r5, %r6}, [%rd4, {%r2}];
+  setp.lt.u32 %p1, %r1, 8;
+  mul.lo.u32 %r2, %r1, 4;
+  @%p1 sust.b.1d.b32.zero [%rd5, {%r2}], {%r3};
+  suld.b.1d.b32.zero {%r3}, [%rd5, {%r2}];)",
+                                    64);
+  EXPECT_EQ(counters.texture_requests, 2u);
+  EXPECT_EQ(counters.surface_requests, 3u); // of the two stores, one has no lane
+  EXPECT_EQ(counters.global_load_requests, 0u);
+  EXPECT_EQ(counters.global_store_requests, 0u);
 }
 
 TEST(Counting, OperationsOnMatrices) {
