@@ -77,12 +77,10 @@ int main() {
   SHOW_VALUE(bytes);
   SHOW(cudaDeviceSetLimit(static_cast<cudaLimit>(77), 1));
 
-  cudaArray_t array;
-  cudaChannelFormatDesc format{32, 0, 0, 0, cudaChannelFormatKindFloat};
-  SHOW(cudaMallocArray(&array, &format, 16));
-  SHOW(cudaMallocArray(&array, &format, 16));
+  SHOW(cudaGraphicsUnregisterResource(nullptr));
+  SHOW(cudaGraphicsUnregisterResource(nullptr));
   SHOW(cudaGetLastError());
-  void* function = &array;
+  void* function = &bytes;
   cudaDriverEntryPointQueryResult result;
   SHOW(cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 12000, cudaEnableDefault, &result));
   SHOW_VALUE(function == nullptr && result == cudaDriverEntryPointSymbolNotFound);
