@@ -189,10 +189,16 @@ bool reads_floats(const Texture& texture) {
   return texture.resource.format.kind == TexelFormat::Kind::floating || texture.sampler.normalized_floats;
 }
 
-// Rounded to 8 bits, as the hardware's table is.
-float linear_from_srgb(float encoded) {
-  const float exact = encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
-  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(exact) + 0x8000) & 0xffff0000);
+// Rounded to 8 bits, with the few exceptions that an H100's table has.
+float linear_from_srgb(std::uint32_t code) {
+  constexpr std::uint8_t one_more[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 19, 20, 33, 66, 184, 186, 252, 253},
+                         one_less[] = {12, 15, 32, 65, 68, 70, 97, 249, 250, 251};
+  const double encoded = code / 255.0;
+  const double exact = encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
+  std::uint32_t upper = (std::bit_cast<std::uint32_t>(static_cast<float>(exact)) + 0x8000) >> 16;
+  if (std::ranges::find(one_more, code) != std::end(one_more)) ++upper;
+  if (std::ranges::find(one_less, code) != std::end(one_less)) --upper;
+  return std::bit_cast<float>(upper << 16);
 }
 
 bool is_signed(const TexelFormat& format) {
@@ -210,8 +216,8 @@ float channel_as_float(const Texture& texture, std::uint32_t bits, unsigned chan
     return format.channel_bytes == 2 ? half_to_float(bits) : std::bit_cast<float>(bits);
   if (is_signed(format))
     return std::max(-1.0f, static_cast<float>(sign_extended(bits, format.channel_bytes)) / greatest(format));
-  const float value = static_cast<float>(bits) / greatest(format);
-  return texture.sampler.srgb && channel < 3 ? linear_from_srgb(value) : value;
+  if (texture.sampler.srgb && channel < 3) return linear_from_srgb(bits);
+  return static_cast<float>(bits) / greatest(format);
 }
 
 // The border's colour is kept in the texels' own format: rounded where integers stand for floats, cut off
@@ -264,9 +270,10 @@ float sum_of_floats(const Texture& texture, Texels texels, unsigned channel) {
   return rounded_away(sum / static_cast<double>(whole));
 }
 
-// Halves, and what sRGB stands for, are cut off 15 bits below the greatest of them. The sum is a half again.
+// Halves are cut off 15 bits below the greatest of them, and what sRGB stands for 8 bits. The sum is a half.
 float sum_of_halves(const Texture& texture, Texels texels, unsigned channel) {
-  constexpr int kept = 15, half_bits = 11, least_exponent = -13;
+  constexpr int half_bits = 11, least_exponent = -13;
+  const int kept = texture.sampler.srgb ? 8 : 15;
   int exponent = least_exponent;
   const auto value = [&](const Texel& each) {
     return double{std::bit_cast<float>(channel_of(texture, each, channel))};

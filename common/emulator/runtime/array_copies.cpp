@@ -14,11 +14,13 @@ Box rows(const void* begin, std::size_t pitch, std::size_t height) {
 // `width` bytes from byte `x` of row `y` on, in `height` rows.
 Box rows_of(cudaArray_const_t handle, std::size_t x, std::size_t y, std::size_t width, std::size_t height) {
   const Array& array = array_of(handle);
-  const std::size_t element = array.format.bytes();
-  if (x % element != 0 || width % element != 0)
+  const machine::Image& image = array.image;
+  if (x > image.row_bytes || width > image.row_bytes - x || y > image.height || height > image.height - y)
     throw Refusal(cudaErrorInvalidValue,
-                  fmt::format("{} bytes from byte {} on are no whole elements of {}", width, x, array.label));
-  return box_in(handle, {x / element, y, 0}, {width / element, height, 1});
+                  fmt::format("{} rows of {} bytes from byte {} of row {} on do not fit in {}", height, width,
+                              x, y, array.label));
+  return {reinterpret_cast<std::byte*>(image.begin) + y * image.row_bytes + x, image.row_bytes,
+          image.slice_bytes};
 }
 
 // `count` bytes from byte `x` of row `y` on, over the ends of rows.

@@ -105,6 +105,17 @@ TEST(Textures, HalvesAreCutOffBelowTheGreatest) {
   EXPECT_EQ(fetched(plane, {.x = 0.5f, .y = 1.5f}), 0x1p-15f);
 }
 
+TEST(Textures, SrgbBytesStandForFloatsOf8Bits) {
+  const std::vector<std::uint8_t> texels{5, 184, 251, 42};
+  Texture row = texture(texels, {.kind = Kind::unsigned_integer, .channels = 1, .channel_bytes = 1}, 4);
+  row.sampler.linear = false;
+  row.sampler.normalized_floats = row.sampler.srgb = true;
+  const std::uint32_t expected[] = {0x3ac80000, 0x3ef60000, 0x3f760000, 0x3cbe0000};
+  for (unsigned i = 0; i < 4; ++i)
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(fetched(row, {.x = static_cast<float>(i) + 0.5f})), expected[i])
+        << i;
+}
+
 TEST(Textures, TheBorderHasTheTexelsFormat) {
   const std::vector<std::uint8_t> texels{1, 2, 3, 4};
   Texture plane = texture(texels, {.kind = Kind::unsigned_integer, .channels = 1, .channel_bytes = 1}, 2, 2);

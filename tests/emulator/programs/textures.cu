@@ -1,5 +1,6 @@
 // Fetches from textures of every kind, at places inside, outside and on the border between texels. A line is
-// a case and a hash of the bits of all results. The hashes are those of an H100.
+// a case and a hash of the bits of all results. The hashes were taken from the emulator when its fetches
+// agreed with an H100's (docs/reference/emulator.md); textures_test.cpp has single results of the H100's.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
