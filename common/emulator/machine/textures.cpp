@@ -306,8 +306,8 @@ float sum_of_integers(const Texture& texture, Texels texels, unsigned channel) {
 Channels sum(const Texture& texture, Texels texels) {
   const TexelFormat& format = texture.resource.format;
   const bool is_float = format.kind == TexelFormat::Kind::floating;
-  Channels result;
-  for (unsigned channel = 0; channel < 4; ++channel) {
+  Channels result{};
+  for (unsigned channel = 0; channel < format.channels; ++channel) {
     if (texels.size() == 1) {
       result[channel] = channel_of(texture, texels[0], channel);
       continue;
