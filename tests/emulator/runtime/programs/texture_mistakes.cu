@@ -49,7 +49,7 @@ int main(int count, char** arguments) {
     if (is("right")) store<<<4, 64>>>(surface, 64);
     fetch<<<1, 64>>>(texture, results);
   }
-  if (is("too_wide")) store<<<4, 65>>>(surface, 64);
+  if (is("too_wide")) store<<<1, 65>>>(surface, 64);
   if (is("too_high")) store<<<5, 64>>>(surface, 64);
   if (is("too_deep")) load_volume<<<1, 64>>>(deep_surface, results);
   if (is("elements")) store_elements<<<1, 32>>>(surface);
