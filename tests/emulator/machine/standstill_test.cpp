@@ -51,9 +51,9 @@ const std::string waiting_kernels =
     // Changes a word in each round, and changes it back.
     kernel("swings", "atom.global.xor.b32 %r5, [%rd1], 1; setp.lt.u32 %p1, %r5, 9;") +
     kernel("counts_in_memory", "bar.sync 0; ld.global.u32 %r4, [%rd1]; bar.sync 0; add.u32 %r5, %r4, 1;"
-                               "st.global.u32 [%rd1], %r5; setp.lt.u32 %p1, %r5, 4000000;") +
+                               "st.global.u32 [%rd1], %r5; setp.lt.u32 %p1, %r5, 8000000;") +
     kernel("counts_in_a_register", "bar.sync 0; mov.u32 %r5, 0; st.global.u32 [%rd1], %r5;"
-                                   "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 4000000;") +
+                                   "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 8000000;") +
     kernel("waits_for_the_clock", "mov.u64 %rd3, %clock64; sub.u64 %rd4, %rd3, %rd2; mov.u64 %rd3, 0;"
                                   "setp.lt.u64 %p1, %rd4, 1500000000; mov.u64 %rd4, 0; bar.sync 0;") +
     // Block 0 waits for the last one, with a plain load and a barrier.

@@ -12,6 +12,8 @@ import unittest
 from pathlib import Path
 
 PROGRAMS: list[tuple[str, str]] = []
+# With two devices, these streams' work is done in either order: no memory is shared with the host, for which the first would be given a start.
+IN_EITHER_ORDER = {"first_kernel_of_a_stream", "first_memset_of_a_stream", "first_copy_of_a_stream"}
 
 
 def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
@@ -48,6 +50,9 @@ class HostOrder(unittest.TestCase):
                 with self.subTest(case):
                     status, hazards = report_of(program, case, devices=2)
                     self.assertEqual(status, 0)
+                    if case in IN_EITHER_ORDER:
+                        self.assertTrue(any(hazard["kind"].startswith("race-") for hazard in hazards), hazards)
+                        continue
                     for hazard in hazards:
                         hazard["message"] = hazard["message"].replace(" of device 0", "")
                     by_access = [each for each in hazards if "in another launch" in each["message"]]
