@@ -81,6 +81,7 @@ float4* places(const float (&sizes)[3], bool normalized) {
       if (i % 8 == 0) at[axis] = std::floor(at[axis]);
       if (normalized) at[axis] /= sizes[axis];
     }
+    if (at[0] == 0 && at[1] == 0 && at[2] == 0) at[0] = 1; // a cubemap needs a direction
     all[i] = make_float4(at[0], at[1], at[2], random_number() * 4 - 0.5f);
   }
   cudaMemcpy(memory, all.data(), fetches * sizeof(float4), cudaMemcpyHostToDevice);
