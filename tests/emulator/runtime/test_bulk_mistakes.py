@@ -1,37 +1,9 @@
 """What is told of bulk copies, mbarriers and matrices used wrongly: test_bulk_mistakes.py PROGRAM SOURCE."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
-PROGRAM, SOURCE = "", ""
+import mistakes
 
 
-class BulkMistakes(unittest.TestCase):
-    def told(self, case: str) -> list[dict]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "report.json"
-            environment = os.environ | {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(path)}
-            done = subprocess.run([PROGRAM, case], env=environment, text=True, capture_output=True, timeout=60)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.said = done.stdout.strip()
-            return json.loads(path.read_text())["hazards"]
-
-    def line_of(self, mark: str) -> int:
-        (line,) = [number for number, line in enumerate(Path(SOURCE).read_text().splitlines(), start=1) if line.endswith("// " + mark)]
-        return line
-
-    def check(self, case: str, kind: str, mark: str, *words: str):
-        hazard = self.told(case)[0]  # what follows from it may come after it
-        self.assertEqual((hazard["kind"], hazard["line"]), (kind, self.line_of(mark)), hazard)
-        for word in words:
-            self.assertIn(word, hazard["message"])
-        self.assertTrue(hazard["why"], hazard)
-
+class BulkMistakes(mistakes.Mistakes):
     def test_nothing_is_told_of_what_is_right(self):
         self.assertEqual(self.told("right"), [])
         self.assertEqual(self.said, "cudaSuccess")
@@ -70,5 +42,4 @@ class BulkMistakes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, SOURCE = sys.argv.pop(1), sys.argv.pop(1)
-    unittest.main()
+    mistakes.main()

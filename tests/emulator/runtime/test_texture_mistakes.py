@@ -1,38 +1,9 @@
 """What is told of textures and surfaces used wrongly: test_texture_mistakes.py PROGRAM SOURCE."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
-PROGRAM, SOURCE = "", ""
+import mistakes
 
 
-class TextureMistakes(unittest.TestCase):
-    def told(self, case: str, checks: str = "all") -> list[dict]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "report.json"
-            environment = os.environ | {"WARPFOLD_CHECKS": checks, "WARPFOLD_REPORT": str(path)}
-            done = subprocess.run([PROGRAM, case], env=environment, text=True, capture_output=True, timeout=60)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.said = done.stdout.strip()
-            self.report = json.loads(path.read_text())
-            return [hazard for hazard in self.report["hazards"] if hazard["kind"] != "leak"]
-
-    def line_of(self, mark: str) -> int:
-        (line,) = [number for number, line in enumerate(Path(SOURCE).read_text().splitlines(), start=1) if line.endswith("// " + mark)]
-        return line
-
-    def check(self, case: str, kind: str, mark: str, *words: str):
-        hazard = self.told(case)[0]
-        self.assertEqual((hazard["kind"], hazard["line"]), (kind, self.line_of(mark)), hazard)
-        for word in words:
-            self.assertIn(word, hazard["message"])
-        self.assertTrue(hazard["why"], hazard)
-
+class TextureMistakes(mistakes.Mistakes):
     def test_nothing_is_told_of_what_is_right(self):
         self.assertEqual(self.told("right"), [])
         self.assertEqual(self.said, "cudaSuccess")
@@ -43,9 +14,9 @@ class TextureMistakes(unittest.TestCase):
         self.check("too_deep", "out-of-bounds", "load", "reads 4 bytes at x = 0, y = 0, z = 7 of array 2")
 
     def test_they_stop_the_kernel_as_on_a_gpu(self):
-        self.told("too_wide", "none")
+        self.told("too_wide", WARPFOLD_CHECKS="none")
         self.assertEqual(self.said, "cudaErrorIllegalAddress")
-        self.told("elements", "none")
+        self.told("elements", WARPFOLD_CHECKS="none")
         self.assertEqual(self.said, "cudaErrorMisalignedAddress")
 
     def test_coordinates_that_count_elements_are_found(self):
@@ -69,5 +40,4 @@ class TextureMistakes(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, SOURCE = sys.argv.pop(1), sys.argv.pop(1)
-    unittest.main()
+    mistakes.main()
