@@ -1,5 +1,6 @@
 """Do the checks find what they are there for? Each looks at a small tree with one thing wrong in it."""
 
+import json
 import re
 import subprocess
 import sys
@@ -118,7 +119,7 @@ class Cache(Tree):
 
 class CompileCommands(Tree):
     def entry(self, command: str, file: str) -> dict:
-        return {"directory": str(self.root), "command": command, "file": file}
+        return {"directory": str(self.root), "command": command, "file": file, "output": f"{file}.o"}
 
     def test_nvcc_as_clang(self):
         command = (
@@ -137,6 +138,8 @@ class CompileCommands(Tree):
         entries = compile_commands.for_clang([self.entry("c++ -std=c++20 -c room-unity0.cpp", "room-unity0.cpp")], TOOLKIT)
         self.assertEqual([entry["file"] for entry in entries], [str(one), str(two)])
         self.assertNotIn("-xcuda", entries[0]["arguments"])
+        with mock.patch.object(compile_commands, "FILE", self.file("compile_commands.json", json.dumps(entries))):
+            self.assertEqual(clang.compiled_together([one, two]), [[one, two]])
 
 
 class Coverage(unittest.TestCase):

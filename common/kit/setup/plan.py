@@ -15,7 +15,7 @@ PIECES = {
     "compilation": (0, 120, ["configure", "compile"]),
 }
 MINUTES = 4  # of compiling, on two idle cores
-TESTS = "about 40 minutes on two cores and 1.3 GB more on the disk"  # what all of them take
+TESTS = "about half an hour on two cores and 1.3 GB more on the disk"  # what all of them take
 ALL = sum(disk for _, disk, _ in PIECES.values())
 
 
