@@ -196,6 +196,8 @@ def table(findings: list[Finding]) -> list[list[str]]:
 
 
 def summary(findings: list[Finding], clean: int, alarms: int) -> list[str]:
+    twins = [finding for finding in findings if finding.mutant.state == "pass"]  # right
+    findings = [finding for finding in findings if finding.mutant.state != "pass"]
     count = len(findings)
     with_place = [finding for finding in findings if finding.mutant.kind != "none"]
     return [
@@ -203,7 +205,7 @@ def summary(findings: list[Finding], clean: int, alarms: int) -> list[str]:
         f"{sum(f.right_line for f in with_place)} of the {len(with_place)} with a place at the right line; "
         f"{sum(f.explained for f in findings)} explained correctly "
         f"({100 * sum(f.explained for f in findings) // max(count, 1)} %).",
-        f"{clean} clean programs: {alarms} false alarms.",
+        f"{clean} clean programs and {len(twins)} right twins: {alarms + sum(bool(f.problems) for f in twins)} false alarms.",
     ]
 
 
