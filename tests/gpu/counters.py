@@ -123,11 +123,6 @@ def allowance(rung, counter):
     return next((part for name, key, part, _ in EXPLAINED if (name, key) == (rung, counter)), 0.0)
 
 
-def as_gpu_counts(counters, key):
-    """Nsight Compute counts loads from other blocks of a cluster among those from shared memory."""
-    return counters[key] + (counters["dsmem_load_requests"] if key in ("shared_load_requests", "shared_load_wavefronts") else 0)
-
-
 def differences(rung, ours, theirs):
     if len(ours) != len(theirs):
         return [f"{len(ours)} launches on the emulator, {len(theirs)} on the GPU"]
@@ -137,7 +132,7 @@ def differences(rung, ours, theirs):
             said.append(f"launch {at}: grid {mine['grid']} of {mine['block']}, on the GPU {gpu['grid']} of {gpu['block']}")
             continue
         for key in COUNTERS:
-            expected, counted = gpu["counters"][key], as_gpu_counts(mine["counters"], key)
+            expected, counted = gpu["counters"][key], mine["counters"][key]
             if abs(counted - expected) > allowance(rung, key) * max(expected, 1):
                 said.append(f"launch {at}: {key} is {counted:,} on the emulator, {expected:,} on the GPU")
     return said
@@ -167,7 +162,7 @@ def table(build, file):
     print("|" + "---|" * (2 + len(COUNTERS) + len(OTHERS)))
     for _, rung, _, ours, theirs in pairs(build, file):
         for mine, gpu in zip(ours, theirs or [], strict=False):
-            cells = [cell(as_gpu_counts(mine["counters"], key), gpu["counters"][key]) for key in [*COUNTERS, *OTHERS]]
+            cells = [cell(mine["counters"][key], gpu["counters"][key]) for key in [*COUNTERS, *OTHERS]]
             print(f"| `{rung}` | {gpu['grid'][0]:,} x {gpu['block'][0]} | " + " | ".join(cells) + " |")
 
 
