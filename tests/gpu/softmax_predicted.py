@@ -58,10 +58,10 @@ def main(build: str, file: str) -> None:
             us = predict.run_us([extrapolated(few, more, measured["elements"] // columns)], gpu)
             took = times[rung]["us"][1]
             ratios.append(us / took)
-            cells.append(f"{us:,.0f} / {took:,.0f} ({us / took - 1:+.0%})")
+            cells.append(f"{us:,.0f} ({100 * (us / took - 1):+.0f} %)")
         print(f"| 2^{int(math.log2(columns))} | " + " | ".join(cells) + " |", flush=True)
     off = sorted(abs(ratio - 1) for ratio in ratios)
-    print(f"\n{len(off)} cases; off by {statistics.median(off):.0%} in the median, by at most {off[-1]:.0%}.")
+    print(f"\n{len(off)} cases; off by {100 * statistics.median(off):.0f} % in the median, by at most {100 * off[-1]:.0f} %.")
 
 
 if __name__ == "__main__":
