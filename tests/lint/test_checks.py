@@ -1,6 +1,5 @@
 """Do the checks find what they are there for? Each looks at a small tree with one thing wrong in it."""
 
-import json
 import re
 import subprocess
 import sys
@@ -138,8 +137,7 @@ class CompileCommands(Tree):
         entries = compile_commands.for_clang([self.entry("c++ -std=c++20 -c room-unity0.cpp", "room-unity0.cpp")], TOOLKIT)
         self.assertEqual([entry["file"] for entry in entries], [str(one), str(two)])
         self.assertNotIn("-xcuda", entries[0]["arguments"])
-        with mock.patch.object(compile_commands, "FILE", self.file("compile_commands.json", json.dumps(entries))):
-            self.assertEqual(clang.compiled_together([one, two]), [[one, two]])
+        self.assertEqual(clang.compiled_together([one, two], {Path(entry["file"]): entry for entry in entries}), [[one, two]])
 
 
 class Coverage(unittest.TestCase):

@@ -38,32 +38,31 @@ def layout(files: list[Path], fix: bool) -> list[str]:
     return [line for line in lines(result.stdout) if "[-Wclang-format-violations]" in line]
 
 
-def commands() -> dict[Path, list[str]]:
+def commands() -> dict[Path, dict]:
     """How each file is compiled: all files, so the build with the kit's own tests is described first."""
     folder.configured(toolchain.prepare(tests=True), tests=True)
-    return {Path(entry["file"]): entry["arguments"] for entry in json.loads(compile_commands.FILE.read_text())}
+    return {Path(entry["file"]): entry for entry in json.loads(compile_commands.FILE.read_text())}
 
 
-def compiled_together(files: list[Path]) -> list[list[Path]]:
+def compiled_together(files: list[Path], known: dict[Path, dict]) -> list[list[Path]]:
     """The files in groups of those that Meson compiles as one."""
-    unit = {Path(entry["file"]): entry["output"] for entry in json.loads(compile_commands.FILE.read_text())}
     groups: dict[str, list[Path]] = {}
     for path in files:
-        groups.setdefault(unit[path], []).append(path)
+        groups.setdefault(known[path]["output"], []).append(path)
     return list(groups.values())
 
 
 def each_once(
-    check: str, groups: list[list[Path]], known: dict[Path, list[str]], configuration: list[Path], look: Callable[[list[Path]], list[str]]
+    check: str, groups: list[list[Path]], known: dict[Path, dict], configuration: list[Path], look: Callable[[list[Path]], list[str]]
 ) -> list[str]:
     """Checks the files that have changed, or whose headers have, since they were found clean; several groups at a time."""
     includes, clean = Includes(), Clean(check)
     fixed = [*environment.requirements("lint"), *(path.read_text() for path in configuration)]
     nearest = next(iter(known.values()))  # a header's folders: those of any file beside it, or of any at all
-    beside = {path.parent: arguments for path, arguments in known.items()}
+    beside = {path.parent: entry for path, entry in known.items()}
     keys = {}
     for path in sum(groups, []):
-        arguments = known.get(path) or beside.get(path.parent) or nearest
+        arguments = (known.get(path) or beside.get(path.parent) or nearest)["arguments"]
         keys[path] = key([*fixed, *arguments], includes.of(path, include_folders(arguments)))
     changed = [some for group in groups if (some := [path for path in group if not clean.has(path, keys[path])])]
     problems = []
@@ -87,7 +86,7 @@ def tidy(files: list[Path], fix: bool) -> list[str]:
         with tempfile.NamedTemporaryFile("w", suffix=".cpp", dir=OWN) as unit:
             unit.write("".join(f'#include "{path}" // NOLINT(bugprone-suspicious-include)\n' for path in group))
             unit.flush()
-            one, flags = (group[0], ["-p", OWN]) if len(group) == 1 else (unit.name, ["--", *known[group[0]][1:-1]])
+            one, flags = (group[0], ["-p", OWN]) if len(group) == 1 else (unit.name, ["--", *known[group[0]]["arguments"][1:-1]])
             words = [tool("clang-tidy"), "--quiet", "--warnings-as-errors=*", one, *flags]
             result = output(words, cwd=ROOT)
         said = [line for line in lines(result.stdout) if re.search(r": (error|warning): ", line)]
@@ -95,7 +94,7 @@ def tidy(files: list[Path], fix: bool) -> list[str]:
         return list(dict.fromkeys(said)) or ([f"{named}: clang-tidy failed"] if result.returncode else [])
 
     configuration = [path for path in tree() if path.name == ".clang-tidy"]
-    compiled = compiled_together([path for path in files if path in known])
+    compiled = compiled_together([path for path in files if path in known], known)
     return list(dict.fromkeys(each_once("tidy", compiled, known, configuration, look)))
 
 

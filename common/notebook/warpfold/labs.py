@@ -182,7 +182,7 @@ class Lab:
             answer = self.ask(progress, f"timing {self.name}", "--time", *words(rungs, n, rows=rows))
         timed = {rung["name"]: rung["time"] for rung in answer["rungs"] if rung.get("time")}
         if not timed:
-            return plots.Note("No rung is right, so none was timed.")
+            return plots.Note("No rung was timed; lab.check() says what each lacks.")
         return plots.times(timed, answer["device"]["name"])
 
     # -- predicted, then seen
