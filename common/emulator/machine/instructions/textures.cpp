@@ -114,8 +114,7 @@ const Operation* gather(Warp& warp, const Operation* op) {
 
 std::vector<std::uint32_t> derivative(Decoder& decoder, const ptx::Instruction& in, std::size_t operand,
                                       unsigned dimensions) {
-  const auto* const vector = std::get_if<ptx::VectorOperand>(&in.operands[operand].value);
-  const std::vector<ptx::Operand> elements = vector ? vector->elements : std::vector{in.operands[operand]};
+  const std::vector<ptx::Operand> elements = elements_of(in.operands[operand]);
   if (elements.size() < dimensions) refuse(in);
   std::vector<std::uint32_t> rows;
   for (unsigned i = 0; i < dimensions; ++i) rows.push_back(decoder.source(elements[i], ptx::Type::f32));
