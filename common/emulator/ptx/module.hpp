@@ -144,6 +144,11 @@ struct Operand {
                VectorOperand, PairOperand>
       value;
 };
+// The values that an operand names: one, or the elements of a vector.
+inline std::span<const Operand> values_of(const Operand& operand) {
+  if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) return vector->elements;
+  return {&operand, 1};
+}
 
 struct Guard {                 // `@%p1` or `@!%p1`
   std::int32_t predicate = -1; // index into Function::registers; -1: unguarded

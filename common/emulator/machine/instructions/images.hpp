@@ -71,19 +71,13 @@ inline std::uint32_t handle_of(Decoder& decoder, const ptx::Instruction& in, con
   return decoder.source({*base}, ptx::Type::u64);
 }
 
-// A vector's elements, or the operand itself.
-inline std::vector<ptx::Operand> elements_of(const ptx::Operand& operand) {
-  const auto* const vector = std::get_if<ptx::VectorOperand>(&operand.value);
-  return vector ? vector->elements : std::vector{operand};
-}
-
 // A vector may be padded: three coordinates take four elements.
 inline ImageOperand image_operand(Decoder& decoder, const ptx::Instruction& in, const ImageForm& form,
                                   ptx::Type type) {
   const auto& parts = decoder.elements(in.operands[in.opcode == "sust" ? 0 : 1]);
   if (parts.size() != 2) refuse(in, "only an object and its coordinates are expected");
   ImageOperand result{.handle = handle_of(decoder, in, parts[0]), .coordinates = {}};
-  const std::vector<ptx::Operand> elements = elements_of(parts[1]);
+  const std::span<const ptx::Operand> elements = ptx::values_of(parts[1]);
   if (elements.size() < form.operands()) refuse(in, "a coordinate is missing");
   for (unsigned i = 0; i < form.operands(); ++i)
     result.coordinates.push_back(decoder.source(elements[i], i == 0 && form.layered ? ptx::Type::u32 : type));

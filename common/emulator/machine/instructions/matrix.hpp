@@ -8,17 +8,11 @@
 
 namespace warpfold::machine {
 
-// The registers of a matrix: an operand that is a list, or a single register.
-inline std::span<const ptx::Operand> registers_in(const ptx::Operand& operand) {
-  if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
-  return {&operand, 1};
-}
-
 // Appends the rows of a matrix's registers; row_of(operand) makes a row.
 template <typename Row>
 void append_rows(const ptx::Instruction& in, const ptx::Operand& operand, unsigned count,
                  std::vector<std::uint32_t>& rows, Row row_of) {
-  const std::span<const ptx::Operand> registers = registers_in(operand);
+  const std::span<const ptx::Operand> registers = ptx::values_of(operand);
   if (registers.size() != count)
     refuse(in, fmt::format("a matrix of this shape takes a list of {}, not of {}", count, registers.size()));
   for (const ptx::Operand& each : registers) rows.push_back(row_of(each));

@@ -179,9 +179,7 @@ void decode_surface(Decoder& decoder, const ptx::Instruction& in) {
   Form kept{.form = static_cast<std::uint32_t>(&form - image_forms), .outside = outside_of(in)};
   std::ranges::copy(image.coordinates, kept.coordinates);
   std::vector<std::uint32_t> words = as_words(kept);
-  const ptx::Operand& values = in.operands[Stores ? 1 : 0];
-  const auto* const vector = std::get_if<ptx::VectorOperand>(&values.value);
-  const std::vector<ptx::Operand> elements = vector ? vector->elements : std::vector{values};
+  const std::span<const ptx::Operand> elements = ptx::values_of(in.operands[Stores ? 1 : 0]);
   if (elements.size() != count) refuse(in);
   for (const ptx::Operand& each : elements)
     words.push_back(Stores ? decoder.source(each, type) : decoder.destination(each, size));

@@ -114,7 +114,7 @@ const Operation* gather(Warp& warp, const Operation* op) {
 
 std::vector<std::uint32_t> derivative(Decoder& decoder, const ptx::Instruction& in, std::size_t operand,
                                       unsigned dimensions) {
-  const std::vector<ptx::Operand> elements = elements_of(in.operands[operand]);
+  const std::span<const ptx::Operand> elements = ptx::values_of(in.operands[operand]);
   if (elements.size() < dimensions) refuse(in);
   std::vector<std::uint32_t> rows;
   for (unsigned i = 0; i < dimensions; ++i) rows.push_back(decoder.source(elements[i], ptx::Type::f32));

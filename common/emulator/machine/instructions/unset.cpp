@@ -187,12 +187,6 @@ void Decoder::emit_follow_unset(const ptx::Instruction& instruction) {
 
 namespace {
 
-// The values that an operand names: one, or the elements of a vector.
-std::span<const ptx::Operand> values_of(const ptx::Operand& operand) {
-  if (const auto* vector = std::get_if<ptx::VectorOperand>(&operand.value)) return vector->elements;
-  return {&operand, 1};
-}
-
 bool is_one_of(std::string_view opcode, std::initializer_list<std::string_view> those) {
   return std::ranges::find(those, opcode) != those.end();
 }
@@ -220,13 +214,13 @@ void Decoder::emit_use_of_unset(const ptx::Instruction& in) {
     const auto* base = address ? std::get_if<ptx::RegisterOperand>(&address->base) : nullptr;
     if (base) add(base->index);
     if (!address && takes_all && !(i == 0 && has_destination))
-      for (const ptx::Operand& each : values_of(in.operands[i]))
+      for (const ptx::Operand& each : ptx::values_of(in.operands[i]))
         if (const std::uint32_t row = unset_row(each)) rows.push_back(row);
   }
   emit_use(Use::of_anything, rows, 0);
   if (in.opcode != "st" || in.operands.size() < 2 || in.has("local") || in.has("param")) return;
   rows.clear();
-  const std::span<const ptx::Operand> values = values_of(in.operands[1]);
+  const std::span<const ptx::Operand> values = ptx::values_of(in.operands[1]);
   for (const ptx::Operand& each : values)
     if (const std::uint32_t row = unset_row(each)) rows.push_back(row);
   emit_use(in.has("global") ? Use::of_never_set : Use::of_result, rows, values.size() - rows.size());
@@ -246,7 +240,7 @@ void Decoder::emit_flow_of_unset(const ptx::Instruction& in) {
   std::size_t always_set = 0;
   for (std::size_t i = 1; i < in.operands.size() && flow != Flow::fresh; ++i) {
     if (flow == Flow::exchanged && i > 1) break;
-    for (const ptx::Operand& each : values_of(in.operands[i])) {
+    for (const ptx::Operand& each : ptx::values_of(in.operands[i])) {
       if (const std::uint32_t row = unset_row(each))
         rows.push_back(row);
       else if (constants_count || !std::holds_alternative<ptx::Immediate>(each.value))
