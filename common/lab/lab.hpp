@@ -217,6 +217,7 @@ struct Variant {
   bool has_own_operator = false;
   bool in_place = false, by_rows = false, over_devices = false;
   bool maps_rows = false;           // by_rows, with a result for each element
+  bool in_opencl = false;           // so are its kernels, and OpenCL decides where an array starts
   const char* why_absent = nullptr; // the host function cannot be run in this build
   Processes processes;
   void (*set_up)(Shards) = nullptr;

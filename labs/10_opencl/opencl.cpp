@@ -4,7 +4,7 @@
 // OpenCL says work-item for a thread, work-group for a block, and local memory for shared memory. A kernel is
 // text that the driver compiles when the program runs, so the same program can use any vendor's GPU, or a
 // CPU.
-#include "opencl/opencl.hpp"
+#include "opencl.hpp"
 
 using lab::opencl::Local;
 using lab::opencl::Run;

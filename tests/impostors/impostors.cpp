@@ -115,7 +115,7 @@ public:
     if (!is_new) return place->second;
     try {
       place->second = run(impostor, rung, shape);
-    } catch (const CudaError&) { // it takes fewer elements than the rung does, and has no memory for more
+    } catch (const DeviceError&) { // it takes fewer elements than the rung does, and has no memory for more
       place->second = {};
     }
     mend_the_device();

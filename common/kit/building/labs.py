@@ -17,7 +17,7 @@ from .folder import Build
 class Lab:
     name: str  # 02_tree
     program: Path
-    source: Path
+    source: Path  # of its kernels, which the student edits
 
 
 def find(build: Build, solved: bool) -> list[Lab]:
@@ -28,7 +28,8 @@ def find(build: Build, solved: bool) -> list[Lab]:
         sources = [Path(os.path.normpath(name)) for group in target["target_sources"] for name in group.get("sources", [])]
         for source in sources:
             if target["type"] == "executable" and source.parent.parent.name == folder:
-                found.append(Lab(source.parent.name, Path(target["filename"][0]), source))
+                kernels = source.with_suffix(".cl") if source.suffix == ".cpp" else source
+                found.append(Lab(source.parent.name, Path(target["filename"][0]), kernels))
     return sorted(found, key=lambda lab: lab.name)
 
 

@@ -109,9 +109,6 @@ def find(options) -> labs.Lab:
         require_solutions("--solutions")
     build = folder.prepare()
     lab = labs.named(labs.find(build, solved=options.solutions), options.lab)
-    if lab.source.suffix == ".cpp":
-        raise KitError(f"{lab.name} runs on an OpenCL device, where nothing is counted or traced",
-                       f"./kit watch {lab.name} shows what is right and what is wrong.", USAGE)  # fmt: skip
     labs.compile(build, [lab])
     return lab
 

@@ -141,8 +141,7 @@ class Session:
 
     def wait(self, lab: labs.Lab, rung: course.Rung, saved) -> str:
         """Waits until the file is saved or a key is pressed: returns "q", or "" to check again."""
-        files = ", ".join(relative(path) for path in course.sources(lab)) if lab.source.suffix == ".cpp" else relative(lab.source)
-        self.say_what_it_waits_for(files)
+        self.say_what_it_waits_for(relative(lab.source))
         while stamp(lab) == saved:
             key = self.keys.pressed(POLL_SECONDS)
             if key == "q":
@@ -204,4 +203,4 @@ def stamp(lab: labs.Lab) -> tuple:
         except FileNotFoundError:
             return path.name, 0, 0
 
-    return tuple(of(path) for path in [lab.source, lab.source.with_suffix(".cl")])
+    return tuple(of(path) for path in [lab.source, lab.source.with_suffix(".cpp")])  # that of an OpenCL lab's host side

@@ -1,6 +1,7 @@
 """Packages of the operating system: what each distribution calls the things that the kit needs, and how they are installed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,7 @@ LIBRARIES = [
 OF_ONE_LAB = [
     library("OpenCL", "lab 10: OpenCL", "ocl-icd-opencl-dev opencl-headers pocl-opencl-icd",
             "ocl-icd-devel opencl-headers pocl", "ocl-icd opencl-headers pocl", "ocl-icd-devel opencl-headers pocl"),
+    library("libclc", "lab 10: OpenCL C on the emulator", "clang libclc", "clang libclc-devel", "clang libclc", "clang libclc"),
     library("ompi-c", "lab 12: MPI", "libopenmpi-dev openmpi-bin", "openmpi-devel", "openmpi", "openmpi-devel"),
 ]  # fmt: skip
 # For PDFs and for the tests that look at the site. Some distributions have it only as a snap, so nothing waits for it.
@@ -66,7 +68,14 @@ def manager() -> str | None:
 
 def names(needs: list[Need]) -> str:
     chosen = manager() or "apt-get"
-    return " ".join(need.packages[chosen] for need in needs)
+    words = " ".join(need.packages[chosen] for need in needs)
+    return re.sub(r"\blibclc$|\blibclc(?= )", f"libclc{version_of_clang()}", words) if chosen == "apt-get" else words
+
+
+def version_of_clang() -> str:
+    """ "-14": Debian names libclc after the Clang that it was built for. Empty where that is not known."""
+    found = re.search(r"Depends: clang(-\d+)", output(["apt-cache", "depends", "clang"]).stdout) if shutil.which("apt-cache") else None
+    return found[1] if found else ""
 
 
 def how_to_install(needs: list[Need]) -> str:
@@ -79,7 +88,7 @@ def how_to_install(needs: list[Need]) -> str:
 
 def install(needs: list[Need]) -> None:
     for need in needs:
-        say(f"installing {need.packages['apt-get']}: {need.purpose}")
+        say(f"installing {names([need])}: {need.purpose}")
     command = ["apt-get", "install", "-y", "--no-install-recommends", *names(needs).split()]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     if output(command, env=environment, stdin=subprocess.DEVNULL).returncode == 0:

@@ -108,8 +108,8 @@ bool has_rounding(const Rung& rung, const Variant& variant) {
          (op == Operator::add || op == Operator::product);
 }
 
-std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options,
-                            const Devices& there) {
+static std::vector<Case> all_cases(const Rung& rung, const Variant& variant, const Options& options,
+                                   const Devices& there) {
   const unsigned block = block_for(rung, options);
   const bool rounding = has_rounding(rung, variant);
   std::vector<Case> cases;
@@ -160,6 +160,15 @@ std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Opti
   add_more(cases, rung, variant, options);
   if (variant.over_devices) share_out(cases, variant, block, there);
   return smallest_first(std::move(cases));
+}
+
+std::vector<Case> cases_for(const Rung& rung, const Variant& variant, const Options& options,
+                            const Devices& there) {
+  std::vector<Case> cases = all_cases(rung, variant, options, there);
+  std::erase_if(cases, [&](const Case& given) {
+    return given.block > there.largest_block || (variant.in_opencl && given.offset != 0);
+  });
+  return cases;
 }
 
 } // namespace lab

@@ -10,6 +10,7 @@ namespace lab {
 struct Devices {
   unsigned count = 1;
   bool emulated = false;
+  unsigned largest_block = 1024;
 };
 
 // The cases that a variant is tried on, smallest first.

@@ -11,7 +11,7 @@
 
 namespace lab {
 
-enum class Choice { automatic, gpu, emulator };
+enum class Choice { automatic, gpu, emulator, cpu }; // cpu: in OpenCL
 
 // A size of the input, and of a block, on which a rung is tried in addition to the usual ones.
 struct MoreSize {

@@ -157,7 +157,7 @@ Technique check_technique(const Rung& rung, const Options& options) {
     if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
     Check result;
     const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows, &result);
-    if (!result.ok) return {std::move(checks), std::move(result)};
+    if (!result.ok && !rung.cannot_be_right) return {std::move(checks), std::move(result)};
     std::vector<Check> held = hold_promises(rung, mine.profile, variant);
     // What was kept on the first shape is broken on this one, so it matters which one it is.
     for (Check& check : held)
@@ -180,7 +180,7 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
     if (!variant.has_own_operator) continue;
     const std::string name = fmt::format("technique: the kernel with another operator, {}, {}, ",
                                          name_of(variant.own_operator), name_of(variant.type));
-    for (const Case& given : cases_for(rung, variant, options, {devices_for(variant), on_emulator()})) {
+    for (const Case& given : cases_for(rung, variant, options, {devices_for(variant), on_emulator(), device().largest_block})) {
       if (given.n > 5000) continue; // what is written out in the kernel shows with few elements
       Check check = check_for(given, name);
       const Sequence input =

@@ -14,7 +14,7 @@ namespace lab {
 struct Options;
 
 // Runs the variant once on n elements (or the most it takes), of as many rows as rows_for() says, and counts.
-// `result`, if there is one, says whether the result was right. Throws CudaError.
+// `result`, if there is one, says whether the result was right. Throws DeviceError.
 Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                       std::uint64_t seed, std::optional<std::size_t> asked_rows, Check* result = nullptr);
 

@@ -73,6 +73,12 @@ bool has_devices(std::span<const Rung> rungs) {
   });
 }
 
+bool is_in_opencl(std::span<const Rung> rungs) {
+  return std::any_of(rungs.begin(), rungs.end(), [](const Rung& rung) {
+    return rung.variant_count > 0 && rung.variants[0].in_opencl;
+  });
+}
+
 unsigned parse_devices(std::string_view text) {
   constexpr unsigned most = 16;
   const auto count = whole_number<unsigned>(text);
@@ -137,7 +143,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   if (has_devices(rungs))
     parser.value("--devices", "K", devices,
                  "How many devices to use (default: all GPUs; the emulator makes 4)");
-  parser.value("--device", "D", device, "auto, gpu or emulator (default: auto)");
+  parser.value("--device", "D", device, "auto, gpu, emulator or, in OpenCL, cpu (default: auto)");
   parser.value("--seed", "S", seed,
                "Seed of the inputs: another one gives other inputs of the same kind (default: 1)");
   parser.value("--time-limit", "S", time_limit, "Seconds after which a run counts as endless (default: 10)");
@@ -180,11 +186,11 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   if (has_devices(rungs)) options.devices.reset();
   if (devices) options.devices = parse_devices(*devices);
   const std::map<std::string, Choice, std::less<>> choices{
-      {"auto", Choice::automatic}, {"gpu", Choice::gpu}, {"emulator", Choice::emulator}};
+      {"auto", Choice::automatic}, {"gpu", Choice::gpu}, {"emulator", Choice::emulator}, {"cpu", Choice::cpu}};
   const auto choice = choices.find(device.value_or("auto"));
-  if (choice == choices.end()) {
-    throw UsageError(fmt::format("--device {}: the devices are auto, gpu and emulator", *device));
-  }
+  if (choice == choices.end() || (choice->second == Choice::cpu && !is_in_opencl(rungs)))
+    throw UsageError(fmt::format("--device {}: the devices are auto, gpu{}", *device,
+                                 is_in_opencl(rungs) ? ", emulator and cpu" : " and emulator"));
   options.device = choice->second;
   if (seed) {
     const auto value = whole_number<std::uint64_t>(*seed);

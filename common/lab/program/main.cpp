@@ -3,6 +3,7 @@
 #include "judge/technique.hpp"
 #include "program/check_rung.hpp"
 #include "program/command_line.hpp"
+#include "program/main.hpp"
 #include "program/once.hpp"
 #include "program/session.hpp"
 #include "promises/course.hpp"
@@ -163,11 +164,12 @@ private:
   // Opens the device, and sets how the rungs run on it.
   Options options_on_device() const {
     Options how = options_;
-    open_device(device_wanted(), argv_, options_.devices);
-    if (on_emulator() && how.time) {
-      fmt::print(stderr,
-                 "Times are taken only on a GPU: the emulator's times say nothing about one. The rungs "
-                 "are checked instead.\n");
+    use_device(runner().open(device_wanted(), argv_, options_.devices));
+    if (how.time && (on_emulator() || !device().runs_cuda)) {
+      fmt::print(stderr, "{} The rungs are checked instead.\n",
+                 on_emulator() ? "Times are taken only on a GPU: the emulator's times say nothing about one."
+                               : "Only kernels in CUDA are timed.");
+      how.time = false;
       how.n.reset(), how.rows.reset(); // meant for timing; a check of so many would take long
     }
     if (on_emulator()) {
@@ -218,9 +220,18 @@ private:
       result.state = State::skip, result.reason = reason;
       return {result};
     }
+    if (const std::string log = runner().build_log(); !log.empty()) {
+      result.state = State::not_built, result.reason = "the kernels do not compile";
+      result.file = heading_.source;
+      result.checks.push_back({.name = "the kernels compile", .ok = false, .message = log, .diagnosis = {}});
+      return {result};
+    }
     Findings findings = findings_on(rung, how, timings, session);
     const bool device_lost = findings.device_lost;
+    const std::string wrongness =
+        rung.cannot_be_right && !findings.checks.empty() ? findings.checks.back().message : "";
     result = verdict_on(rung.name, std::move(findings));
+    if (result.state == State::pass) result.reason = wrongness;
     if (result.state == State::wrong && !on_emulator() && !how.grading() && !started_as_rank())
       explain_on_emulator(result);
     if (const Region* repair = rung.to_repair ? next_repair(regions_, rung) : nullptr)
@@ -271,6 +282,8 @@ private:
     if (started_as_rank() && !variant.processes.begin)
       return "runs in one process: start this program without mpirun";
     const unsigned block = block_for(rung, how);
+    if (block > device().largest_block)
+      return fmt::format("{} takes up to {} threads per block", device().name, device().largest_block);
     if (block < rung.min_block || block > rung.max_block) {
       return fmt::format("takes {} to {} threads per block", rung.min_block, rung.max_block);
     }
@@ -297,7 +310,7 @@ private:
     };
     try {
       run_rung(rung, how, timings, progress, findings);
-    } catch (const CudaError& error) {
+    } catch (const DeviceError& error) {
       ends_with("the rung runs", error);
     } catch (const HostLost& error) {
       ends_with("the host function runs", error);
@@ -307,19 +320,11 @@ private:
 
   void run_rung(const Rung& rung, const Options& how, Timings& timings, Progress& progress,
                 Findings& findings) const {
-    Checked checked;
-    if (on_emulator()) {
-      Recorded recorded = record([&] { checked = check_rung(rung, how, progress); });
-      findings.hazards = std::move(recorded.hazards);
-    } else {
-      checked = check_rung(rung, how, progress);
-    }
-    findings.checks = std::move(checked.checks);
+    Checked checked =
+        rung.cannot_be_right ? check_wrong_on_purpose(rung, how, progress) : check_rung(rung, how, progress);
+    findings.checks = std::move(checked.checks), findings.hazards = std::move(checked.hazards);
     findings.device_lost = checked.device_lost;
-    const bool right =
-        std::all_of(findings.checks.begin(), findings.checks.end(), [](const Check& c) { return c.ok; });
-    leave_out_harmless(findings.hazards, right, checked.not_a_number);
-    if (findings.device_lost || !right) return;
+    if (findings.device_lost || first_failed(findings.checks)) return;
     if (on_emulator()) {
       Technique technique = check_technique(rung, how);
       findings.technique = std::move(technique.promises);
@@ -344,7 +349,7 @@ private:
     try {
       const Replaying without_the_host;
       findings.timing = timings.of(rung, timing_n);
-    } catch (const CudaError&) {
+    } catch (const DeviceError&) {
       findings.device_lost = true;
     } catch (const HostLost&) {
       findings.device_lost = true;
@@ -398,7 +403,7 @@ void check_rungs(std::span<const Rung> rungs) {
 
 // The rungs, complete, or an exception that says why there are none.
 template <class MakeRungs>
-int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_rungs) {
+int run_lab(int argc, char** argv, const std::string& source, const MakeRungs& make_rungs) {
   const std::string path = find_source(source);
   const std::string lab = lab_of(path);
   bool tap = false;
@@ -429,10 +434,12 @@ int run_lab(int argc, char** argv, const char* source, const MakeRungs& make_run
 
 } // namespace
 
-int main(int argc, char** argv, std::initializer_list<Implementation> named, const char* source) {
-  return run_lab(argc, argv, source, [&](const std::string& lab) {
-    return with_promises(lab, std::span(named.begin(), named.size()));
-  });
+int run_lab(int argc, char** argv, const std::string& source, std::span<const Implementation> rungs) {
+  return run_lab(argc, argv, source, [&](const std::string& lab) { return with_promises(lab, rungs); });
+}
+
+int main(int argc, char** argv, std::initializer_list<Implementation> rungs, const char* source) {
+  return run_lab(argc, argv, source, std::span(rungs.begin(), rungs.size()));
 }
 
 int main(int argc, char** argv, std::initializer_list<Rung> rungs, const char* source) {

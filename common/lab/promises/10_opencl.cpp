@@ -1,91 +1,108 @@
-// In OpenCL's words: a block is a work-group, a thread a work-item.
+// The counters' words are CUDA's: a block is a work-group, a thread a work-item.
 #include "promises/usual.hpp"
 
 namespace lab::promises {
 namespace {
 
+constexpr std::size_t most_groups = 64; // of the first launch of two_stage
+
 double two_per_item(const Size& s) {
   return 2.0 * s.block;
-}
-double two_per_item_and_as_many_again(const Size& s) {
-  return 4.0 * s.block;
 }
 double depth_of_tree(const Size& s) {
   return log2(s.block) + 1;
 }
+double groups_of_walk(const Size& s) {
+  return double(std::clamp<std::size_t>(ceil_div(s.n, 2 * std::size_t{s.block}), 1, most_groups));
+}
 
-// In each step an item reads one element and adds another to it. Twice as many uses are allowed, for code
-// that names an array more often.
-Promise by_all_items() {
+Promise barriers_name_global_memory() {
+  return at_least(Counter::fences_per_arrival, one,
+                  "the items share what lies in global memory, and a barrier orders only the memory that its "
+                  "flag names: CLK_GLOBAL_MEM_FENCE");
+}
+// Both trees read two elements for each addition, and at the end the result.
+std::vector<Promise> pairs_in_place() {
+  return {none(Counter::atomic_operations, "items that add in pairs need no atomic"),
+          at_most(
+              Counter::elements_read_by_thread, [](const Size& s) { return 2 * log_ceil(s.n, 2) + 2; },
+              "an item adds one pair in each step; no item may add up alone"),
+          at_most(
+              Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
+              "each addition of the tree reads two elements, and there are n - 1 additions"),
+          the_whole_block_waits(), barriers_name_global_memory()};
+}
+// Where the stride doubles, the items of a step soon use a sector each; where it halves, neighbours share it.
+double half_a_sector_per_element(const Size& s) {
+  return s.n / 2.0;
+}
+Promise stride_doubles() {
+  return at_least(Counter::global_load_sectors, half_a_sector_per_element,
+                  "the stride must double, so that the elements of a step are ever further apart");
+}
+Promise stride_halves() {
+  return at_most(Counter::global_load_sectors, half_a_sector_per_element,
+                 "the stride must halve, so that working items read neighbouring elements, which share sectors");
+}
+Promise first_items_work() {
   return at_most(
-      Counter::uses_by_item, [](const Size& s) { return 4 * log_ceil(s.n, 2) + 4; },
-      "an item adds one pair in each step; no item may add up alone");
-}
-// The uses by the first 32 items if they work as long as there are pairs for them: two in each step.
-double uses_of_dense_items(const Size& s) {
-  return 2 * (32 * (log_ceil(s.n, 2) - 5) - 1);
-}
-double an_eighth(const Size& s) {
-  const std::size_t elements = s.n / 8;
-  return double(elements);
+      Counter::divergent_branches, [](const Size& s) { return 3 * log2(s.block) * s.blocks; },
+      "the items that work must be the first ones, without gaps");
 }
 
 } // namespace
 
 std::vector<Rung> opencl() {
-  return {
-      Rung("modulo_in_place")
-          .in_place()
-          .up_to(two_per_item)
-          .depth(depth_of_tree)
-          .promise(by_all_items())
-          .promise(
-              at_most(Counter::uses_by_first_items, uses_of_dense_items,
-                      "the items that work must be those whose element is a multiple of 2 * stride, ever "
-                      "further apart"))
-          .promise(
-              at_least(Counter::changed_in_upper_half, an_eighth,
-                       "the stride must double: each element that is a multiple of 2 * stride takes up its "
-                       "neighbour")),
-      Rung("dense_items")
-          .in_place()
-          .up_to(two_per_item)
-          .depth(depth_of_tree)
-          .promise(by_all_items())
-          .promise(at_least(Counter::uses_by_first_items, uses_of_dense_items,
-                            "the items that work must be the first ones, without gaps"))
-          .promise(
-              at_least(Counter::changed_in_upper_half, an_eighth,
-                       "the stride must double: the additions are those of modulo_in_place, by other items")),
-      Rung("halving_items")
-          .in_place()
-          .up_to(two_per_item)
-          .depth(depth_of_tree)
-          .promise(by_all_items())
-          .promise(at_least(Counter::uses_by_first_items, uses_of_dense_items,
-                            "the items that work must be the first ones, without gaps"))
-          .promise(none(Counter::changed_in_upper_half,
-                        "the stride must halve: the upper half is added to the lower one")),
-      Rung("across_groups")
-          .in_place()
-          .wrong_on_purpose()
-          .up_to([](const Size& s) { return 4.0 * s.block; })
-          .promise(by_all_items())
-          .promise(at_most(Counter::uses_by_last_group, two_per_item_and_as_many_again,
-                           "the items must be those of the whole launch, get_global_id(0): each group has a "
-                           "part of its own in a step, and after the first one the last group rests"))
-          .promise(none(Counter::changed_in_upper_half,
-                        "the stride must halve: the upper half is added to the lower one")),
-      Rung("two_stage")
-          .depth([](const Size& s) {
-            return double(ceil_div(s.n, 64 * std::size_t{s.block})) + 2 * log2(s.block) + 64;
-          })
-          .promise(at_most(
-              Counter::uses_by_item,
-              [](const Size& s) { // in both launches: its walk, and two or so in each step of the tree
-                return double(ceil_div(s.n, std::size_t(s.blocks) * s.block)) + 8 * log2(s.block) + 8;
-              },
-              "the walk must be shared by all items, and so must each step of the tree"))};
+  return {Rung("modulo_in_place")
+              .in_place()
+              .up_to(two_per_item)
+              .depth(depth_of_tree)
+              .promise(pairs_in_place())
+              .promise(stride_doubles())
+              .promise(at_least(
+                  Counter::divergent_branches, [](const Size& s) { return 3.0 * s.warps(); },
+                  "the items that work must be those whose element is a multiple of 2 * stride, ever further "
+                  "apart")),
+          Rung("dense_items")
+              .in_place()
+              .up_to(two_per_item)
+              .depth(depth_of_tree)
+              .promise(pairs_in_place())
+              .promise(stride_doubles())
+              .promise(first_items_work()),
+          Rung("halving_items")
+              .in_place()
+              .up_to(two_per_item)
+              .depth(depth_of_tree)
+              .promise(pairs_in_place())
+              .promise(stride_halves())
+              .promise(first_items_work()),
+          Rung("across_groups")
+              .in_place()
+              .wrong_on_purpose()
+              .up_to([](const Size& s) { return 4.0 * s.block; })
+              .promise(pairs_in_place())
+              .promise(stride_halves()),
+          Rung("two_stage")
+              .depth([](const Size& s) {
+                return double(ceil_div(s.n, most_groups * s.block)) + 2 * log2(s.block) + most_groups;
+              })
+              .promise(at_most(
+                  Counter::elements_read, [](const Size& s) { return double(s.n) + most_groups; },
+                  "each element must be read once, and so must each group's sum"))
+              .promise(at_most(
+                  Counter::elements_read_by_thread,
+                  [](const Size& s) {
+                    return double(ceil_div(s.n, std::size_t(groups_of_walk(s)) * s.block)) + 1;
+                  },
+                  "the walk must be shared by all items of the launch"))
+              .promise(neighbours_read_neighbours())
+              .promise(one_store_per_block())
+              .promise(tree_of_halving_strides())
+              .promise(the_whole_block_waits())
+              .promise(none(Counter::fences_per_arrival,
+                            "`partial` lies in local memory, and a barrier orders only the memory that its "
+                            "flag names: CLK_LOCAL_MEM_FENCE, and nothing else is needed"))};
 }
 
 } // namespace lab::promises

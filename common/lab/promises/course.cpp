@@ -42,7 +42,8 @@ std::vector<Rung> with_promises(std::string_view lab, std::span<const Implementa
     }
     Rung& rung = rungs.emplace_back(*entry);
     rung.elements_per_thread = implementation.per_thread;
-    for (const Variant& variant : implementation.variants) {
+    for (Variant variant : implementation.variants) {
+      variant.in_place |= rung.overwrites_input;
       if (variant.function) rung.on(variant);
     }
   }

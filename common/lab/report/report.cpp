@@ -161,7 +161,7 @@ void print_first_line(const Result& result) {
   // The heading's escape codes take no columns, so the rest is wrapped as if the state stood there plainly.
   const std::string plain = fmt::format("{:<{}} ", name_of(result.state), state_columns);
   const std::string text =
-      result.state == State::pass ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
+      result.reason.empty() ? result.rung : fmt::format("{}: {}", result.rung, result.reason);
   const std::string first = text.substr(0, text.find('\n'));
   fmt::print("{}{}\n", painted(result.state, state_columns),
              wrapped(first, terminal_width(), plain, "    ").substr(plain.size() - 1));

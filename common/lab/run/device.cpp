@@ -23,11 +23,6 @@ namespace {
 
 Device the_device;
 
-std::string emulator_directory() {
-  if (const char* directory = std::getenv("WARPFOLD_EMULATOR_DIR"); directory && *directory) return directory;
-  return WARPFOLD_EMULATOR_DIR;
-}
-
 // "" if a GPU can be used, else the reason why not.
 std::string why_no_gpu() {
   int count = 0;
@@ -153,14 +148,23 @@ unsigned usable_devices(std::optional<unsigned> wanted) {
 
 } // namespace
 
+std::string emulator_directory() {
+  if (const char* directory = std::getenv("WARPFOLD_EMULATOR_DIR"); directory && *directory) return directory;
+  return WARPFOLD_EMULATOR_DIR;
+}
+
 bool on_emulator() {
   return dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
+}
+
+void leave_emulator(char** argv) {
+  if (on_emulator()) execute_on_gpu(argv);
 }
 
 Device open_device(Choice choice, char** argv, std::optional<unsigned> devices) {
   Device device;
   device.emulated = on_emulator();
-  if (choice == Choice::gpu && device.emulated) execute_on_gpu(argv);
+  if (choice == Choice::gpu) leave_emulator(argv);
   if (choice == Choice::emulator && !device.emulated) execute_on_emulator(argv);
   if (!device.emulated) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
@@ -180,6 +184,10 @@ Device open_device(Choice choice, char** argv, std::optional<unsigned> devices) 
 
 const Device& device() {
   return the_device;
+}
+
+void use_device(const Device& found) {
+  the_device = found;
 }
 
 unsigned multiprocessors() {

@@ -49,7 +49,7 @@ void read_results(const Variant& variant, const void* device_memory, std::size_t
   if (count == 0) return;
   if (cudaMemcpy(outcome.bits.data(), device_memory, outcome.bits.size(), cudaMemcpyDeviceToHost) !=
       cudaSuccess) {
-    throw CudaError("the result cannot be read back: " + explain(cudaGetLastError()));
+    throw DeviceError("the result cannot be read back: " + explain(cudaGetLastError()));
   }
   outcome.results.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -68,21 +68,6 @@ Followed::Part part(const void* input, std::size_t first, std::size_t n) {
 }
 
 bool are_host_functions_here = true;
-
-// Calls the rung's host function. What it throws would otherwise end the program without a verdict; of what
-// is no std::exception, std::terminate makes a crash.
-void call(const Variant& variant, const Arguments& arguments) {
-  if (!are_host_functions_here) return variant.invoke(variant.function, arguments);
-  try {
-    variant.invoke(variant.function, arguments);
-  } catch (const CudaError&) {
-    throw;
-  } catch (const HostLost&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw CudaError(exception_text(error));
-  }
-}
 
 // "", or where the input on the device is no longer what it was.
 std::string change_of(const Variant& variant, const Sequence& input, const void* on_device) {
@@ -153,7 +138,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
-    for (unsigned i = 0; i < given.in_a_row; ++i) call(variant, on.arguments(given));
+    for (unsigned i = 0; i < given.in_a_row; ++i) call_host_function(variant, on.arguments(given));
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
     // says no more than that it did.
@@ -199,7 +184,7 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
     // Even a launch for each element, and one more for each step, ends with so many.
     const std::size_t many_launches = 1000 + 2 * given.n;
     const WatchedRun watched(many_launches);
-    call(variant, {data.data(), result.data(), given.n, given.rows, given.block});
+    call_host_function(variant, {data.data(), result.data(), given.n, given.rows, given.block});
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
@@ -217,6 +202,19 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
 
 } // namespace
 
+void call_host_function(const Variant& variant, const Arguments& arguments) {
+  if (!are_host_functions_here) return variant.invoke(variant.function, arguments);
+  try {
+    variant.invoke(variant.function, arguments);
+  } catch (const DeviceError&) {
+    throw;
+  } catch (const HostLost&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw DeviceError(exception_text(error));
+  }
+}
+
 void host_functions_run_elsewhere() {
   are_host_functions_here = false;
 }
@@ -233,10 +231,10 @@ std::string no_end() {
 
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices) {
   const WatchedRun watched;
-  call(variant, arguments);
+  call_host_function(variant, arguments);
   Outcome outcome;
   collect_errors(outcome, devices);
-  if (!outcome.error.empty()) throw CudaError(outcome.error);
+  if (!outcome.error.empty()) throw DeviceError(outcome.error);
 }
 
 namespace {
@@ -250,7 +248,7 @@ Counted run_counted_on_devices(const Variant& variant, const Case& given, const 
   counted.recorded = record([&] {
     ScratchRun scratch_run;
     launch_and_wait(variant, on.arguments(given), here);
-    if (const std::string error = error_of_other_ranks(); !error.empty()) throw CudaError(error);
+    if (const std::string error = error_of_other_ranks(); !error.empty()) throw DeviceError(error);
   });
   end_peer_access(here);
   if (rank() != 0) return counted; // what it copied for a check would count

@@ -19,7 +19,7 @@ constexpr std::size_t canary_bytes = 256;
 constexpr unsigned char canary = 0xA5;
 
 void require(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw CudaError(fmt::format("{}: {}", what, explain(error)));
+  if (error != cudaSuccess) throw DeviceError(fmt::format("{}: {}", what, explain(error)));
 }
 
 std::vector<DeviceBuffer> scratch_buffers;
@@ -38,11 +38,11 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
   if (error != cudaSuccess) {
     // After some errors, such as a kernel that had to be stopped, every later call fails with the same one.
     if (cudaGetLastError() != cudaErrorMemoryAllocation)
-      throw CudaError(
+      throw DeviceError(
           fmt::format("the device takes no more work after an earlier failure: {}", explain(error)));
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    throw CudaError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
+    throw DeviceError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
                                 free_bytes, total, explain(error)));
   }
   data_ = static_cast<char*>(allocation_) + before_;

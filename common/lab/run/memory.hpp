@@ -11,14 +11,14 @@
 namespace lab {
 
 // An error of the CUDA runtime, in words.
-struct CudaError : std::runtime_error {
+struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class DeviceBuffer {
 public:
   // `bytes` bytes that start `offset` bytes after an address aligned to 256; messages call them `name`.
-  // Throws CudaError.
+  // Throws DeviceError.
   DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset = 0);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept;

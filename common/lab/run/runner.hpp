@@ -2,11 +2,14 @@
 #pragma once
 
 #include "input/case.hpp"
+#include "input/options.hpp"
 #include "promises/rung.hpp"
+#include "run/device.hpp"
 #include "run/recorded.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +51,14 @@ public:
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // These two run the rung once. The first returns errors in the outcome; both throw CudaError, and HostLost
+  // Finds what it runs on, before the first run. May execute the program again, as open_device() does.
+  virtual Device open(Choice choice, char** argv, std::optional<unsigned> devices) {
+    return open_device(choice, argv, devices);
+  }
+  // What the compiler said of kernels that it refused when the device was opened; "" if it did not.
+  virtual std::string build_log() const { return ""; }
+
+  // These two run the rung once. The first returns errors in the outcome; both throw DeviceError, and HostLost
   // when grading.
   Outcome run(const Variant& variant, const Case& given, const Sequence& input) {
     return ++runs_, do_run(variant, given, input);

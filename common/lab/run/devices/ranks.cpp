@@ -194,7 +194,7 @@ struct RunsTogether::Own {
     arguments.shards = shared.shards().begin(), arguments.devices = ranks(), arguments.rank = own_rank;
     arguments.result = result.data(), arguments.n = input.n, arguments.block = block;
     if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess)
-      throw CudaError("before timing: " + explain(error));
+      throw DeviceError("before timing: " + explain(error));
   }
   ~Own() { release_scratch(); }
   Own(const Own&) = delete;
@@ -233,7 +233,7 @@ double RunsTogether::once() {
   has_failed_ = true; // unless it comes to its end
   const std::string error = error_of_other_ranks();
   answers_are_due = true;
-  if (!error.empty()) throw CudaError("while timing: " + error);
+  if (!error.empty()) throw DeviceError("while timing: " + error);
   bool again = true;
   send(&again, sizeof again, 0);
   const auto start = clock::now();
@@ -249,7 +249,7 @@ void RunsTogether::on_another_rank(const Variant& variant, const Sequence& input
   const auto attempt = [&error](const auto& what) {
     try {
       what();
-    } catch (const CudaError& failed) {
+    } catch (const DeviceError& failed) {
       error = failed.what();
       leave_word_of_failure(error);
     }
@@ -294,7 +294,7 @@ void serve(const Variant& variant) {
         for (const std::string& text : {outcome.error, outcome.input_change, outcome.damage})
           if (error.empty()) error = text;
       }
-    } catch (const CudaError& failed) {
+    } catch (const DeviceError& failed) {
       error = failed.what();
     }
     if (!error.empty()) leave_word_of_failure(error = with_hazard(error)); // rank 0 hears it either way

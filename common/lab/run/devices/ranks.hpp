@@ -60,7 +60,7 @@ public:
   RunsTogether& operator=(const RunsTogether&) = delete;
 
   // One run, in microseconds on the host's clock: from when all ranks were ready until this rank's device is
-  // idle. Throws CudaError, also for a run that failed on another rank.
+  // idle. Throws DeviceError, also for a run that failed on another rank.
   double once();
 
   // The others' part: runs as often as rank 0 does.

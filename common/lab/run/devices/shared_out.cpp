@@ -11,7 +11,7 @@
 namespace lab {
 
 void refuse_shard(unsigned index, unsigned count) {
-  throw CudaError(fmt::format("shards[{}] does not exist: there are {}, from shards[0] to shards[{}]", index,
+  throw DeviceError(fmt::format("shards[{}] does not exist: there are {}, from shards[0] to shards[{}]", index,
                               count, count - 1));
 }
 
@@ -31,7 +31,7 @@ Sequence part_of(const Sequence& input, std::size_t first, std::size_t count) {
 OnDevice::OnDevice(int device) {
   cudaGetDevice(&before_);
   if (const cudaError_t error = cudaSetDevice(device); error != cudaSuccess)
-    throw CudaError(fmt::format("device {} cannot be used: {}", device, explain(error)));
+    throw DeviceError(fmt::format("device {} cannot be used: {}", device, explain(error)));
 }
 
 OnDevice::~OnDevice() {

@@ -24,7 +24,7 @@ private:
 };
 
 // An input in the memory of devices 0, 1, 2 ..., each part starting `offset` elements after an aligned
-// address. Throws CudaError.
+// address. Throws DeviceError.
 class SharedOut {
 public:
   SharedOut(const Sequence& input, unsigned devices, std::size_t offset);

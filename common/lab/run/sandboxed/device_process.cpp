@@ -126,7 +126,7 @@ private:
     case Told::done:
       return std::move(*answer);
     case Told::cuda_error:
-      throw CudaError(answer->take_text());
+      throw DeviceError(answer->take_text());
     case Told::host_lost:
       throw HostLost(answer->take_text());
     case Told::over: {
@@ -194,7 +194,7 @@ Message told_by(const Make& make) {
   };
   try {
     return make();
-  } catch (const CudaError& error) {
+  } catch (const DeviceError& error) {
     return failed(Told::cuda_error, error);
   } catch (const HostLost& error) {
     return failed(Told::host_lost, error);

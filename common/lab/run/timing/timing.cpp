@@ -26,7 +26,7 @@ constexpr double steady = 0.02;
 class Event {
 public:
   Event() {
-    if (cudaEventCreate(&event_) != cudaSuccess) throw CudaError("cannot create a CUDA event");
+    if (cudaEventCreate(&event_) != cudaSuccess) throw DeviceError("cannot create a CUDA event");
   }
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
@@ -45,7 +45,7 @@ private:
 
 void wait() {
   const cudaError_t error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) throw CudaError("while timing: " + explain(error));
+  if (error != cudaSuccess) throw DeviceError("while timing: " + explain(error));
 }
 
 double quantile(const std::vector<double>& sorted, double part) {

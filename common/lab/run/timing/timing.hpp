@@ -29,7 +29,7 @@ struct Timing {
   double speed_up_over_cpu = 0, speed_up_over_rung_before = 0; // 0: not known
 };
 
-// Everything except the comparisons with the CPU and the previous rung. Throws CudaError. GPU only: on the
+// Everything except the comparisons with the CPU and the previous rung. Throws DeviceError. GPU only: on the
 // emulator a time says nothing about a GPU.
 Timing time_variant(const Rung& rung, const Variant& variant, std::size_t n, unsigned block,
                     std::uint64_t seed, std::optional<std::size_t> asked_rows);

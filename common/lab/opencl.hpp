@@ -1,14 +1,13 @@
 // Everything that lab 10 sees of OpenCL's host side: one run of a rung, and the program around it.
 //
-// The checks, inputs and verdicts are those of every lab. What differs is the device: any that OpenCL offers,
-// a CPU through PoCL among them, and the kernels come from the lab's .cl file, compiled when the program
-// runs.
+// The checks, inputs and verdicts are those of every lab. What differs is how kernels come to a device: they
+// are text in the lab's .cl file, which the device's driver compiles when the program runs.
 #pragma once
 
 #include "lab.hpp"
 
-#include <initializer_list>
 #include <variant>
+#include <vector>
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
@@ -16,6 +15,8 @@
 #include <CL/cl.h>
 
 namespace lab::opencl {
+
+class Context;
 
 // Local memory for a work-group, as a number of floats.
 struct Local {
@@ -26,8 +27,9 @@ using Argument = std::variant<cl_mem, cl_ulong, Local>;
 // What a rung's host function works with: n floats at `input`, one float at `result`.
 class Run {
 public:
-  Run(cl_mem run_input, cl_mem run_result, std::size_t elements, std::size_t items)
-      : input(run_input), result(run_result), n(elements), group(items) {}
+  Run(const Context& context, cl_mem run_input, cl_mem run_result, std::size_t elements, std::size_t items)
+      : input(run_input), result(run_result), n(elements), group(items), context_(context) {}
+  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -39,12 +41,10 @@ public:
   cl_mem scratch(std::size_t floats);
   // Starts `groups` work-groups of a kernel of the .cl file; commands run in the order of the calls.
   void launch(const char* kernel, std::size_t groups, std::initializer_list<Argument> arguments);
-  std::size_t groups_of_first_launch() const { return first_groups_; }
-  bool shares_local() const { return shares_local_; }
 
 private:
-  std::size_t first_groups_ = 0;
-  bool shares_local_ = false;
+  const Context& context_;
+  std::vector<cl_mem> scratch_;
 };
 
 // A rung's name with its host function.
