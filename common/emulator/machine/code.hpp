@@ -107,6 +107,7 @@ struct OperationFacts {
   bool is_instruction = false; // of the PTX, not a leader or the like
   bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
+  ptx::Space orders{};         // of a barrier: ptx::Instruction
   ptx::Synchronising synchronising;
   // Of a load: the predicate by which a lane needs what it brings (ptx/chosen_loads.hpp); 0: it always does.
   std::uint32_t chooser = 0;

@@ -199,7 +199,8 @@ void Decoder::decode_instruction(std::uint32_t index) {
   if (body < code_.operations.size()) {
     OperationFacts& facts = code_.facts[body];
     facts.is_instruction = true, facts.begins_wait = begins_wait_[index];
-    facts.of_library = instruction.of_library, facts.synchronising = synchronising_[index];
+    facts.of_library = instruction.of_library, facts.orders = instruction.orders;
+    facts.synchronising = synchronising_[index];
     code_.polls |= facts.synchronising.polls;
     if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {
       facts.chooser = register_row(static_cast<std::uint32_t>(chooser.predicate));

@@ -7,6 +7,8 @@ namespace warpfold::ptx {
 namespace {
 
 constexpr std::size_t deepest_scope = 128;
+// What common/emulator/opencl makes of the flags of OpenCL's barrier().
+constexpr std::string_view orders_shared = "warpfold orders shared", orders_global = "warpfold orders global";
 
 } // namespace
 
@@ -232,7 +234,10 @@ void Parser::body_directive() {
     lexer_.advance();
     body_variables(space);
   } else if (accept_word(".pragma")) {
-    while (token().kind == Token::Kind::string || token().is(',')) lexer_.advance();
+    for (; token().kind == Token::Kind::string || token().is(','); lexer_.advance()) {
+      if (token().text == orders_shared) next_barrier_orders_ = Space::shared;
+      if (token().text == orders_global) next_barrier_orders_ = Space::global;
+    }
     expect(';', "after '.pragma'");
   } else if (token().is(".file")) {
     file_directive();

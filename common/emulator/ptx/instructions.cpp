@@ -51,6 +51,8 @@ void Parser::instruction() {
   const Text::InstructionName& name = instruction_name();
   read.opcode = name.opcode;
   read.modifiers = name.modifiers;
+  if (read.opcode == "bar" || read.opcode == "barrier")
+    read.orders = std::exchange(next_barrier_orders_, Space::generic);
   function_.body.push_back(std::move(read));
   // Filled in place, because a label's fixup uses the number of instructions in the body.
   Operands operands;

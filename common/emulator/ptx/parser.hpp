@@ -168,6 +168,7 @@ private:
   std::vector<LabelScope> scopes_;
   std::vector<std::vector<std::string_view>> target_lists_;
   std::uint32_t location_ = 0;
+  Space next_barrier_orders_ = Space::generic;
   std::uint32_t greatest_target_ = 0; // the last instruction that a branch leads to
   bool any_branch_ = false;
   unsigned depth_ = 0; // of nested expressions

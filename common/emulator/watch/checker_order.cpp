@@ -115,9 +115,11 @@ void Checker::fence(const machine::Warp& warp, const machine::Operation&, Memory
   mine.order.fence(warp.index, warp.mask, level_of(scope));
 }
 
-void Checker::barrier(const machine::Block& block, const machine::Operation&, unsigned, bool) {
+void Checker::barrier(const machine::Block& block, const machine::Operation& operation, unsigned, bool) {
   Notes& mine = notes(block);
-  mine.order.barrier();
+  const ptx::Space orders = mine.facts->code->facts[operation.index].orders;
+  mine.order.barrier(orders);
+  if (orders == ptx::Space::global) return;
   mine.records.forget();
   mine.shared.forget_more();
 }

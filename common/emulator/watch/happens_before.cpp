@@ -10,7 +10,7 @@ namespace warpfold::watch {
 
 void BlockOrder::begin(std::size_t warp_count, const Place& at, const CausalClock& known) {
   place = at;
-  begun = floor = ++clock;
+  begun = floor = floor_in_shared = ++clock;
   has_read_strongly = false;
   acquired = known;
   warps.resize(warp_count); // moments of earlier blocks are older than the floor and have no effect
@@ -73,7 +73,11 @@ void WarpOrder::take(const Acquired& now) {
   taken.push_back(now);
 }
 
-void BlockOrder::barrier() {
+void BlockOrder::barrier(ptx::Space orders) {
+  if (orders == ptx::Space::shared) {
+    floor_in_shared = ++clock;
+    return;
+  }
   for (std::size_t level = 0; level < level_count; ++level) {
     if (last_fence <= floor) break;
     for (std::size_t warp = 0; warp < warps.size(); ++warp) {
@@ -89,6 +93,7 @@ void BlockOrder::barrier() {
     }
   }
   floor = ++clock;
+  if (orders != ptx::Space::global) floor_in_shared = clock;
   last_releasing = {};
   if (has_read_any) {
     for (const WarpOrder& warp : warps) acquired.join(warp.acquired);
@@ -250,10 +255,10 @@ Release BlockOrder::release(unsigned warp, std::uint32_t lanes, std::uint32_t op
   return released;
 }
 
-bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
-                         unsigned lane) const {
+bool BlockOrder::ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
+                         ptx::Space space) const {
   const std::uint32_t moment = earlier.moment;
-  if (moment < floor) return true;
+  if (moment < (space == ptx::Space::shared ? floor_in_shared : floor)) return true;
   const WarpOrder& self = warps[warp];
   if (earlier.warp != warp) return false;
   return earlier_lane == lane || moment < self.floor_of(lane, earlier_lane);

@@ -82,10 +82,11 @@ struct WarpOrder {
 
 struct BlockOrder {
   Place place;
-  std::uint32_t clock = 1;      // advances with each synchronisation, and from block to block
-  std::uint32_t begun = 0;      // when the block began
-  std::uint32_t floor = 0;      // older records of the block are ordered before all of it
-  std::uint32_t last_fence = 0; // of any warp
+  std::uint32_t clock = 1;           // advances with each synchronisation, and from block to block
+  std::uint32_t begun = 0;           // when the block began
+  std::uint32_t floor = 0;           // older records of the block are ordered before all of it
+  std::uint32_t floor_in_shared = 0; // the same for records of shared memory
+  std::uint32_t last_fence = 0;      // of any warp
   bool has_read_strongly = false;
   bool has_read_any = true; // some warp may have acquired something
   CausalClock acquired;     // by the whole block
@@ -109,7 +110,9 @@ struct BlockOrder {
 
   // `known`: what comes before the block.
   void begin(std::size_t warp_count, const Place& at, const CausalClock& known = {});
-  void barrier();
+  // It orders all memory, or in OpenCL what its flags name.
+  void barrier(ptx::Space orders = ptx::Space::generic);
+  std::uint32_t last_barrier() const { return std::max(floor, floor_in_shared); }
   void hand_on_taken();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, Level level);
@@ -124,12 +127,13 @@ struct BlockOrder {
 
   // Do barriers order what `earlier_lane` did in `earlier`, a record of this block, before what `lane` of
   // `warp` does now?
-  bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane) const;
+  bool ordered(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp, unsigned lane,
+               ptx::Space space = ptx::Space::global) const;
   // Has one of these two lanes executed a __syncwarp since then, whose mask leaves the other out?
   bool has_synced_since(const AccessRecord& earlier, unsigned earlier_lane, unsigned warp,
                         unsigned lane) const;
   // A record made at this moment or later can be reused for the same operation.
-  std::uint32_t phase_of(unsigned warp) const { return std::max(floor, warps[warp].phase); }
+  std::uint32_t phase_of(unsigned warp) const { return std::max(last_barrier(), warps[warp].phase); }
   bool has_acquired(unsigned warp) const { return !warps[warp].acquired.empty(); }
   // Do releases and acquires order anyone's access before what `lane` of `warp` does now? `earlier_lane` may
   // be CausalClock::every_lane.

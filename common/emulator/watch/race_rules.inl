@@ -35,7 +35,7 @@ inline bool is_same_block(const Accessor& a, const AccessRecord& earlier) {
 inline bool is_ordered(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   const unsigned warp = a.access.warp.index, earlier_lane = lane_of(earlier);
   const bool same_block = is_same_block(a, record), same_warp = same_block && record.warp == warp;
-  if (same_block && a.order.ordered(record, earlier_lane, warp, lane)) return true;
+  if (same_block && a.order.ordered(record, earlier_lane, warp, lane, a.access.space)) return true;
   if (a.launches.precedes(record.block, a.record.block)) return true;
   if (!a.order.has_acquired(warp)) return false;
   if (!same_warp && a.known_ordered == number_of(earlier)) return true;
@@ -78,6 +78,7 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, c
   const bool both_strong = a.record.strength == Strength::strong && record.strength == Strength::strong;
   if (both_strong) return differ_in_width(a.record, record) ? Missing::width : Missing::scope;
   const unsigned warp = a.access.warp.index;
+  if (is_same_block(a, record) && record.moment < a.order.last_barrier()) return Missing::other_memory;
   if (is_same_block(a, record) && record.warp == warp &&
       a.order.has_synced_since(record, lane_of(earlier), warp, lane))
     return Missing::narrow_sync;

@@ -18,6 +18,7 @@ namespace warpfold::watch {
 enum class Missing : std::uint8_t {
   order,         // anything that orders them
   narrow_sync,   // a __syncwarp was executed between the two, but its mask leaves one of the lanes out
+  other_memory,  // a barrier was passed between the two, but it orders only the other memory
   fence,         // the first was published, but without a fence before
   wide_fence,    // the same, with a fence for its own block only
   cluster_fence, // the same, with a fence for its own cluster only

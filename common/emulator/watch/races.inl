@@ -106,7 +106,8 @@ inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, 
 inline bool replaces(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
   if (a.launches.precedes(record.block, a.record.block)) return true;
   if (a.order.has_acquired(a.access.warp.index)) return is_ordered(a, lane, earlier, record);
-  return is_same_block(a, record) && a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane);
+  return is_same_block(a, record) &&
+         a.order.ordered(record, lane_of(earlier), a.access.warp.index, lane, a.access.space);
 }
 
 // A whole warp's access to whole rows of device memory, when nothing before it in this launch could conflict.

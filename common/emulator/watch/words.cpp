@@ -23,6 +23,8 @@ const char* between(const Race& race) {
     break;
   case Missing::narrow_sync:
     return "with a __syncwarp() between the two whose mask does not name both lanes";
+  case Missing::other_memory:
+    return "with a barrier between the two that orders only other memory";
   case Missing::fence:
     return "with no fence before the flag is set";
   case Missing::wide_fence:
@@ -70,6 +72,8 @@ HazardCause cause_of(const Race& race) {
     break;
   case Missing::narrow_sync:
     return HazardCause::narrow_mask;
+  case Missing::other_memory:
+    return HazardCause::barrier_of_other_memory;
   case Missing::fence:
     return race.scope == RaceScope::devices ? HazardCause::no_system_fence : HazardCause::no_fence;
   case Missing::cluster_fence:
