@@ -150,7 +150,7 @@ class Session:
                 break
             if key in COMMANDS:
                 self.show(COMMANDS[key], rung if key == "h" else self.to_look_at(rung))
-                self.say_what_it_waits_for(files)
+                self.say_what_it_waits_for(relative(lab.source))
             elif key:
                 print(fill(HELP), flush=True)
         return ""

@@ -180,7 +180,8 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
     if (!variant.has_own_operator) continue;
     const std::string name = fmt::format("technique: the kernel with another operator, {}, {}, ",
                                          name_of(variant.own_operator), name_of(variant.type));
-    for (const Case& given : cases_for(rung, variant, options, {devices_for(variant), on_emulator(), device().largest_block})) {
+    for (const Case& given :
+         cases_for(rung, variant, options, {devices_for(variant), on_emulator(), device().largest_block})) {
       if (given.n > 5000) continue; // what is written out in the kernel shows with few elements
       Check check = check_for(given, name);
       const Sequence input =

@@ -74,9 +74,8 @@ bool has_devices(std::span<const Rung> rungs) {
 }
 
 bool is_in_opencl(std::span<const Rung> rungs) {
-  return std::any_of(rungs.begin(), rungs.end(), [](const Rung& rung) {
-    return rung.variant_count > 0 && rung.variants[0].in_opencl;
-  });
+  return std::any_of(rungs.begin(), rungs.end(),
+                     [](const Rung& rung) { return rung.variant_count > 0 && rung.variants[0].in_opencl; });
 }
 
 unsigned parse_devices(std::string_view text) {
@@ -185,8 +184,10 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   if (block) options.block = parse_block(*block);
   if (has_devices(rungs)) options.devices.reset();
   if (devices) options.devices = parse_devices(*devices);
-  const std::map<std::string, Choice, std::less<>> choices{
-      {"auto", Choice::automatic}, {"gpu", Choice::gpu}, {"emulator", Choice::emulator}, {"cpu", Choice::cpu}};
+  const std::map<std::string, Choice, std::less<>> choices{{"auto", Choice::automatic},
+                                                           {"gpu", Choice::gpu},
+                                                           {"emulator", Choice::emulator},
+                                                           {"cpu", Choice::cpu}};
   const auto choice = choices.find(device.value_or("auto"));
   if (choice == choices.end() || (choice->second == Choice::cpu && !is_in_opencl(rungs)))
     throw UsageError(fmt::format("--device {}: the devices are auto, gpu{}", *device,

@@ -1,9 +1,9 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
+#include "program/main.hpp"
 #include "input/source_file.hpp"
 #include "judge/technique.hpp"
 #include "program/check_rung.hpp"
 #include "program/command_line.hpp"
-#include "program/main.hpp"
 #include "program/once.hpp"
 #include "program/session.hpp"
 #include "promises/course.hpp"

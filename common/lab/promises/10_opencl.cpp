@@ -16,11 +16,6 @@ double groups_of_walk(const Size& s) {
   return double(std::clamp<std::size_t>(ceil_div(s.n, 2 * std::size_t{s.block}), 1, most_groups));
 }
 
-Promise barriers_name_global_memory() {
-  return at_least(Counter::fences_per_arrival, one,
-                  "the items share what lies in global memory, and a barrier orders only the memory that its "
-                  "flag names: CLK_GLOBAL_MEM_FENCE");
-}
 // Both trees read two elements for each addition, and at the end the result.
 std::vector<Promise> pairs_in_place() {
   return {none(Counter::atomic_operations, "items that add in pairs need no atomic"),
@@ -30,7 +25,7 @@ std::vector<Promise> pairs_in_place() {
           at_most(
               Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
               "each addition of the tree reads two elements, and there are n - 1 additions"),
-          the_whole_block_waits(), barriers_name_global_memory()};
+          the_whole_block_waits()};
 }
 // Where the stride doubles, the items of a step soon use a sector each; where it halves, neighbours share it.
 double half_a_sector_per_element(const Size& s) {
@@ -41,8 +36,9 @@ Promise stride_doubles() {
                   "the stride must double, so that the elements of a step are ever further apart");
 }
 Promise stride_halves() {
-  return at_most(Counter::global_load_sectors, half_a_sector_per_element,
-                 "the stride must halve, so that working items read neighbouring elements, which share sectors");
+  return at_most(
+      Counter::global_load_sectors, half_a_sector_per_element,
+      "the stride must halve, so that working items read neighbouring elements, which share sectors");
 }
 Promise first_items_work() {
   return at_most(
@@ -99,10 +95,7 @@ std::vector<Rung> opencl() {
               .promise(neighbours_read_neighbours())
               .promise(one_store_per_block())
               .promise(tree_of_halving_strides())
-              .promise(the_whole_block_waits())
-              .promise(none(Counter::fences_per_arrival,
-                            "`partial` lies in local memory, and a barrier orders only the memory that its "
-                            "flag names: CLK_LOCAL_MEM_FENCE, and nothing else is needed"))};
+              .promise(the_whole_block_waits())};
 }
 
 } // namespace lab::promises

@@ -33,10 +33,10 @@ struct NoEmulator : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Finds the device, and uses it. If the emulator is wanted (or no GPU is usable and the choice is automatic) but this
-// process runs on NVIDIA's runtime, it executes the program again on the emulator and does not return.
-// `devices`: how many there should be. The emulator makes as many, or 4; of GPUs, all there are unless fewer
-// are wanted.
+// Finds the device, and uses it. If the emulator is wanted (or no GPU is usable and the choice is automatic)
+// but this process runs on NVIDIA's runtime, it executes the program again on the emulator and does not
+// return. `devices`: how many there should be. The emulator makes as many, or 4; of GPUs, all there are
+// unless fewer are wanted.
 Device open_device(Choice choice, char** argv, std::optional<unsigned> devices = 1);
 
 // Executes the program again without the emulator, if it runs on it.

@@ -43,7 +43,7 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
     throw DeviceError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
-                                free_bytes, total, explain(error)));
+                                  free_bytes, total, explain(error)));
   }
   data_ = static_cast<char*>(allocation_) + before_;
   name_memory(data_, name_);

@@ -58,8 +58,8 @@ public:
   // What the compiler said of kernels that it refused when the device was opened; "" if it did not.
   virtual std::string build_log() const { return ""; }
 
-  // These two run the rung once. The first returns errors in the outcome; both throw DeviceError, and HostLost
-  // when grading.
+  // These two run the rung once. The first returns errors in the outcome; both throw DeviceError, and
+  // HostLost when grading.
   Outcome run(const Variant& variant, const Case& given, const Sequence& input) {
     return ++runs_, do_run(variant, given, input);
   }

@@ -11,8 +11,8 @@
 namespace lab {
 
 void refuse_shard(unsigned index, unsigned count) {
-  throw DeviceError(fmt::format("shards[{}] does not exist: there are {}, from shards[0] to shards[{}]", index,
-                              count, count - 1));
+  throw DeviceError(fmt::format("shards[{}] does not exist: there are {}, from shards[0] to shards[{}]",
+                                index, count, count - 1));
 }
 
 Sequence part_of(const Sequence& input, std::size_t first, std::size_t count) {

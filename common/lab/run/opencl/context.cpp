@@ -56,9 +56,8 @@ void Context::launch(const char* name, std::size_t groups, std::size_t group,
     require(set_argument(kernel.get(), index, argument), fmt::format("argument {} of {}", index, name)),
         ++index;
   const std::size_t items = groups * group;
-  require(
-      clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &items, &group, 0, nullptr, nullptr),
-      fmt::format("launching {} with {} work-groups of {}", name, groups, group));
+  require(clEnqueueNDRangeKernel(queue_.get(), kernel.get(), 1, nullptr, &items, &group, 0, nullptr, nullptr),
+          fmt::format("launching {} with {} work-groups of {}", name, groups, group));
 }
 
 void Context::finish() const {
@@ -68,8 +67,8 @@ void Context::finish() const {
 cl_mem Context::allocate(std::size_t bytes, const std::string& name) const {
   cl_int status = CL_SUCCESS;
   // OpenCL has no empty buffers.
-  const cl_mem memory = clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1),
-                                       nullptr, &status);
+  const cl_mem memory =
+      clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status);
   require(status, fmt::format("allocating {} bytes", bytes));
   name_memory(reinterpret_cast<const void*>(address_of(memory)), name);
   return memory;
