@@ -7,8 +7,8 @@ from pathlib import Path
 LAB = Path(__file__).resolve().parents[2] / "common/lab"
 # What a rung promises; what it runs on; the run; whether it is right; why not; the verdict; the order of things.
 LAYERS = ["promises", "input", "run", "judge", "explain", "report", "program"]
-# What labs include and the list of states are below all of them; OpenCL's labs have a program of their own.
-BELOW, ON_TOP = {"lab.hpp", "compute_90.cuh", "states.def"}, ["opencl"]
+# What labs include and the list of states are below all of them.
+BELOW = {"lab.hpp", "opencl.hpp", "compute_90.cuh", "states.def"}
 # Judging and explaining know nothing of how a case is run: of what lies in `run`, only what every runner shares.
 EVERY_RUNNERS = {"cuda_errors.hpp", "device.hpp", "emulator.hpp", "memory.hpp", "recorded.hpp", "runner.hpp", "watchdog.hpp"}
 C_HEADER = "runtime/warpfold_emulator.h"
@@ -29,14 +29,14 @@ def includes() -> list[tuple[Path, Path]]:
 
 class Layers(unittest.TestCase):
     def test_every_folder_has_its_layer(self):
-        self.assertEqual({path.name for path in LAB.iterdir() if path.is_dir()}, {*LAYERS, *ON_TOP})
+        self.assertEqual({path.name for path in LAB.iterdir() if path.is_dir()}, set(LAYERS))
         self.assertEqual({path.name for path in LAB.iterdir() if path.is_file()}, {*BELOW, "meson.build"})
 
     def test_each_knows_only_those_before_it(self):
         seen = 0
         for path, wanted in includes():
             layer = wanted.parts[0]
-            if str(wanted) in BELOW or layer not in (*LAYERS, *ON_TOP) or path.parts[0] in ON_TOP:
+            if str(wanted) in BELOW or layer not in LAYERS:
                 continue
             seen += 1
             before = LAYERS[: LAYERS.index(path.parts[0]) + 1]
