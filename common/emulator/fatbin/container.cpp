@@ -11,7 +11,6 @@
 namespace warpfold::fatbin {
 namespace {
 
-constexpr std::uint32_t fat_binary_magic = 0xba55ed50;
 constexpr std::uint32_t wrapper_magic = 0x466243b1;
 constexpr std::size_t header_size = 16;
 
@@ -104,7 +103,7 @@ Bytes extent(const std::byte* data) {
   const std::size_t readable = readable_bytes(data);
   if (readable < header_size) throw FormatError("the program registers a fat binary that it does not hold");
   const Bytes header(data, header_size);
-  if (at<std::uint32_t>(header, 0) != fat_binary_magic) {
+  if (at<std::uint32_t>(header, 0) != magic) {
     throw FormatError("the program registers device code that is not a fat binary");
   }
   const auto size = at<std::uint64_t>(header, 8);
@@ -141,7 +140,7 @@ std::string Image::target() const {
 std::vector<Image> read(std::span<const std::byte> fat_binary) {
   if (fat_binary.size() < header_size)
     throw FormatError("a fat binary has a header of 16 bytes; these are fewer");
-  if (at<std::uint32_t>(fat_binary, 0) != fat_binary_magic) {
+  if (at<std::uint32_t>(fat_binary, 0) != magic) {
     throw FormatError("not a fat binary: it does not begin with the magic number 0xba55ed50");
   }
   const auto version = at<std::uint16_t>(fat_binary, 4);
@@ -154,6 +153,10 @@ std::vector<Image> read(std::span<const std::byte> fat_binary) {
   std::vector<Image> images;
   for (Bytes rest = fat_binary.subspan(begin, size); !rest.empty();) images.push_back(take_entry(rest));
   return images;
+}
+
+std::vector<Image> read_unsized(const void* fat_binary) {
+  return read(extent(static_cast<const std::byte*>(fat_binary)));
 }
 
 std::vector<std::vector<Image>> read_wrapper(const void* wrapper) {

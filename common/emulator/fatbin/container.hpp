@@ -36,6 +36,10 @@ struct FormatError : std::runtime_error {
 // Throws FormatError if the bytes are not a fat binary or are inconsistent.
 std::vector<Image> read(std::span<const std::byte> fat_binary);
 
+// The same for a fat binary whose length only its own header says. It must begin with the magic number.
+inline constexpr std::uint32_t magic = 0xba55ed50;
+std::vector<Image> read_unsized(const void* fat_binary);
+
 // What a program hands to __cudaRegisterFatBinary. One list of images for a program compiled as a whole; with
 // -rdc=true one for each separately compiled object, which are still to be linked. The sizes are the
 // container's own, so memory that is not a wrapper can only be recognised, and refused, by its magic number.

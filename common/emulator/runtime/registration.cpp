@@ -123,6 +123,23 @@ void Registry::remove_module(CodeModule* module) {
   std::erase_if(variable_by_host_, [&](const auto& item) { return item.second->module == module; });
 }
 
+bool Registry::has_module(const CodeModule* module) {
+  std::lock_guard lock(mutex_);
+  return std::any_of(modules_.begin(), modules_.end(),
+                     [&](const auto& each) { return each.get() == module; });
+}
+
+void Registry::unload_module(CodeModule* module) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(kernel_by_handle_, [&](const auto& item) { return item.second->module == module; });
+  const auto found =
+      std::find_if(modules_.begin(), modules_.end(), [&](const auto& each) { return each.get() == module; });
+  if (found == modules_.end()) return;
+  for (int device = 0; device < machine::most_devices; ++device) module->unload(device);
+  unloaded_.push_back(std::move(*found)); // launch records may still point at its kernels
+  modules_.erase(found);
+}
+
 void Registry::add_kernel(CodeModule* module, const void* host_function, const char* name) {
   std::lock_guard lock(mutex_);
   KernelEntry* entry = kernels_.emplace_back(std::make_unique<KernelEntry>()).get();

@@ -83,6 +83,10 @@ public:
   void add_variable(VariableEntry variable);
   // A separate module from PTX, which is parsed when one of its kernels is first requested.
   CodeModule* add_ptx(std::string text);
+  // Whether it is a module that is registered and not removed.
+  bool has_module(const CodeModule* module);
+  // Forgets the module, its kernels and what is loaded of it.
+  void unload_module(CodeModule* module);
   // A kernel of such a module by its mangled name. Throws Refusal.
   KernelEntry& kernel_named(CodeModule* module, const std::string& name);
   void load_managed(CodeModule* module); // sets the host's pointers to the module's managed variables
@@ -103,7 +107,7 @@ public:
 
 private:
   std::recursive_mutex mutex_;
-  std::vector<std::unique_ptr<CodeModule>> modules_;
+  std::vector<std::unique_ptr<CodeModule>> modules_, unloaded_;
   std::vector<std::unique_ptr<KernelEntry>> kernels_;
   std::vector<std::unique_ptr<VariableEntry>> variables_;
   std::unordered_map<const void*, KernelEntry*> kernel_by_host_, kernel_by_handle_;
