@@ -1,5 +1,6 @@
 #include "compiler.hpp"
 
+#include "barrier_source.hpp"
 #include "processes.hpp"
 #include "source_names.hpp"
 
@@ -116,6 +117,8 @@ Translation translate(const std::string& source, const Words& options, const std
               "-cl-std=CL1.2",
               "-Xclang",
               "-finclude-default-header",
+              "-include",
+              written(name + "/barrier.h", barrier_source).string(),
               "-cl-kernel-arg-info",
               "-gline-tables-only",
               "-Xclang",

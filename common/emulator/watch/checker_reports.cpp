@@ -117,11 +117,13 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
       stores_what_was_stored(access, conflict.lane, earlier.block))
     return;
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
+  const machine::SourceLine where = mine.grid->code.line_of(access.operation);
   Race race{.kind = kind,
             .later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .one_statement = same_store && !earlier.is_atomic,
+            .in_opencl = is_in_opencl(where),
             .scope = scope,
             .missing = conflict.missing,
             .place = shared ? shared_in_words(mine, *access.warp.block, access.addresses[conflict.lane],
@@ -132,7 +134,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
                                                    earlier.warp, conflict.earlier_lane) +
                               device_in_words(other.device)};
   Hazard hazard = describe(race);
-  hazard.where = mine.grid->code.line_of(access.operation);
+  hazard.where = where;
   hazard.other = other.code->line_of(other.code->operations[earlier.operation]);
   recorder_.add(std::move(hazard));
 }

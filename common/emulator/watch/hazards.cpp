@@ -76,6 +76,25 @@ const HazardCauseFacts& facts(HazardCause cause) {
   return causes[static_cast<std::size_t>(cause)];
 }
 
+bool is_in_opencl(const machine::SourceLine& where) {
+  return where.file.ends_with(".cl");
+}
+
+HazardCause cause_in_its_language(const Hazard& hazard) {
+  if (!is_in_opencl(hazard.where)) return hazard.cause;
+  switch (hazard.cause) {
+  case HazardCause::lanes_of_a_warp:
+  case HazardCause::lanes_in_global:
+  case HazardCause::warps_of_a_block:
+    return HazardCause::items_of_a_group;
+  case HazardCause::divergent_barrier:
+  case HazardCause::barrier_mismatch:
+    return HazardCause::barrier_not_for_all_items;
+  default:
+    return hazard.cause;
+  }
+}
+
 Hazard hazard_from(const machine::Fault& fault) {
   Hazard hazard = of_kind(fault.kind);
   using Region = machine::Fault::Region;

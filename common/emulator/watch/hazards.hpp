@@ -32,6 +32,10 @@ struct HazardKindFacts {
 };
 const HazardKindFacts& facts(HazardKind kind);
 
+// The cause in the words of the hazard's language: OpenCL's kernels have no __syncthreads.
+HazardCause cause_in_its_language(const struct Hazard& hazard);
+bool is_in_opencl(const machine::SourceLine& where);
+
 struct HazardCauseFacts {
   const char *why, *advice; // a sentence each: why it is wrong, what to try
 };

@@ -222,7 +222,7 @@ std::string Recorder::json() const {
   for (std::size_t i = 0; i < state_->hazards.size(); ++i) {
     const Hazard& hazard = state_->hazards[i];
     const auto& [kind, read, group, fails_check, explains] = facts(hazard.kind);
-    const auto& [why, advice] = facts(hazard.cause);
+    const auto& [why, advice] = facts(cause_in_its_language(hazard));
     hazards.push_back({{"kind", kind},
                        {"file", hazard.where.file},
                        {"line", hazard.where.line},

@@ -53,7 +53,7 @@ const char* between(const Race& race) {
   }
   switch (race.scope) {
   case RaceScope::warp:
-    return "with no __syncwarp() between the two";
+    return race.in_opencl ? "with no barrier between the two" : "with no __syncwarp() between the two";
   case RaceScope::block:
     return "with no barrier between the two";
   case RaceScope::blocks:

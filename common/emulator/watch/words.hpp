@@ -17,6 +17,7 @@ struct Race {
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
   bool one_statement = false; // both are stores, by the same statement
+  bool in_opencl = false;
   RaceScope scope{};
   Missing missing{};
   std::string place, later_thread, earlier_thread;

@@ -91,9 +91,9 @@ std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, 
   } else {
     for (const auto& [count, places] : by_count) {
       if (count == 1 && mostly_right) continue;
-      const bool one = places.size() == 1 || places.size() == n;
-      text +=
-          fmt::format("{}{} {}", text.empty() ? "" : ", ", in_words(places, n, block), counted(count, one));
+      const std::string which = in_words(places, n, block);
+      const bool one = places.size() == 1 || which.starts_with("every ");
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", which, counted(count, one));
     }
     if (mostly_right) text += ", and the others count once, as they should";
   }

@@ -1,5 +1,6 @@
 #include "explain/reason_search.hpp"
 
+#include "explain/index_names.hpp"
 #include "explain/reason.hpp"
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
@@ -141,11 +142,12 @@ private:
   }
 
   // For a rung that is wrong only with numbers of threads other than the usual one.
-  static void add_what_the_block_says(Diagnosis& found) {
+  void add_what_the_block_says(Diagnosis& found) const {
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
     found.text += fmt::format("{}With {} threads per block it is right: is that number, or another that fits "
-                              "only it, written into the code (hard-coded) in place of blockDim.x?",
-                              found.text.empty() ? "" : " ", usual_block);
+                              "only it, written into the code (hard-coded) in place of {}?",
+                              found.text.empty() ? "" : " ", usual_block,
+                              index_names(rung_.variants[0].in_opencl).block_size);
   }
 
   unsigned

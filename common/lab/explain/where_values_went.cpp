@@ -2,6 +2,7 @@
 
 #include "explain/element_counts.hpp"
 #include "explain/element_words.hpp"
+#include "explain/index_names.hpp"
 #include "explain/value_graph.hpp"
 
 #include <algorithm>
@@ -51,7 +52,8 @@ public:
   Explanation(const ValueGraph& graph, const Outcome& outcome, const Case& given, const Sequence& input,
               std::size_t row)
       : graph_(graph), given_(given), input_(input), got_(outcome.results[row]), row_(row),
-        columns_(given.n / given.rows), first_(row * columns_), counts_(graph, outcome, given, input, row) {}
+        columns_(given.n / given.rows), first_(row * columns_), in_opencl_(outcome.followed.in_opencl),
+        counts_(graph, outcome, given, input, row) {}
 
   Diagnosis diagnosis();
 
@@ -76,6 +78,7 @@ private:
   const Sequence& input_;
   const double got_;
   const std::size_t row_, columns_, first_;
+  const bool in_opencl_;
   ElementCounts counts_;
   std::string kind_;
   bool reads_are_told_ = false, nothing_stored_ = false;
@@ -178,16 +181,18 @@ std::string Explanation::reads() {
   };
   const ValueGraph::Launch& launch = graph_.launches[0];
   if (!launch.one_dimension) return "";
-  add(per_block, "b", "blockIdx.x"), add(per_thread, "t", "threadIdx.x");
+  const IndexNames names = index_names(in_opencl_);
+  add(per_block, "b", names.block), add(per_thread, "t", names.thread);
   if (*origin != 0 || index.empty()) index += fmt::format("{}{:g}", index.empty() ? "" : " + ", *origin);
   if (step != 0)
     index += step == 1   ? fmt::format(" and the {} after it", most - 1)
              : most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
                          : fmt::format(", then every {:g} elements further", step);
   const bool all_read = threads.size() == launch.blocks * launch.threads;
-  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}blockDim.x is {}, gridDim.x is {}).",
-                     line, launch.blocks > 1 ? " of block b" : "", all_read ? "" : ", if anything,", index,
-                     key, key.empty() ? "" : ", ", launch.threads, launch.blocks);
+  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}{} is {}, {} is {}).", line,
+                     launch.blocks > 1 ? " of block b" : "", all_read ? "" : ", if anything,", index, key,
+                     key.empty() ? "" : ", ", names.block_size, launch.threads, names.grid_size,
+                     launch.blocks);
 }
 
 std::string Explanation::unread(const Indices& elements, std::size_t missing) {

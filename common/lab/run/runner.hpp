@@ -25,6 +25,7 @@ struct Followed {
   std::string graph;
   std::vector<Part> input;
   std::uint64_t results = 0; // address
+  bool in_opencl = false;    // the kernels
 };
 
 // The outcome of a run.

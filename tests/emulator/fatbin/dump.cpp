@@ -7,7 +7,7 @@
 namespace warpfold::fatbin {
 namespace {
 
-constexpr std::string_view magic("\x50\xed\x55\xba", 4);
+constexpr std::string_view magic_bytes("\x50\xed\x55\xba", 4);
 
 std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
@@ -17,7 +17,7 @@ std::span<const std::byte> bytes(std::string_view text) {
 
 std::vector<Image> images_in(std::string_view file) {
   std::vector<Image> images;
-  for (std::size_t at = 0; (at = file.find(magic, at)) != file.npos; at += magic.size()) {
+  for (std::size_t at = 0; (at = file.find(magic_bytes, at)) != file.npos; at += magic_bytes.size()) {
     const std::vector<Image> found = read(bytes(file.substr(at)));
     images.insert(images.end(), found.begin(), found.end());
   }

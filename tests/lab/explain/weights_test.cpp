@@ -46,7 +46,7 @@ TEST(Weights, AreSaidOfStretchesAndOfPlacesThatRepeat) {
   const auto one = said_of({1000, [](std::size_t i) { return i == 17 ? 0.0 : 1.0; }});
   EXPECT_TRUE(has(one, "element 17 does not count, and the others count once")) << one;
   const auto lanes = said_of({1000, [](std::size_t i) { return i % 32 == 5 ? 1.0 : 0.0; }});
-  EXPECT_TRUE(has(lanes, "every 32nd element (5, 37, ...) count once")) << lanes;
+  EXPECT_TRUE(has(lanes, "every 32nd element (5, 37, ...) counts once")) << lanes;
   const auto steps = said_of({1000, [](std::size_t i) { return i % 64 < 16 ? 1.0 : 0.0; }});
   EXPECT_TRUE(has(steps, "elements 0 to 15 of every 64 (0 to 15, 64 to 79, ...) count once")) << steps;
 }
@@ -95,7 +95,7 @@ TEST(Weights, OfWholeShardsNameTheDevices) {
 
 TEST(Weights, AFewLargeOnesAmongNoneAreFound) {
   const auto first = said_of({1000, [](std::size_t i) { return i % 256 == 0 ? 100.0 : 0.0; }});
-  EXPECT_TRUE(has(first, "every 256th element (0, 256, ...) count 100 times")) << first;
+  EXPECT_TRUE(has(first, "every 256th element (0, 256, ...) counts 100 times")) << first;
 }
 
 TEST(Weights, AConstantIsToldApart) {

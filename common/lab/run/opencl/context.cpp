@@ -11,6 +11,7 @@ namespace lab::opencl {
 namespace {
 
 void require(cl_int status, const std::string& what) {
+  if (status == CL_OUT_OF_RESOURCES) throw DeviceError("the kernel stopped (CL_OUT_OF_RESOURCES)");
   if (status != CL_SUCCESS) throw DeviceError(fmt::format("{}: OpenCL error {}", what, status));
 }
 
