@@ -1,9 +1,11 @@
 #include "compiler.hpp"
 
 #include "barrier_source.hpp"
+#include "built_ins.hpp"
 #include "processes.hpp"
 #include "source_names.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
 namespace warpfold::opencl {
 namespace {
@@ -46,19 +49,6 @@ constexpr const char* missing = "OpenCL C is compiled with Clang and libclc, and
                                 "Debian and Ubuntu have both: install the packages clang-VERSION and "
                                 "libclc-VERSION, of the same version.\n";
 
-// Ids and sizes as OpenCL defines them, for launches that libclc's do not provide for: they have neither an
-// offset nor a number of dimensions. `volatile`, since the driver writes what the program takes for constant.
-constexpr const char* launch_values_source = R"(
-volatile constant ulong warpfold_launch_values[4] = {0};
-__attribute__((overloadable)) uint get_work_dim(void) { return warpfold_launch_values[3]; }
-__attribute__((overloadable)) size_t get_global_offset(uint d) {
-  return d < 3 ? warpfold_launch_values[d] : 0;
-}
-__attribute__((overloadable)) size_t get_global_id(uint d) {
-  return get_group_id(d) * get_local_size(d) + get_local_id(d) + get_global_offset(d);
-}
-)";
-
 std::string new_name(const char* kind) {
   static std::atomic<unsigned> count = 0;
   return fmt::format("{}{}", kind, ++count);
@@ -78,16 +68,28 @@ fs::path written(const std::string& name, const std::string& text) {
 
 using Words = std::vector<std::string>;
 
-const Words& for_every_call() {
-  static const Words words{"--target=nvptx64--nvidiacl", "-Xclang", "-target-cpu", "-Xclang", "sm_75", "-O2"};
+Words& operator+=(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
   return words;
 }
 
+Words split(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+const Words to_any = split("--target=nvptx64--nvidiacl -Xclang -target-cpu -Xclang sm_75 -O2");
+const Words from_opencl = split("-x cl -cl-std=CL1.2 -Xclang -finclude-default-header");
+const Words unoptimised =
+    split("-Xclang -disable-llvm-passes -emit-llvm"); // that is done when all parts are known
+
 // Runs Clang; the output file's contents are the translation.
-Translation run(const Tools& tools, Words words, const fs::path& output) {
-  words.insert(words.begin(), tools.clang);
-  words.insert(words.end(), {"-o", output.string()});
-  const Finished finished = run_program(words);
+Translation run(const Tools& tools, const Words& words, const fs::path& output) {
+  Words all{tools.clang};
+  all += to_any;
+  all += words;
+  all += {"-o", output.string()};
+  const Finished finished = run_program(all);
   return {finished.status == 0, finished.status == 0 ? read(output) : "", finished.output};
 }
 
@@ -97,8 +99,18 @@ Translation refuse_without_tools() {
   return {false, "", fmt::format(fmt::runtime(missing), which)};
 }
 
-void append(Words& words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
+struct Part {
+  Words language;
+  std::string text;
+};
+
+std::vector<Part> with_built_ins(const std::vector<std::string>& parts, bool with_launch_values) {
+  std::vector<Part> all;
+  for (const std::string& part : parts) all.push_back({{"-x", "ir"}, part});
+  if (with_launch_values) all.push_back({from_opencl, launch_values_source()});
+  if (std::any_of(parts.begin(), parts.end(), may_need_missing_functions))
+    all.push_back({from_opencl, missing_functions_source()});
+  return all;
 }
 
 } // namespace
@@ -111,59 +123,39 @@ Translation translate(const std::string& source, const Words& options, const std
   const auto tools = find_tools();
   if (!tools) return refuse_without_tools();
   const std::string name = new_name("program");
-  const fs::path path = written(name + ".cl", with_name(source));
-  Words words{"-x",
-              "cl",
-              "-cl-std=CL1.2",
-              "-Xclang",
-              "-finclude-default-header",
-              "-include",
-              written(name + "/barrier.h", barrier_source).string(),
-              "-cl-kernel-arg-info",
-              "-gline-tables-only",
-              "-Xclang",
-              "-disable-llvm-passes",
-              "-S",
-              "-emit-llvm"};
-  append(words, for_every_call());
   for (const Header& header : headers) written(name + "/" + header.name, header.text);
-  append(words, options);
-  words.insert(words.end(), {"-I", (temporary_folder() / name).string(), "-I", ".", path.string()});
+  Words words = from_opencl;
+  words += unoptimised;
+  words += split("-S -cl-kernel-arg-info -gline-tables-only");
+  words += options;
+  words += {"-include", written(name + "/barrier.h", barrier_source).string()};
+  words += {"-I", (temporary_folder() / name).string(), "-I", "."};
+  words += {written(name + ".cl", with_name(source)).string()};
   return run(*tools, words, temporary_folder() / (name + ".ll"));
 }
 
+// Clang links bitcode alone, and only to a source: an empty one.
 Translation link(const std::vector<std::string>& parts, const Words& options, bool with_launch_values) {
   const auto tools = find_tools();
   if (!tools) return refuse_without_tools();
-  const std::string name = new_name("linked");
-  Words linked;
-  const auto add = [&](const fs::path& bitcode) {
-    linked.insert(linked.end(), {"-Xclang", "-mlink-bitcode-file", "-Xclang", bitcode.string()});
+  Words words;
+  const auto add = [&](const std::string& bitcode) {
+    words += {"-Xclang", "-mlink-bitcode-file", "-Xclang", bitcode};
   };
-  // Bitcode alone can be linked, and only to a source: an empty one.
-  const auto to_bitcode = [&](const char* language, const std::string& text, Words words) {
-    const std::string part = new_name(name.c_str());
-    append(words, {"-x", language, written(part, text).string(), "-c", "-emit-llvm"});
-    append(words, for_every_call());
-    const fs::path output = temporary_folder() / (part + ".bc");
-    Translation translation = run(*tools, words, output);
-    if (translation.succeeded) add(output);
-    return translation;
-  };
-  for (const std::string& part : parts)
-    if (Translation made = to_bitcode("ir", part, {"-Xclang", "-disable-llvm-passes"}); !made.succeeded)
-      return made;
-  if (with_launch_values)
-    if (Translation made =
-            to_bitcode("cl", launch_values_source, {"-cl-std=CL1.2", "-Xclang", "-finclude-default-header"});
-        !made.succeeded)
-      return made;
+  for (const Part& part : with_built_ins(parts, with_launch_values)) {
+    const std::string name = new_name("part");
+    Words to_bitcode = part.language;
+    to_bitcode += unoptimised;
+    to_bitcode += {"-c", written(name, part.text).string()};
+    const fs::path output = temporary_folder() / (name + ".bc");
+    if (Translation made = run(*tools, to_bitcode, output); !made.succeeded) return made;
+    add(output.string());
+  }
   add(tools->libclc);
-  Words words{"-x", "cl", "-cl-std=CL1.2"};
-  append(words, linked);
-  append(words, for_every_call());
-  append(words, options);
-  append(words, {"-S", written(name + ".cl", "").string()});
+  const std::string name = new_name("linked");
+  words += split("-x cl -cl-std=CL1.2 -S");
+  words += options;
+  words += {written(name + ".cl", "").string()};
   Translation made = run(*tools, words, temporary_folder() / (name + ".ptx"));
   if (!made.succeeded && made.log.find(tools->libclc) != made.log.npos)
     made.log += "libclc is newer than Clang: install clang-VERSION of libclc's version.\n";

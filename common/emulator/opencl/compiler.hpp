@@ -26,10 +26,8 @@ struct Header {
 Translation translate(const std::string& source, const std::vector<std::string>& options,
                       const std::vector<Header>& headers);
 
-// `with_launch_values`: get_global_id and the like read the variable `launch_values_name`, which the driver
-// sets before a launch: ulong [4], the global offset and the number of dimensions.
+// `with_launch_values`: get_global_id and the like know the launch's offset and dimensions (built_ins.hpp).
 Translation link(const std::vector<std::string>& parts, const std::vector<std::string>& options,
                  bool with_launch_values);
-constexpr const char* launch_values_name = "warpfold_launch_values";
 
 } // namespace warpfold::opencl

@@ -21,7 +21,4 @@ struct KernelSource {
 
 std::vector<KernelSource> kernels_in(const std::string& llvm);
 
-// The functions that PTX calls and no part of the program defines, apart from printf.
-std::vector<std::string> undefined_functions(const std::string& ptx);
-
 } // namespace warpfold::opencl

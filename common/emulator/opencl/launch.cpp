@@ -1,4 +1,5 @@
 // clEnqueueNDRangeKernel: the shape of a launch, and its arguments as the runtime takes them.
+#include "built_ins.hpp"
 #include "kernel.hpp"
 #include "queue.hpp"
 

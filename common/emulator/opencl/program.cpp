@@ -2,6 +2,7 @@
 
 #include "info.hpp"
 #include "options.hpp"
+#include "ptx_text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,7 +28,7 @@ std::string linked(_cl_program& program, bool with_launch_values) {
   Translation made = link(program.llvm, options_of_linking(program.words), with_launch_values);
   program.log += made.log;
   if (!made.succeeded) throw Refusal(CL_BUILD_PROGRAM_FAILURE);
-  return std::move(made.text);
+  return with_labels_before_calls(made.text);
 }
 
 cudaLibrary_t loaded(const std::string& ptx) {

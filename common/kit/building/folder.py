@@ -76,6 +76,10 @@ class Build:
         """The path of NCCL's stand-in, likewise."""
         return self.target("shared library", "nccl")
 
+    def opencl(self) -> list[Path]:
+        """That of the OpenCL driver, unless OpenCL's headers were missing."""
+        return [Path(entry["filename"][0]) for entry in self.introspect("targets") if entry["name"] == "warpfold_opencl"]
+
 
 def prepare() -> Build:
     """The kit's own build folder, with everything that a build needs set up."""

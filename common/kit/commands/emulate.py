@@ -1,4 +1,4 @@
-"""`kit emulate`: any CUDA program linked to the shared runtime, run on the emulator."""
+"""`kit emulate`: any CUDA program linked to the shared runtime, or OpenCL program, run on the emulator."""
 
 import contextlib
 import json
@@ -16,8 +16,8 @@ from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
 
-PURPOSE = "run any CUDA program without a GPU"
-MORE = "The program must be linked to the shared runtime."
+PURPOSE = "run any CUDA or OpenCL program without a GPU"
+MORE = "A CUDA program must be linked to the shared runtime."
 GROUP = "any CUDA program"
 ORDER = 70
 
@@ -46,6 +46,7 @@ def run(options) -> int:
         require_writable(options.report, "--report")
     library = standin.library()
     program.check_version(elf.read(path), library)
+    program.check_opencl(elf.read(path), library.parent)
     environment = program.emulated(library.parent)
     if options.devices:
         environment["WARPFOLD_DEVICES"] = str(options.devices)
@@ -75,7 +76,7 @@ def load(path: Path) -> dict:
     try:
         return json.loads(path.read_text())
     except OSError as error:
-        raise KitError("the program left no report: it ended before its CUDA work, or was killed", code=PROGRAM) from error
+        raise KitError("the program left no report: it ended before its work on the GPU, or was killed", code=PROGRAM) from error
 
 
 def conclude(status: int, result: dict, options) -> int:

@@ -31,6 +31,10 @@ class Elf:
         return ".nv_fatbin" in self.sections or ".nvFatBinSegment" in self.sections
 
     @property
+    def uses_opencl(self) -> bool:
+        return any(name.startswith("libOpenCL.so") for name in self.needed)
+
+    @property
     def runtime(self) -> str | None:
         """The CUDA runtime that it links to, as libcudart.so.13."""
         return next((name for name in self.needed if name.startswith("libcudart.so")), None)

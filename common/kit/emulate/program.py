@@ -49,10 +49,10 @@ def require_emulatable(path: Path) -> None:
     parts = [program, *elf.libraries(program)]
     if static := linked_statically(parts):
         raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", relink(), PROGRAM)
-    if any(part.runtime for part in parts):
+    if any(part.runtime or part.uses_opencl for part in parts):
         return
     raise KitError(
-        f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime",
+        f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime, nor to OpenCL",
         f"{console.PROGRAM} nvcc program.cu -o program makes one that runs on the emulator.",
         PROGRAM,
     )
@@ -82,10 +82,21 @@ def check_version(program: elf.Elf, emulator: Path) -> None:
             )
 
 
+def check_opencl(program: elf.Elf, folder: Path) -> None:
+    if standin.opencl_vendors(folder) is None and any(part.uses_opencl for part in [program, *elf.libraries(program)]):
+        raise KitError(
+            f"{program.path.name} uses OpenCL, and the emulator was built without OpenCL's headers",
+            "Install them (Debian, Ubuntu: opencl-headers), then: ./kit setup",
+            PROGRAM,
+        )
+
+
 def emulated(folder: Path) -> dict[str, str]:
-    """The environment in which a program finds the emulator instead of NVIDIA's runtime."""
+    """The environment in which a program finds the emulator instead of NVIDIA's runtime, and as OpenCL's only device."""
     rest = os.environ.get("LD_LIBRARY_PATH", "")
-    return os.environ | {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}
+    vendors = standin.opencl_vendors(folder)
+    opencl = {"OCL_ICD_VENDORS": str(vendors)} if vendors else {}
+    return os.environ | opencl | {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}
 
 
 def checked(environment: dict[str, str]) -> dict[str, str]:

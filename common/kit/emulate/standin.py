@@ -23,10 +23,16 @@ def library() -> Path:
 
         build = folder.prepare()
         found = build.emulator()
-        build.compile([found, build.nccl()])  # beside it: a program that calls NCCL gets that from the same folder
+        # Beside it: a program that calls NCCL gets that from the same folder, and OpenCL's loader the driver.
+        build.compile([found, build.nccl(), *build.opencl()])
     else:
         require_processor()
     return found
+
+
+def opencl_vendors(folder: Path) -> Path | None:
+    """The folder beside the library that names the OpenCL driver to OpenCL's loader, if there is a driver."""
+    return folder / "opencl-vendors" if (folder / "libwarpfold_opencl.so").exists() else None
 
 
 def require_processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:

@@ -1,0 +1,71 @@
+#include "built_ins.hpp"
+
+namespace warpfold::opencl {
+namespace {
+
+// Functions of one element, for all sizes of vectors.
+constexpr const char* for_all_vectors = R"(
+#define OVERLOADED __attribute__((overloadable, always_inline))
+#define TWICE(f, T, N) OVERLOADED T##N f(T##N x) { return (T##N)(f(x.lo), f(x.hi)); }
+#define UNARY(f, T) \
+  TWICE(f, T, 2) TWICE(f, T, 4) TWICE(f, T, 8) TWICE(f, T, 16) \
+  OVERLOADED T##3 f(T##3 x) { return (T##3)(f(x.xy), f(x.z)); }
+#define ALL_SIZES(M, T) M(T) M(T##2) M(T##3) M(T##4) M(T##8) M(T##16)
+)";
+
+// The device's own approximations, as CUDA's __sinf and so on use them (PTX ISA, sin.approx and its like).
+constexpr const char* native_functions = R"(
+#define APPROXIMATION(f, instruction) \
+  OVERLOADED float f(float x) { \
+    float result; \
+    __asm__(instruction ".approx.f32 %0, %1;" : "=f"(result) : "f"(x)); \
+    return result; \
+  } \
+  UNARY(f, float)
+#define COMPOSED(f, expression) \
+  OVERLOADED float f(float x) { return expression; } \
+  UNARY(f, float)
+APPROXIMATION(native_sin, "sin")
+APPROXIMATION(native_cos, "cos")
+APPROXIMATION(native_exp2, "ex2")
+APPROXIMATION(native_log2, "lg2")
+COMPOSED(native_exp, native_exp2(x * M_LOG2E_F))
+COMPOSED(native_exp10, native_exp2(x * 3.32192809f))
+COMPOSED(native_log, native_log2(x) * M_LN2_F)
+COMPOSED(native_log10, native_log2(x) * 0.301029996f)
+COMPOSED(native_tan, native_sin(x) / native_cos(x))
+)";
+
+constexpr const char* mad_hi_functions = R"(
+#define MAD_HI(T) OVERLOADED T mad_hi(T a, T b, T c) { return mul_hi(a, b) + c; }
+ALL_SIZES(MAD_HI, char) ALL_SIZES(MAD_HI, uchar) ALL_SIZES(MAD_HI, short) ALL_SIZES(MAD_HI, ushort)
+ALL_SIZES(MAD_HI, int) ALL_SIZES(MAD_HI, uint) ALL_SIZES(MAD_HI, long) ALL_SIZES(MAD_HI, ulong)
+)";
+
+// `volatile`, since the driver writes what the program takes for constant.
+constexpr const char* launch_values = R"(
+volatile constant ulong warpfold_launch_values[4] = {0};
+__attribute__((overloadable)) uint get_work_dim(void) { return warpfold_launch_values[3]; }
+__attribute__((overloadable)) size_t get_global_offset(uint d) {
+  return d < 3 ? warpfold_launch_values[d] : 0;
+}
+__attribute__((overloadable)) size_t get_global_id(uint d) {
+  return get_group_id(d) * get_local_size(d) + get_local_id(d) + get_global_offset(d);
+}
+)";
+
+} // namespace
+
+std::string launch_values_source() {
+  return launch_values;
+}
+
+std::string missing_functions_source() {
+  return std::string(for_all_vectors) + native_functions + mad_hi_functions;
+}
+
+bool may_need_missing_functions(const std::string& llvm) {
+  return llvm.find("native_") != llvm.npos || llvm.find("mad_hi") != llvm.npos;
+}
+
+} // namespace warpfold::opencl
