@@ -108,4 +108,14 @@ cl_int clGetContextInfo(cl_context handle, cl_context_info what, size_t room, vo
     }
   });
 }
+
+// The device has no images, and so there are no formats of them.
+cl_int clGetSupportedImageFormats(cl_context handle, cl_mem_flags, cl_mem_object_type, cl_uint room,
+                                  cl_image_format* formats, cl_uint* count) {
+  return status("clGetSupportedImageFormats", [&] {
+    checked(handle, CL_INVALID_CONTEXT);
+    require(!formats || room > 0, CL_INVALID_VALUE);
+    if (count) *count = 0;
+  });
+}
 }

@@ -102,8 +102,8 @@ void call_later(_cl_event& event, cl_int wanted, void (*call)(cl_event, cl_int, 
 using namespace warpfold::opencl;
 
 _cl_event::~_cl_event() {
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
+  if (begin) cudaEventDestroy(begin);
+  if (end) cudaEventDestroy(end);
   if (queue) release(*queue);
 }
 

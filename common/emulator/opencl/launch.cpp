@@ -117,6 +117,10 @@ Arguments arguments_for(const _cl_kernel& kernel, cudaKernel_t code) {
     }
   }
   arguments.dynamic_shared = end - attributes.sharedSizeBytes;
+  const auto most = static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes);
+  require(arguments.dynamic_shared <= most, CL_OUT_OF_RESOURCES,
+          fmt::format("{}: its local arguments take {} bytes, and {} are left beside its own {}",
+                      kernel.source.name, arguments.dynamic_shared, most, attributes.sharedSizeBytes));
   return arguments;
 }
 

@@ -143,7 +143,7 @@ using namespace warpfold::opencl;
 _cl_command_queue::~_cl_command_queue() {
   const std::lock_guard lock(state().mutex);
   queues().erase(this);
-  cudaEventDestroy(origin);
+  if (origin) cudaEventDestroy(origin);
   cudaStreamDestroy(stream);
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <string>
 
 namespace warpfold::opencl {
 namespace {
@@ -24,6 +25,14 @@ std::optional<fs::path> find(const fs::path& folder, const std::string& source) 
   return std::nullopt;
 }
 
+// A file among the program's arguments, as most programs of OpenCL take their kernels' file.
+std::optional<fs::path> find_in_arguments(const std::string& source) {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string argument; std::getline(file, argument, '\0');)
+    if (argument.ends_with(".cl") && holds(argument, source)) return fs::absolute(argument);
+  return std::nullopt;
+}
+
 std::string quoted(const std::string& path) {
   std::string text = "\"";
   for (const char c : path) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
@@ -34,11 +43,11 @@ std::string quoted(const std::string& path) {
 
 std::string with_name(const std::string& source) {
   std::error_code error;
+  std::optional<fs::path> path = find_in_arguments(source);
   for (const fs::path& folder :
        {fs::current_path(error), fs::read_symlink("/proc/self/exe", error).parent_path()})
-    if (const auto path = folder.empty() ? std::nullopt : find(folder, source))
-      return "#line 1 " + quoted(path->string()) + "\n" + source;
-  return source;
+    if (!path && !folder.empty()) path = find(folder, source);
+  return path ? "#line 1 " + quoted(path->string()) + "\n" + source : source;
 }
 
 } // namespace warpfold::opencl

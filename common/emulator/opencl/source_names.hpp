@@ -5,8 +5,8 @@
 
 namespace warpfold::opencl {
 
-// The source, after a #line that names the .cl file in the working folder or beside the executable that holds
-// exactly this text. Without such a file, the source itself.
+// The source, after a #line that names the .cl file that holds exactly this text: among the program's
+// arguments, in the working folder or beside the executable. Without such a file, the source itself.
 std::string with_name(const std::string& source);
 
 } // namespace warpfold::opencl

@@ -1,0 +1,9 @@
+kernel void reverse(global int* out, local int* scratch) {
+  const int i = get_local_id(0);
+  scratch[i] = i;
+  out[i] = scratch[get_local_size(0) - 1 - i];
+}
+
+kernel void beyond(global int* out, local int* scratch) {
+  out[get_local_id(0) + 1] = 1;
+}

@@ -1,0 +1,96 @@
+"""OpenCL programs on the emulator: test_opencl.py FOLDER PROGRAM... , the folder with the sources and what they must print."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+FOLDER = Path(sys.argv[1])
+PROGRAMS = {Path(name).name.removeprefix("opencl_"): Path(name) for name in sys.argv[2:]}
+
+
+def run(name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [PROGRAMS[name], *arguments], capture_output=True, text=True, timeout=200, env=os.environ | environment, stdin=subprocess.DEVNULL
+    )
+
+
+def line_of(file: str, text: str) -> int:
+    return next(number for number, line in enumerate((FOLDER / file).read_text().splitlines(), 1) if text in line)
+
+
+class OpenCL(unittest.TestCase):
+    maxDiff = None
+
+    def expect(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
+        result = run(name, *arguments)
+        self.assertEqual(result.stdout.splitlines(), (FOLDER / f"{name}.expect").read_text().splitlines(), result.stderr)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def test_platform_and_device(self):
+        self.expect("queries")
+
+    def test_built_in_functions(self):
+        self.expect("builtins")
+
+    def test_memory(self):
+        self.expect("memory")
+
+    def test_kernels(self):
+        self.expect("kernels", str(FOLDER / "kernels.cl"))
+
+    def test_events(self):
+        self.expect("events")
+
+    def test_errors(self):
+        result = self.expect("errors")
+        self.assertIn("warpfold: clEnqueueNDRangeKernel: f: 100 items are no multiple of the group's 7", result.stderr)
+        self.assertIn("warpfold: clBuildProgram: the option -no-such-option is not one of OpenCL 1.2", result.stderr)
+
+    def checked(self, kernel: str) -> tuple[list[dict], str]:
+        """The hazards of a wrong kernel."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder, "report.json")
+            result = run("mistakes", str(FOLDER / "mistakes.cl"), kernel, WARPFOLD_CHECKS="all", WARPFOLD_REPORT=str(report))
+            return json.loads(report.read_text())["hazards"], result.stdout
+
+    def test_a_race_is_named_with_its_lines(self):
+        hazards, printed = self.checked("reverse")
+        written, read = line_of("mistakes.cl", "scratch[i] = i;"), line_of("mistakes.cl", "out[i] = scratch")
+        race = next(hazard for hazard in hazards if hazard["kind"] == "race-shared")
+        self.assertEqual(race["file"], str(FOLDER / "mistakes.cl"))
+        self.assertEqual({race["line"], race["other_line"]}, {written, read})
+        self.assertNotIn("OUT_OF_RESOURCES", printed)
+
+    def test_an_access_out_of_bounds_is_named_with_its_line(self):
+        hazards, printed = self.checked("beyond")
+        self.assertEqual([hazard["kind"] for hazard in hazards], ["out-of-bounds"])
+        self.assertEqual(hazards[0]["line"], line_of("mistakes.cl", "+ 1] = 1"))
+        self.assertIn("element 64", hazards[0]["message"])
+        self.assertIn("CL_OUT_OF_RESOURCES", printed)
+
+    def test_without_a_compiler_the_log_says_what_to_install(self):
+        result = run("kernels", str(FOLDER / "kernels.cl"), PATH="/nowhere")
+        self.assertIn("install the packages clang-VERSION and libclc-VERSION", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+    def test_several_devices_share_a_context(self):
+        result = run("queries", WARPFOLD_DEVICES="3")
+        self.assertIn("CL_DEVICE_TYPE_ALL, 0, nullptr, &count) -> CL_SUCCESS", result.stdout)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+def main() -> None:
+    if not PROGRAMS:
+        return print("SKIP: OpenCL's loader and headers are not installed (Debian, Ubuntu: ocl-icd-opencl-dev opencl-headers)")
+    if "CL_DEVICE_COMPILER_AVAILABLE) = 0" in run("queries").stdout:
+        return print("SKIP: OpenCL C cannot be compiled here (Debian, Ubuntu: clang-VERSION libclc-VERSION)")
+    unittest.main(argv=[sys.argv[0]])
+
+
+if __name__ == "__main__":
+    main()
