@@ -8,6 +8,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "common"))
+from kit.emulate import elf, program
+from kit.errors import KitError
+
 FOLDER = Path(sys.argv[1])
 PROGRAMS = {Path(name).name.removeprefix("opencl_"): Path(name) for name in sys.argv[2:]}
 
@@ -72,6 +76,14 @@ class OpenCL(unittest.TestCase):
         self.assertEqual(hazards[0]["line"], line_of("mistakes.cl", "+ 1] = 1"))
         self.assertIn("element 64", hazards[0]["message"])
         self.assertIn("CL_OUT_OF_RESOURCES", printed)
+
+    def test_the_kit_runs_programs_that_use_opencl_alone(self):
+        program.require_emulatable(PROGRAMS["queries"])
+        environment = program.emulated(Path(os.environ["OCL_ICD_VENDORS"]).parent)
+        self.assertEqual(environment["OCL_ICD_VENDORS"], os.environ["OCL_ICD_VENDORS"])
+        with tempfile.TemporaryDirectory() as folder, self.assertRaises(KitError) as refused:
+            program.check_opencl(elf.read(PROGRAMS["queries"]), Path(folder))  # an emulator without the driver
+        self.assertIn("opencl-headers", refused.exception.advice)
 
     def test_without_a_compiler_the_log_says_what_to_install(self):
         result = run("kernels", str(FOLDER / "kernels.cl"), PATH="/nowhere")
