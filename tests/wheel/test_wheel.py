@@ -116,6 +116,18 @@ class Wheel(unittest.TestCase):
         self.assertEqual(said.returncode, 0, said.stdout)
         self.assertEqual(re.findall(r"device (\d) of 3: (\d+)", said.stdout), [("0", "6"), ("1", "6"), ("2", "6")])
 
+    def test_a_program_with_opencl_is_run(self):
+        program = ROOT / "tests" / "emulator" / "opencl" / "programs" / "queries.cpp"
+        compiled = run(shutil.which("c++"), "-std=c++20", program, "-o", self.folder / "queries", "-lOpenCL")
+        if compiled.returncode != 0:
+            self.skipTest("OpenCL's loader and headers are not installed")
+        names = zipfile.ZipFile(self.wheel).namelist()
+        for part in ("/libwarpfold_opencl.so", "/opencl-vendors/warpfold.icd"):
+            self.assertEqual(len([name for name in names if name.endswith(part)]), 1, part)
+        said = self.warpfold("emulate", "--devices", "2", "./queries")
+        self.assertEqual(said.returncode, 0, said.stdout)
+        self.assertIn("OpenCL 1.2 Warpfold", said.stdout)
+
     def in_notebook(self, *cells: str) -> subprocess.CompletedProcess:
         """IPython is the kit's, the package the wheel's. Each cell's error, if any, is printed as a line."""
         if not environment.is_installed("notebook"):
