@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -183,6 +184,24 @@ class Commands(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("no hazards", result.stderr)
         self.assertRegex(result.stdout, r"\d+% .*\d+  .*for \(")
+
+    def test_emulate_time_says_where_the_time_went_and_leaves_the_output_unchanged(self):
+        program = ROOT / ".kit" / "build" / "tests" / "bench" / "bench_grid_stride_shuffle"
+        result = kit("emulate", "--time", str(program))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["program"], "grid_stride_shuffle")
+        self.assertIn("Wall time of the emulator", result.stderr)
+        rows = {name: float(seconds) for name, seconds in re.findall(r"^(\S.*?)  .*? ([\d.]+) +\d+%$", result.stderr, re.MULTILINE)}
+        kernel = next(name for name in rows if "shuffle" in name)
+        self.assertGreater(rows[kernel], 0)
+        self.assertEqual(set(rows) - {kernel}, {"copies and fills", "reading the program's PTX", "outside: the program's own code"})
+        whole = float(re.search(r"^in all +([\d.]+)$", result.stderr, re.MULTILINE)[1])
+        self.assertAlmostEqual(sum(rows.values()), whole, delta=0.01 + 0.01 * whole)  # one device does one thing at a time
+
+    def test_emulate_at_a_terminal_shows_what_the_program_prints_and_nothing_else(self):
+        program = ROOT / ".kit" / "build" / "tests" / "bench" / "bench_grid_stride_shuffle"
+        written = in_terminal([sys.executable, str(ROOT / "kit"), "emulate", str(program)])
+        self.assertEqual(json.loads(written)["program"], "grid_stride_shuffle")
 
 
 if __name__ == "__main__":

@@ -259,6 +259,12 @@ bool polls(Kernel& kernel);
 // Whether all kernels that run have done nothing for so long but wait for a value in memory; no if none runs.
 bool all_kernels_wait(std::chrono::steady_clock::duration time);
 
+// Of all kernels that run now.
+struct BlocksRunning {
+  std::uint64_t done = 0, all = 0;
+};
+BlocksRunning blocks_running();
+
 // Whether this thread executes a kernel now. Takes no lock, so a signal handler may call it.
 bool executes_kernel();
 

@@ -45,6 +45,16 @@ RunningGrid::~RunningGrid() {
   running().one_was_stopped = true;
 }
 
+BlocksRunning blocks_running() {
+  BlocksRunning blocks;
+  std::lock_guard lock(running().mutex);
+  for (const Grid* grid : running().grids) {
+    blocks.done += grid->blocks_done;
+    blocks.all += grid->block_count();
+  }
+  return blocks;
+}
+
 std::string standing_elsewhere(const Grid& grid) {
   std::string text;
   std::lock_guard lock(running().mutex);

@@ -7,6 +7,7 @@
 #include "errors.hpp"
 #include "memory_check.hpp"
 #include "ordering.hpp"
+#include "progress.hpp"
 #include "runtime.hpp"
 #include "streams.hpp"
 
@@ -67,6 +68,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
     return submit(
         stream, cudaGraphNodeTypeMemcpy,
         [=] {
+          const Timed timed(Doing::copying);
           ordering::copies(destination, source, size, blocking);
           check_written(destination, source, size);
           if (size) std::memmove(destination, source, size);
@@ -94,6 +96,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     return submit(
         stream, cudaGraphNodeTypeMemcpy,
         [=] {
+          const Timed timed(Doing::copying);
           each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
             ordering::copies(to, from, extent.width, blocking);
           });
@@ -212,6 +215,7 @@ cudaError_t fill(const char* caller, const Box& box, int value, const cudaExtent
     return submit(
         stream, cudaGraphNodeTypeMemset,
         [=] {
+          const Timed timed(Doing::copying);
           for (std::size_t z = 0; z < extent.depth; ++z)
             for (std::size_t y = 0; y < extent.height; ++y)
               if (extent.width) {

@@ -8,6 +8,7 @@
 #include "launch_words.hpp"
 #include "machine/reach.hpp"
 #include "ordering.hpp"
+#include "progress.hpp"
 #include "runtime.hpp"
 #include "signals.hpp"
 #include "streams.hpp"
@@ -277,6 +278,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
     set_sticky_error(cudaErrorLaunchTimeout);
     return cudaErrorLaunchTimeout;
   }
+  const Timed timed(Doing::kernel, launch.entry->name);
   options.watcher = runtime.watcher();
   std::optional<Runtime::Touches> touches;
   if (!runtime.provenance && ordering::wants_touches())

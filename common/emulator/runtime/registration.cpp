@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "fatbin/container.hpp"
 #include "linking.hpp"
+#include "progress.hpp"
 #include "runtime.hpp"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ void CodeModule::read() {
 }
 
 void CodeModule::load(int device) {
+  const Timed timed(Doing::loading);
   const auto known =
       std::find_if(programs_.begin(), programs_.end(), [](const auto& each) { return !!each; });
   const machine::Program* first = known == programs_.end() ? nullptr : known->get();

@@ -221,6 +221,10 @@ Runtime::Runtime() : memory(memory_of_this_host()), visible_{0} {
     // destructors.
     std::atexit([] { get().report_file.write(get().report(true)); });
   }
+  if (const char* path = std::getenv("WARPFOLD_PROGRESS"); path && *path) {
+    progress.write_to(path);
+    std::atexit([] { get().progress.write(); });
+  }
   if (const char* path = std::getenv("WARPFOLD_TRACE"); path && *path) {
     trace_file.set_path(path);
     tracer = std::make_unique<watch::Tracer>(memory, traced_block());

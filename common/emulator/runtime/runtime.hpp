@@ -5,6 +5,7 @@
 #include "both_orders.hpp"
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
+#include "progress.hpp"
 #include "registration.hpp"
 #include "report_file.hpp"
 #include "watch/checker.hpp"
@@ -51,6 +52,7 @@ public:
   Registry registry;
   Options options;
   ReportFile report_file, trace_file;
+  Progress progress;
   std::atomic<bool> checks_go_on{false}; // the last fault was a bad access that the checks prevented
   std::atomic<bool> recording{false};    // launches are recorded for a report
   // One kernel at a time on each device, whichever host thread it comes from.

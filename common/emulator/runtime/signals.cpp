@@ -55,6 +55,7 @@ void wait_for_signal(Runtime& runtime) {
   }
   const bool all_stopped = device == runtime.memory.devices();
   if (all_stopped && runtime.report_file.wanted()) runtime.report_file.write(runtime.report(false));
+  runtime.progress.write();
   end_by(signal);
 }
 

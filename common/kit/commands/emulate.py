@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from .. import console, report
 from ..console import say
-from ..emulate import elf, program, standin
+from ..emulate import elf, program, standin, terminal, times
 from ..errors import PROGRAM, KitError
 from ..process import require_writable
 from ..profile import annotate, listing
@@ -32,6 +33,7 @@ def arguments(parser) -> None:
     )  # fmt: skip
     parser.add_argument("--leaks", action="store_true", help="with --check: also count memory that is never freed")
     parser.add_argument("--profile", action="store_true", help="print each kernel's source with counts beside the lines")
+    parser.add_argument("--time", action="store_true", help="print where the emulator's time went: per kernel, copies, the rest")
     parser.add_argument("--devices", type=int, choices=range(1, 17), metavar="N", help="so many emulated devices, 1 to 16 (default: 1)")
     parser.add_argument("program", help="the program to run")
     parser.add_argument("args", nargs="...", help="its arguments")
@@ -53,23 +55,40 @@ def run(options) -> int:
     if options.check:
         environment = program.checked(environment)
     command = [str(path), *options.args]
-    if not (options.check or options.profile):
-        if options.report:
-            environment["WARPFOLD_REPORT"] = str(options.report.resolve())
+    reports = options.check or options.profile
+    if options.report:
+        environment["WARPFOLD_REPORT"] = str(options.report.resolve())
+    if not (reports or options.time or sys.stderr.isatty()):
         os.execve(path, command, environment)
     with tempfile.TemporaryDirectory() as temporary:
         written = options.report.resolve() if options.report else Path(temporary) / "report.json"
-        written.unlink(missing_ok=True)
-        environment["WARPFOLD_REPORT"] = str(written)
-        status = child(command, environment)
-        return conclude(status, load(written), options)
+        if reports:
+            written.unlink(missing_ok=True)
+            environment["WARPFOLD_REPORT"] = str(written)
+        progress = Path(temporary) / "progress.json"
+        status = child(command, environment, progress, options.time)
+        if options.time:
+            say_on_stderr(lambda: times.show(progress))
+        return conclude(status, load(written), options) if reports else status
 
 
-def child(command: list[str], environment: dict[str, str]) -> int:
-    process = subprocess.Popen(command, env=environment)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program receives it too, and decides what to do
-    status = process.wait()
+def child(command: list[str], environment: dict[str, str], progress: Path, timed: bool) -> int:
+    if timed or sys.stderr.isatty():
+        environment = environment | {"WARPFOLD_PROGRESS": str(progress)}
+    if sys.stderr.isatty():
+        status = terminal.run(command, environment, progress)
+    else:
+        process = subprocess.Popen(command, env=environment)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program receives it too, and decides what to do
+        status = process.wait()
     return status if status >= 0 else 128 - status
+
+
+def say_on_stderr(shown: Callable[[], None]) -> None:
+    """Prints there, so that the program's own output stays unchanged."""
+    sys.stdout.flush()
+    with contextlib.redirect_stdout(sys.stderr):
+        shown()
 
 
 def load(path: Path) -> dict:
@@ -83,11 +102,9 @@ def conclude(status: int, result: dict, options) -> int:
     if options.profile:
         print_profile(result)
     if options.check:
-        sys.stdout.flush()
-        with contextlib.redirect_stdout(sys.stderr):  # the program's own output stays unchanged
-            report.print_hazards(result)
-            if status == 128 + signal.SIGKILL:
-                say("the program was killed (SIGKILL): this is what had been found by then")
+        say_on_stderr(lambda: report.print_hazards(result))
+        if status == 128 + signal.SIGKILL:
+            say("the program was killed (SIGKILL): this is what had been found by then")
         if status == 0 and any(counts(hazard, options.leaks) for hazard in result.get("hazards", [])):
             return HAZARDS_FOUND
     return status

@@ -58,6 +58,37 @@ cuda.cudaFree(pointer)
                 hazards = json.loads(path.read_text())["hazards"]
                 self.assertEqual([hazard["message"] for hazard in hazards], expected)
 
+    def test_progress_is_written_at_the_end_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "progress.json"
+            fill = """
+pointer = ctypes.c_void_p()
+cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(100))
+for value in (1, 2, 3): cuda.cudaMemset(pointer, value, ctypes.c_size_t(100))
+"""
+            result = run(USE_DEVICE + fill, WARPFOLD_PROGRESS=str(path))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            progress = json.loads(path.read_text())
+            self.assertEqual((progress["launches"], progress["blocks"], progress["kernels"]), (0, 0, []))
+            self.assertEqual(progress["copies"]["times"], 3)
+            self.assertGreaterEqual(progress["busy_seconds"], progress["copies"]["emulator_seconds"])
+            self.assertGreater(progress["emulator_seconds"], progress["busy_seconds"])
+            self.assertEqual([entry.name for entry in Path(folder).iterdir()], ["progress.json"])
+
+    def test_a_forked_process_leaves_the_progress_of_its_parent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "progress.json"
+            fork = """
+pointer = ctypes.c_void_p()
+cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(100))
+if (child := os.fork()) == 0:
+    cuda.cudaMemset(pointer, 1, ctypes.c_size_t(100))
+    exit(0)
+os.waitpid(child, 0)
+print("copies" in open(os.environ["WARPFOLD_PROGRESS"]).read())
+"""
+            self.assertEqual(run(USE_DEVICE + fork, WARPFOLD_PROGRESS=str(path)).stdout, "False\n")
+
     def test_report_that_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as folder:
             result = run(WARPFOLD_REPORT=f"{folder}/no/such/folder/report.json")
