@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import SETUP, KitError
 from ..paths import EMULATOR, PACKAGED_EMULATOR, ROOT
 from ..setup import toolkit_paths
-from . import standin
+from . import removed, standin
 
 FLAGS = ["-cudart", "shared", "-lineinfo"]
 NCCL_HEADERS = ROOT / "common" / "emulator" / "nccl" / "include"  # the stand-in's
@@ -26,11 +26,14 @@ class Compiler:
 
     def command(self, words: list[str]) -> list[str]:
         """The whole command. The user's arguments come last, so that they take precedence. NCCL is NVIDIA's where nvcc or its host
-        compiler finds one by itself, and else the stand-in."""
+        compiler finds one by itself, and else the stand-in. Of the arguments, --legacy is the kit's own."""
         linker = [word for part in ("--enable-new-dtags", "-rpath", str(self.runtime)) for word in ("-Xlinker", part)]
         own_nccl = [f"-L{EMULATOR}"] if self.link != PACKAGED_EMULATOR else []
-        host = ["-Xcompiler", ",".join(map(quoted, [*linker, "-idirafter", str(NCCL_HEADERS)]))]
-        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *own_nccl, *host, *words]
+        headers = [NCCL_HEADERS, *([removed.HEADER.parent] if removed.OPTION in words else [])]
+        host = ["-Xcompiler", ",".join(map(quoted, [*linker, *(word for each in headers for word in ("-idirafter", str(each)))]))]
+        legacy = ["-include", removed.HEADER.name] if removed.OPTION in words else []
+        nvccs = [word for word in words if word != removed.OPTION]
+        return [str(self.nvcc), *FLAGS, f"-L{self.link}", *own_nccl, *host, *legacy, *nvccs]
 
 
 def quoted(word: str) -> str:
