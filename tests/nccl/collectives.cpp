@@ -84,6 +84,41 @@ T expected(ncclRedOp_t op, int size, std::size_t i) {
     return static_cast<T>(total / static_cast<T>(size));
 }
 
+// What a rank multiplies its elements by. A power of two where nothing says how a product is rounded.
+template <typename T>
+T scalar_of(int rank) {
+  if constexpr (is_half<T>)
+    return rounded<T>(1 + 0.25f * static_cast<float>(rank));
+  else if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(rank % 2 ? -0.5 : 2) / static_cast<T>(1 << rank);
+  else
+    return static_cast<T>(std::int64_t{rank} + 3);
+}
+template <typename T>
+T scaled(int rank, std::size_t i) {
+  const T a = element<T>(rank, i), b = scalar_of<T>(rank);
+  if constexpr (is_half<T>)
+    return rounded<T>(static_cast<float>(value(a)) * static_cast<float>(value(b)));
+  else if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<T>(std::uint64_t{std::make_unsigned_t<T>(a)} * std::make_unsigned_t<T>(b));
+}
+template <typename T>
+T sum_of_scaled(int size, std::size_t i) {
+  T total = scaled<T>(0, i);
+  for (int rank = 1; rank < size; ++rank) {
+    const T next = scaled<T>(rank, i);
+    if constexpr (is_half<T>)
+      total = rounded<T>(static_cast<float>(value(total)) + static_cast<float>(value(next)));
+    else if constexpr (std::is_floating_point_v<T>)
+      total = total + next;
+    else
+      total = static_cast<T>(std::uint64_t{std::make_unsigned_t<T>(total)} + std::make_unsigned_t<T>(next));
+  }
+  return total;
+}
+
 // To compare values bit by bit.
 template <typename T>
 std::uint64_t bits_of(T value) {
@@ -190,6 +225,92 @@ struct Cases {
     }
   }
 
+  // Scalars on the host, and of odd ranks on the device. Each rank numbers its operators otherwise.
+  void scaled_sums(std::size_t count) {
+    const std::string what = name + " scaled, count " + std::to_string(count);
+    std::vector<std::unique_ptr<Buffer<T>>> scalars;
+    std::vector<ncclRedOp_t> ops;
+    for (const Party& party : parties) {
+      T scalar = scalar_of<T>(party.rank);
+      scalars.push_back(std::make_unique<Buffer<T>>(party, 1, false));
+      cuda(cudaMemcpy(scalars.back()->data, &scalar, sizeof scalar, cudaMemcpyHostToDevice));
+      std::vector<ncclRedOp_t> others(party.rank % 3);
+      for (ncclRedOp_t& other : others)
+        nccl(ncclRedOpCreatePreMulSum(&other, &scalar, ncclInt8, ncclScalarHostImmediate, party.comm));
+      ncclRedOp_t op{};
+      nccl(party.rank % 2
+               ? ncclRedOpCreatePreMulSum(&op, scalars.back()->data, type, ncclScalarDevice, party.comm)
+               : ncclRedOpCreatePreMulSum(&op, &scalar, type, ncclScalarHostImmediate, party.comm));
+      scalar = T{}; // it has been read
+      ops.push_back(op);
+      for (const ncclRedOp_t other : others) nccl(ncclRedOpDestroy(other, party.comm));
+    }
+    Buffers<T> send = buffers(count), whole = buffers(count * size), share = buffers(count, false);
+    together([&](std::size_t i, const Party& party) {
+      nccl(ncclAllReduce(send[i]->data, send[i]->data, count, type, ops[i], party.comm, party.stream));
+      const ncclResult_t result =
+          ncclReduceScatter(whole[i]->data, share[i]->data, count, type, ops[i], party.comm, party.stream);
+      nccl(ncclRedOpDestroy(ops[i], party.comm)); // the calls that were given it have returned
+      return result;
+    });
+    for (std::size_t i = 0; i < parties.size(); ++i) {
+      send[i]->compare("AllReduce " + what, 0, count,
+                       [&](std::size_t at) { return sum_of_scaled<T>(size, at); });
+      share[i]->compare("ReduceScatter " + what, 0, count,
+                        [&](std::size_t at) { return sum_of_scaled<T>(size, parties[i].rank * count + at); });
+    }
+  }
+
+  // Element i of what the root scatters, or any rank sends to all, is element<T>(rank, i).
+  void shares(std::size_t count) {
+    const std::string what = name + " count " + std::to_string(count);
+    const int root = size - 1;
+    const auto from_all = [&](std::size_t at) {
+      return element<T>(static_cast<int>(at / count), at % count);
+    };
+    for (bool in_place : {false, true}) {
+      const auto own = [&](const Party& party) { return party.rank * count; };
+      Buffers<T> part = buffers(count), all = buffers(count * size, false);
+      const bool root_is_here = parties.back().rank == root;
+      if (in_place && root_is_here) {
+        const Party& party = parties.back();
+        cuda(cudaSetDevice(party.device));
+        cuda(cudaMemcpyAsync(all.back()->data + own(party), part.back()->data, count * sizeof(T),
+                             cudaMemcpyDefault, party.stream));
+      }
+      together([&](std::size_t i, const Party& party) {
+        const bool is_root = party.rank == root;
+        return ncclGather(in_place && is_root ? all[i]->data + own(party) : part[i]->data,
+                          is_root ? all[i]->data : nullptr, count, type, root, party.comm, party.stream);
+      });
+      if (root_is_here) all.back()->compare("Gather " + what, 0, count * size, from_all);
+
+      Buffers<T> send = buffers(count * size), receive = buffers(count, false);
+      together([&](std::size_t i, const Party& party) {
+        const bool is_root = party.rank == root;
+        return ncclScatter(is_root ? send[i]->data : nullptr,
+                           in_place && is_root ? send[i]->data + own(party) : receive[i]->data, count, type,
+                           root, party.comm, party.stream);
+      });
+      for (std::size_t i = 0; i < parties.size(); ++i) {
+        const bool stays = in_place && parties[i].rank == root;
+        (stays ? send : receive)[i]->compare(
+            "Scatter " + what, stays ? own(parties[i]) : 0, count,
+            [&](std::size_t at) { return element<T>(root, own(parties[i]) + at); });
+      }
+
+      Buffers<T> out = buffers(count * size), in = buffers(count * size, false);
+      together([&](std::size_t i, const Party& party) {
+        return ncclAlltoAll(out[i]->data, (in_place ? out : in)[i]->data, count, type, party.comm,
+                            party.stream);
+      });
+      for (std::size_t i = 0; i < parties.size(); ++i)
+        (in_place ? out : in)[i]->compare("AlltoAll " + what, 0, count * size, [&](std::size_t at) {
+          return element<T>(static_cast<int>(at / count), own(parties[i]) + at % count);
+        });
+    }
+  }
+
   void moves(std::size_t count) {
     const std::string what = name + " count " + std::to_string(count);
     for (bool in_place : {false, true}) {
@@ -248,14 +369,48 @@ struct Cases {
   void run(bool long_ones) {
     for (std::size_t count : {0, 1, 37}) {
       for (int op = 0; op < ncclNumOps; ++op) reductions(static_cast<ncclRedOp_t>(op), count);
+      scaled_sums(count);
       moves(count);
+      shares(count);
     }
     if (!long_ones) return;
     constexpr std::size_t many = 1'200'003 / sizeof(T); // several pieces each, of which the last is short
     reductions(ncclSum, many);
+    scaled_sums(many);
     moves(many);
+    shares(many);
   }
 };
+
+// Registered memory is used as any other, and deregistered by the handle.
+void registered(std::vector<Party>& parties) {
+  constexpr std::size_t count = 1000;
+  std::vector<std::unique_ptr<Buffer<float>>> send, receive;
+  std::vector<void*> handles(parties.size());
+  std::vector<ncclWindow_t> windows(parties.size());
+  for (const Party& party : parties) {
+    send.push_back(std::make_unique<Buffer<float>>(party, count, true));
+    receive.push_back(std::make_unique<Buffer<float>>(party, count, false));
+  }
+  nccl(ncclGroupStart());
+  for (std::size_t i = 0; i < parties.size(); ++i) {
+    nccl(ncclCommRegister(parties[i].comm, send[i]->data, count * sizeof(float), &handles[i]));
+    nccl(ncclCommWindowRegister(parties[i].comm, receive[i]->data, count * sizeof(float), &windows[i],
+                                NCCL_WIN_COLL_SYMMETRIC));
+  }
+  nccl(ncclGroupEnd());
+  nccl(ncclGroupStart());
+  for (std::size_t i = 0; i < parties.size(); ++i)
+    nccl(ncclAllReduce(send[i]->data, receive[i]->data, count, ncclFloat32, ncclMax, parties[i].comm,
+                       parties[i].stream));
+  nccl(ncclGroupEnd());
+  for (std::size_t i = 0; i < parties.size(); ++i) {
+    receive[i]->compare("AllReduce of registered memory", 0, count,
+                        [&](std::size_t at) { return expected<float>(ncclMax, parties[i].size, at); });
+    nccl(ncclCommDeregister(parties[i].comm, handles[i]));
+    nccl(ncclCommWindowDeregister(parties[i].comm, windows[i]));
+  }
+}
 
 // Freed at the end: to free pinned memory is to wait for the devices, and so for the other ranks.
 std::vector<float*> all_pinned;
@@ -382,6 +537,7 @@ int main(int argc, char** argv) {
     Cases<float>{parties, ncclFloat32, "float32"}.run(true);
     Cases<double>{parties, ncclFloat64, "float64"}.run(false);
     Cases<double>{parties, ncclFloat64, "float64"}.ahead();
+    registered(parties);
     order(parties);
     splits(parties);
   });

@@ -171,6 +171,38 @@ void arguments() {
   std::printf("last: %s\n", std::strstr(ncclGetLastError(nullptr), "has been destroyed") ? "yes" : "no");
 }
 
+// Operators, buffers and windows that are made and given back.
+void handles() {
+  Party p;
+  cuda(cudaStreamCreate(&p.stream));
+  nccl(ncclCommInitAll(&p.comm, 1, nullptr));
+  float* data = memory(p);
+  float scalar = 2;
+  ncclRedOp_t op{};
+  void* handle = nullptr;
+  ncclWindow_t window = nullptr;
+  nccl(ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat32, ncclScalarHostImmediate, p.comm));
+  say("fine", ncclAllReduce(data, data, 4, ncclFloat32, op, p.comm, p.stream));
+  // line: handles
+  say("type", ncclAllReduce(data, data, 4, ncclInt32, op, p.comm, p.stream));
+  say("scalar", ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat32, ncclScalarDevice, p.comm));
+  nccl(ncclRedOpDestroy(op, p.comm));
+  say("destroyed", ncclAllReduce(data, data, 4, ncclFloat32, op, p.comm, p.stream));
+  say("again", ncclRedOpDestroy(op, p.comm));
+  say("built in", ncclRedOpDestroy(ncclSum, p.comm));
+  say("host memory", ncclCommRegister(p.comm, &scalar, 4, &handle));
+  say("too long", ncclCommRegister(p.comm, data, 1000, &handle));
+  say("flags", ncclCommWindowRegister(p.comm, data, 256, &window, 8));
+  nccl(ncclCommRegister(p.comm, data, 256, &handle));
+  nccl(ncclCommWindowRegister(p.comm, data, 256, &window, NCCL_WIN_DEFAULT));
+  say("other kind", ncclCommDeregister(p.comm, window));
+  nccl(ncclCommDeregister(p.comm, handle));
+  say("again", ncclCommDeregister(p.comm, handle));
+  nccl(ncclCommWindowDeregister(p.comm, window));
+  say("again", ncclCommWindowDeregister(p.comm, window));
+  nccl(ncclCommDestroy(p.comm));
+}
+
 // Two ranks, one thread.
 void forgotten_group() {
   ncclComm_t comms[2];
@@ -247,6 +279,7 @@ void no_end() {
 
 const std::map<std::string, void (*)()> alone = {
     {"arguments", arguments},
+    {"handles", handles},
     {"forgotten_group", forgotten_group},
     {"forgotten_group_of_sends", forgotten_group_of_sends},
     {"forgotten_group_of_inits", forgotten_group_of_inits},

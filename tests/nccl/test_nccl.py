@@ -257,6 +257,13 @@ class Mistakes(unittest.TestCase):
         )
         self.assertIn("ncclAllReduce: the buffer to send is NULL", err)
 
+    def test_operators_buffers_and_windows(self):
+        out, err = self.alone("handles", 1)
+        refused = ["type", "scalar", "destroyed", "again", "built in", "host memory", "too long", "flags", "other kind", "again", "again"]
+        self.assertEqual(out, ["fine: 0", *(f"{what}: 4" for what in refused)])
+        self.told("handles", err, "ncclAllReduce: the operator was created for another type")
+        self.assertIn("ncclCommRegister: the buffer's last byte is no memory that a GPU can reach", err)
+
     def test_a_time_limit_that_is_no_number(self):
         for limit in ("x", "2s", "-1", "0"):
             out, err = run([MISTAKES, "wrong_device"], environment(2, WARPFOLD_NCCL_TIMEOUT=limit))

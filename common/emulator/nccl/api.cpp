@@ -1,14 +1,9 @@
-// NCCL's functions: what they check before anything is issued.
-#include "arithmetic.hpp"
-#include "communicator.hpp"
+// NCCL's functions about communicators, groups and errors: what they check before anything is done.
+#include "checked_entry.hpp"
 #include "groups.hpp"
-#include "telling.hpp"
 
 #include <cstring>
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <nccl.h>
-#include <stdexcept>
 #include <string_view>
 
 using namespace warpfold::nccl;
@@ -16,128 +11,6 @@ using namespace warpfold::nccl;
 namespace {
 
 constexpr std::string_view id_mark = "warpfold-nccl 1 ";
-
-struct Refusal {
-  ncclResult_t result;
-  std::string text;
-  std::string cause = {}; // told before, and the last error still
-};
-
-// Runs the body of a function of the interface; what it throws becomes the function's result.
-template <typename Body>
-ncclResult_t entry(const char* name, Body body) {
-  try {
-    return group_result(body());
-  } catch (const Refusal& refusal) {
-    const std::string place = text(call_site());
-    refuse(refusal.result, fmt::format("{}: {}\n  {}: called here", name, refusal.text, place));
-    if (!refusal.cause.empty())
-      set_last_text(fmt::format("{}\n  {}: {}: {}", refusal.cause, place, name, refusal.text));
-    return group_result(refusal.result);
-  } catch (const CudaFailure& failure) {
-    return group_result(refuse(ncclUnhandledCudaError, fmt::format("{}: {}\n  {}: called here", name,
-                                                                   failure.text, text(call_site()))));
-  } catch (const std::exception& error) {
-    return group_result(refuse(ncclSystemError, fmt::format("{}: {}", name, error.what())));
-  }
-}
-
-void require(bool holds, ncclResult_t result, const std::string& text) {
-  if (!holds) throw Refusal{result, text};
-}
-
-ncclComm& checked(ncclComm_t comm) {
-  if (comm == nullptr) {
-    const std::string cause = why_joining_failed();
-    throw Refusal{ncclInvalidArgument,
-                  cause.empty() ? "the communicator is NULL"
-                                : "the communicator is NULL, since this process failed to join",
-                  cause};
-  }
-  ncclComm* const found = live(comm);
-  require(found != nullptr, ncclInvalidArgument, "the communicator was never made, or has been destroyed");
-  return *found;
-}
-
-ncclComm& usable(ncclComm_t comm) {
-  ncclComm& found = checked(comm);
-  if (found.segment->has_failed())
-    throw Refusal{static_cast<ncclResult_t>(found.segment->shared().result),
-                  fmt::format("the communicator has failed before: {}", found.segment->shared().text)};
-  require(!found.is_finalized, ncclInvalidUsage, "the communicator has been finalized");
-  return found;
-}
-
-// What NCCL_CHECK_POINTERS=1 has NCCL check: without it a wrong pointer ends the program, or worse.
-void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
-  require(pointer != nullptr, ncclInvalidArgument, fmt::format("{} is NULL", name));
-  cudaPointerAttributes attributes{};
-  const cudaError_t error = cudaPointerGetAttributes(&attributes, pointer);
-  require(error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered, ncclInvalidArgument,
-          fmt::format("{} is no memory that a GPU can reach (allocate it with cudaMalloc)", name));
-  require(attributes.type != cudaMemoryTypeDevice || attributes.device == comm.device, ncclInvalidArgument,
-          fmt::format("{} is memory of device {}, but rank {} uses device {} (a rank's buffers lie on its "
-                      "own device, and of a reduction only the root receives)",
-                      name, attributes.device, comm.rank(), comm.device));
-}
-
-void check_stream(const ncclComm& comm, cudaStream_t stream) {
-  UseDevice use(comm.device);
-  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capturing), "cudaStreamIsCapturing");
-  require(capturing == cudaStreamCaptureStatusNone, ncclInvalidUsage,
-          "the stream is being captured into a graph, which the stand-in does not support");
-  // CUDA has it since 12.8.
-  using GetDevice = cudaError_t (*)(cudaStream_t, int*);
-  static const auto device_of = reinterpret_cast<GetDevice>(dlsym(RTLD_DEFAULT, "cudaStreamGetDevice"));
-  int device = comm.device;
-  if (stream == nullptr || device_of == nullptr || device_of(stream, &device) != cudaSuccess) return;
-  require(
-      device == comm.device, ncclUnhandledCudaError,
-      fmt::format("the stream belongs to device {}, but rank {} uses device {} (call cudaSetDevice before "
-                  "cudaStreamCreate)",
-                  device, comm.rank(), comm.device));
-}
-
-struct Arguments {
-  Kind kind;
-  const void* send = nullptr;
-  void* receive = nullptr;
-  std::size_t count = 0;
-  int type = -1, op = -1, peer = -1;
-};
-
-ncclResult_t issue(const char* name, const Arguments& arguments, ncclComm_t handle, cudaStream_t stream) {
-  return entry(name, [&] {
-    ncclComm& comm = usable(handle);
-    const bool is_between = arguments.kind == Kind::send || arguments.kind == Kind::receive;
-    const bool is_rooted = arguments.kind == Kind::reduce || arguments.kind == Kind::broadcast;
-    require(size_of(arguments.type) > 0, ncclInvalidArgument,
-            arguments.type == ncclFloat8e4m3 || arguments.type == ncclFloat8e5m2
-                ? "the stand-in does not have 8-bit floating-point types"
-                : fmt::format("{} is no type", arguments.type));
-    require(arguments.op >= -1 && arguments.op < ncclNumOps, ncclInvalidArgument,
-            fmt::format("{} is no operator", arguments.op));
-    if (is_between || is_rooted)
-      require(arguments.peer >= 0 && arguments.peer < comm.size(), ncclInvalidArgument,
-              fmt::format("there is no rank {} in a communicator of {}", arguments.peer, comm.size()));
-    const bool is_root = !is_rooted || arguments.peer == comm.rank();
-    if (arguments.count > 0) {
-      if (arguments.kind != Kind::receive && (arguments.kind != Kind::broadcast || is_root))
-        check_buffer(comm, arguments.send, "the buffer to send");
-      if (arguments.kind != Kind::send && (arguments.kind != Kind::reduce || is_root))
-        check_buffer(comm, arguments.receive, "the buffer to receive");
-    }
-    check_stream(comm, stream);
-    Call call{.kind = arguments.kind,
-              .type = arguments.type,
-              .op = arguments.op,
-              .peer = arguments.peer,
-              .count = arguments.count};
-    comm.segment->keep(call, call_site());
-    return add(Request{&comm, call, arguments.send, arguments.receive, stream});
-  });
-}
 
 std::string segment_of(const ncclUniqueId& id) {
   const std::string_view text(id.internal, strnlen(id.internal, sizeof id.internal));
@@ -300,56 +173,6 @@ ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
 }
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return tell<int>("ncclCommUserRank", comm, rank, [](const ncclComm& found) { return found.rank(); });
-}
-
-ncclResult_t ncclMemAlloc(void** pointer, size_t bytes) {
-  return entry("ncclMemAlloc", [&] {
-    check(cudaMalloc(pointer, bytes), "cudaMalloc");
-    return ncclSuccess;
-  });
-}
-ncclResult_t ncclMemFree(void* pointer) {
-  return entry("ncclMemFree", [&] {
-    check(cudaFree(pointer), "cudaFree");
-    return ncclSuccess;
-  });
-}
-
-ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                        int root, ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclReduce", {Kind::reduce, send, receive, count, type, static_cast<int>(op), root}, comm,
-               stream);
-}
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclAllReduce", {Kind::all_reduce, send, receive, count, type, static_cast<int>(op)}, comm,
-               stream);
-}
-ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclBroadcast", {Kind::broadcast, send, receive, count, type, -1, root}, comm, stream);
-}
-ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                       cudaStream_t stream) {
-  return issue("ncclBcast", {Kind::broadcast, buffer, buffer, count, type, -1, root}, comm, stream);
-}
-ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t receive_count, ncclDataType_t type,
-                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclReduceScatter",
-               {Kind::reduce_scatter, send, receive, receive_count, type, static_cast<int>(op)}, comm,
-               stream);
-}
-ncclResult_t ncclAllGather(const void* send, void* receive, size_t send_count, ncclDataType_t type,
-                           ncclComm_t comm, cudaStream_t stream) {
-  return issue("ncclAllGather", {Kind::all_gather, send, receive, send_count, type}, comm, stream);
-}
-ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return issue("ncclSend", {Kind::send, send, nullptr, count, type, -1, peer}, comm, stream);
-}
-ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
-  return issue("ncclRecv", {Kind::receive, nullptr, receive, count, type, -1, peer}, comm, stream);
 }
 
 // NVIDIA's library has no such functions: for programs that check whether NCCL was used (common/lab).

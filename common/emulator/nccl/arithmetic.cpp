@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace warpfold::nccl {
@@ -120,6 +121,15 @@ std::size_t size_of(int type) {
   std::size_t size = 0;
   with_type(type, [&](auto* typed) { size = sizeof *typed; });
   return size;
+}
+
+void scale(int type, const void* scalar, void* values, std::size_t count) {
+  with_type(type, [&]<typename T>(T*) {
+    T by;
+    std::memcpy(&by, scalar, sizeof by);
+    auto* all = static_cast<T*>(values);
+    for (std::size_t i = 0; i < count; ++i) all[i] = one(ncclProd, all[i], by);
+  });
 }
 
 void combine(int type, int op, void* into, const void* from, std::size_t count) {

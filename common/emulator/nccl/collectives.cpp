@@ -26,7 +26,7 @@ struct Pieces {
     const Segment& segment = *request.comm->segment;
     Pieces pieces;
     pieces.width = size_of(request.call.type);
-    const std::size_t shares = request.call.kind == Kind::reduce_scatter ? segment.size() : 1;
+    const std::size_t shares = sends_shares(request.call.kind) ? segment.size() : 1;
     pieces.largest = segment.slot_bytes() / shares / pieces.width;
     pieces.count = (request.call.count + pieces.largest - 1) / pieces.largest;
     return pieces;
@@ -65,48 +65,68 @@ bool is_same(const Call& a, const Call& b) {
                               (a.count == b.count && a.type == b.type && a.op == b.op && a.peer == b.peer));
 }
 
+// The root of a broadcast has what it would receive.
 bool receives(const Segment& segment, const Call& call) {
-  if (call.kind == Kind::reduce) return call.peer == segment.rank();
-  return call.kind != Kind::broadcast || call.peer != segment.rank();
+  const bool is_root = call.peer == segment.rank();
+  return only_root_receives(call.kind) ? is_root : call.kind != Kind::broadcast || !is_root;
 }
 bool contributes(const Segment& segment, const Call& call) {
-  return call.kind != Kind::broadcast || call.peer == segment.rank();
+  return !only_root_sends(call.kind) || call.peer == segment.rank();
 }
 
-// This rank's part of one piece, in a host function: `elements` of it per rank that has a share.
-void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements,
-              std::size_t width) {
+// What a rank receives of one piece, when all that it needs lie in the slots: `elements` per share.
+void take(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements, std::size_t width) {
   Segment& segment = *comm.segment;
   const int rank = segment.rank(), ranks = segment.size();
   const std::size_t bytes = elements * width;
+  const std::size_t share = sends_shares(call.kind) ? rank * bytes : 0; // in another rank's slot
+  if (only_root_sends(call.kind)) {
+    std::memcpy(comm.incoming, segment.slot(call.peer, piece) + share, bytes);
+  } else if (receives_shares(call.kind)) {
+    for (int from = 0; from < ranks; ++from)
+      std::memcpy(comm.incoming + from * bytes, segment.slot(from, piece) + share, bytes);
+  } else {
+    std::memcpy(comm.incoming, segment.slot(0, piece) + share, bytes);
+    for (int from = 1; from < ranks; ++from)
+      combine(call.type, call.op, comm.incoming, segment.slot(from, piece) + share, elements);
+    finish(call.type, call.op, ranks, comm.incoming, elements);
+  }
+}
+
+// This rank's part of one piece, in a host function.
+void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements,
+              std::size_t width) {
+  Segment& segment = *comm.segment;
   Wanted wanted{.ranks = others(segment), .own = call, .advice = never_came};
   wanted.has_called = [](int) { return true; };
   wanted.is_there = [&](int other) { return segment.of(other).taken.load() + 2 >= piece; };
   if (!wait_for(segment, wanted)) return; // what was in this slot is no longer needed
-  const std::size_t shares = call.kind == Kind::reduce_scatter ? ranks : 1;
-  if (contributes(segment, call)) std::memcpy(segment.slot(rank, piece), comm.outgoing, shares * bytes);
+  if (contributes(segment, call)) {
+    const std::size_t sent = sends_shares(call.kind) ? segment.size() * elements : elements;
+    if (call.op == scaled_sum) scale(call.type, comm.scalar, comm.outgoing, sent);
+    std::memcpy(segment.slot(segment.rank(), piece), comm.outgoing, sent * width);
+  }
   segment.own().put.store(piece);
   segment.ring();
 
   if (receives(segment, call)) {
-    if (call.kind == Kind::broadcast) wanted.ranks = {call.peer};
+    if (only_root_sends(call.kind)) wanted.ranks = {call.peer};
     wanted.is_there = [&](int other) { return segment.of(other).put.load() >= piece; };
     if (!wait_for(segment, wanted)) return;
-    if (call.kind == Kind::broadcast) {
-      std::memcpy(comm.incoming, segment.slot(call.peer, piece), bytes);
-    } else if (call.kind == Kind::all_gather) {
-      for (int from = 0; from < ranks; ++from)
-        std::memcpy(comm.incoming + from * bytes, segment.slot(from, piece), bytes);
-    } else {
-      const std::size_t share = call.kind == Kind::reduce_scatter ? rank * bytes : 0;
-      std::memcpy(comm.incoming, segment.slot(0, piece) + share, bytes);
-      for (int from = 1; from < ranks; ++from)
-        combine(call.type, call.op, comm.incoming, segment.slot(from, piece) + share, elements);
-      finish(call.type, call.op, ranks, comm.incoming, elements);
-    }
+    take(comm, call, piece, elements, width);
   }
   segment.own().taken.store(piece);
   segment.ring();
+}
+
+// A scalar in memory that the device reaches is read when the collective's turn comes.
+void bring_scalar(const Request& request, std::size_t width) {
+  ncclComm& comm = *request.comm;
+  if (request.scalar.pointer)
+    copy(comm, comm.scalar, request.scalar.pointer, width, request.stream);
+  else
+    launch(comm, request.stream,
+           [&comm, value = request.scalar.value] { std::memcpy(comm.scalar, value.data(), value.size()); });
 }
 
 void issue_pieces(const Request& request, std::uint64_t number) {
@@ -119,13 +139,14 @@ void issue_pieces(const Request& request, std::uint64_t number) {
   const std::size_t whole = call.count * pieces.width, ranks = segment.size();
   const cudaStream_t stream = request.stream;
 
+  if (call.op == scaled_sum) bring_scalar(request, pieces.width);
   // Before any data moves: the ranks must have made the same call, or the pieces would not fit each other.
   launch(comm, stream, [&segment, number] { agree(segment, number, true); });
   for (std::uint64_t i = 0; i < pieces.count; ++i) {
     const std::size_t at = i * pieces.largest * pieces.width;
     const std::size_t elements = std::min<std::uint64_t>(pieces.largest, call.count - i * pieces.largest);
     const std::size_t bytes = elements * pieces.width;
-    if (call.kind == Kind::reduce_scatter)
+    if (sends_shares(call.kind) && contributes(segment, call))
       for (std::size_t to = 0; to < ranks; ++to)
         copy(comm, comm.outgoing + to * bytes, send + to * whole + at, bytes, stream);
     else if (contributes(segment, call))
@@ -135,7 +156,7 @@ void issue_pieces(const Request& request, std::uint64_t number) {
       exchange(comm, call, piece, elements, width);
     });
     if (!receives(segment, call)) continue;
-    if (call.kind == Kind::all_gather)
+    if (receives_shares(call.kind))
       for (std::size_t from = 0; from < ranks; ++from)
         copy(comm, receive + from * whole + at, comm.incoming + from * bytes, bytes, stream);
     else

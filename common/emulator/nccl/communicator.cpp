@@ -1,6 +1,7 @@
 #include "communicator.hpp"
 
 #include "patience.hpp"
+#include "registered_buffers.hpp"
 #include "telling.hpp"
 
 #include <algorithm>
@@ -130,7 +131,9 @@ void allocate(ncclComm& comm) {
   Segment& segment = *comm.segment;
   UseDevice use(comm.device);
   const std::size_t ranks = segment.size(), between = ranks * segment.channel_bytes();
-  comm.outgoing = Staging::get().take(std::max(segment.slot_bytes(), between));
+  const std::size_t outgoing = std::max(segment.slot_bytes(), between);
+  comm.outgoing = Staging::get().take(outgoing + sizeof(Scalar::value));
+  comm.scalar = comm.outgoing + outgoing;
   comm.incoming = Staging::get().take(std::max(ranks * segment.slot_bytes(), between));
   check(cudaEventCreateWithFlags(&comm.last, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   comm.with_peer.resize(ranks);
@@ -256,6 +259,7 @@ ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
     std::lock_guard lock(registry_mutex());
     registry().erase(comm);
   }
+  deregister_all(comm);
   if (is_done) { // else a host function may still have it
     release(*comm);
     delete comm;

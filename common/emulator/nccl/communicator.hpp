@@ -4,6 +4,7 @@
 #include "patience.hpp"
 #include "segment.hpp"
 
+#include <array>
 #include <atomic>
 #include <cuda_runtime_api.h>
 #include <functional>
@@ -13,6 +14,20 @@
 #include <string>
 #include <vector>
 
+namespace warpfold::nccl {
+
+// Of ncclRedOpCreatePreMulSum.
+struct Scalar {
+  const void* pointer = nullptr;       // null: `value` holds it
+  std::array<std::byte, 8> value = {}; // of its type, at the beginning
+};
+struct ScaledSum {
+  int type = 0;
+  Scalar scalar;
+};
+
+} // namespace warpfold::nccl
+
 // NVIDIA's name for it, to which the program has pointers.
 struct ncclComm {
   std::unique_ptr<warpfold::nccl::Segment> segment;
@@ -20,6 +35,7 @@ struct ncclComm {
 
   // Where pieces of data wait between device memory and the shared segment.
   std::byte *outgoing = nullptr, *incoming = nullptr;
+  std::byte* scalar = nullptr; // of the scaled sum that is under way
   // After the work that was issued last. Work in another stream waits for it, so that the pieces keep their
   // order.
   cudaEvent_t last = nullptr;
@@ -32,6 +48,13 @@ struct ncclComm {
   };
   std::vector<WithPeer> with_peer;
   bool is_finalized = false;
+
+  // By ncclRedOp_t, from ncclNumOps upwards; null once it is destroyed.
+  std::vector<std::unique_ptr<warpfold::nccl::ScaledSum>> scaled_sums;
+  const warpfold::nccl::ScaledSum* scaled_sum(int op) const {
+    const auto index = static_cast<std::size_t>(op - ncclNumOps);
+    return op >= ncclNumOps && index < scaled_sums.size() ? scaled_sums[index].get() : nullptr;
+  }
 
   int rank() const { return segment->rank(); }
   int size() const { return segment->size(); }

@@ -12,6 +12,7 @@ struct Request {
   const void* send = nullptr;
   void* receive = nullptr;
   cudaStream_t stream = nullptr;
+  Scalar scalar = {}; // of a scaled sum
 };
 
 // A collective is called: the others see it from now on. Waits if this rank is too far ahead of them.

@@ -21,6 +21,9 @@ enum class Kind : std::uint32_t {
   broadcast,
   reduce_scatter,
   all_gather,
+  gather,
+  scatter,
+  all_to_all,
   split,
   send,
   receive
@@ -30,6 +33,26 @@ struct SharedFrame {
   std::uint64_t address = 0;
   std::uint64_t module = 0; // in the rank's own list
 };
+
+// Kinds of collectives in which one rank is the root.
+constexpr bool has_root(Kind kind) {
+  return kind == Kind::reduce || kind == Kind::broadcast || kind == Kind::gather || kind == Kind::scatter;
+}
+// In which what a rank sends is a share for each rank.
+constexpr bool sends_shares(Kind kind) {
+  return kind == Kind::reduce_scatter || kind == Kind::scatter || kind == Kind::all_to_all;
+}
+// In which what a rank receives is a share from each rank.
+constexpr bool receives_shares(Kind kind) {
+  return kind == Kind::all_gather || kind == Kind::gather || kind == Kind::all_to_all;
+}
+// In which only the root sends, or only the root receives.
+constexpr bool only_root_sends(Kind kind) {
+  return kind == Kind::broadcast || kind == Kind::scatter;
+}
+constexpr bool only_root_receives(Kind kind) {
+  return kind == Kind::reduce || kind == Kind::gather;
+}
 
 // What a rank called, with which arguments (-1 where the function has no such argument), and from where.
 struct Call {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* types[] = {"ncclInt8",   "ncclUint8",   "ncclInt32",   "ncclUint32",  "ncclInt64",
                                  "ncclUint64", "ncclFloat16", "ncclFloat32", "ncclFloat64", "ncclBfloat16"};
-constexpr const char* operators[] = {"ncclSum", "ncclProd", "ncclMax", "ncclMin", "ncclAvg"};
+constexpr const char* operators[] = {"ncclSum", "ncclProd", "ncclMax", "ncclMin", "ncclAvg", "a scaled sum"};
 
 std::mutex& text_mutex() {
   static std::mutex& mutex = *new std::mutex;
@@ -98,6 +98,12 @@ const char* name_of(Kind kind) {
     return "ncclReduceScatter";
   case Kind::all_gather:
     return "ncclAllGather";
+  case Kind::gather:
+    return "ncclGather";
+  case Kind::scatter:
+    return "ncclScatter";
+  case Kind::all_to_all:
+    return "ncclAlltoAll";
   case Kind::split:
     return "ncclCommSplit";
   case Kind::send:

@@ -5,7 +5,12 @@
 #ifndef WARPFOLD_NCCL_H
 #define WARPFOLD_NCCL_H
 
-#include <cuda_runtime_api.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#ifdef __cplusplus
+#include <cuda_fp8.h>
+#endif
+#include <cuda_runtime.h>
 #include <limits.h>
 #include <stddef.h>
 
@@ -19,12 +24,25 @@
 #define NCCL_SPLIT_NOCOLOR (-1)
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
 #define NCCL_CONFIG_UNDEF_PTR NULL
+#define NCCL_COMM_NULL NULL
+#define NCCL_UNDEF_FLOAT (-1.0f)
+
+/* Flags of ncclCommWindowRegister, and the alignment that NVIDIA's library asks of symmetric windows. */
+#define NCCL_WIN_DEFAULT 0
+#define NCCL_WIN_COLL_SYMMETRIC 1
+#define NCCL_WIN_REQUIRED_ALIGNMENT 4096
+
+/* For ncclConfig_t::CTAPolicy. */
+#define NCCL_CTA_POLICY_DEFAULT 0
+#define NCCL_CTA_POLICY_EFFICIENCY 1
+#define NCCL_CTA_POLICY_ZERO 2
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct ncclComm* ncclComm_t;
+typedef struct ncclWindow_vidmem* ncclWindow_t; /* memory that a rank has registered */
 
 typedef struct {
   char internal[NCCL_UNIQUE_ID_BYTES];
@@ -72,6 +90,12 @@ typedef enum {
   ncclFloat8e5m2 = 11,
   ncclNumTypes = 12
 } ncclDataType_t;
+
+/* Where the scalar of ncclRedOpCreatePreMulSum lies, and when it is read. */
+typedef enum {
+  ncclScalarDevice = 0,       /* in memory that the device reaches; when the collective runs */
+  ncclScalarHostImmediate = 1 /* in the host's memory; before the call returns */
+} ncclScalarResidence_t;
 
 /* Each is a hint about speed, except `blocking`, which the stand-in always takes for 1. */
 typedef struct {
@@ -124,6 +148,19 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 ncclResult_t ncclMemAlloc(void** pointer, size_t bytes);
 ncclResult_t ncclMemFree(void* pointer);
 
+/* On GPUs, these make transfers faster. Here, they check their arguments and change nothing else. */
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buffer, size_t size, void** handle);
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buffer, size_t size, ncclWindow_t* window,
+                                    int flags);
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window);
+
+/* An operator of this communicator and type: each rank multiplies its elements by its own scalar, and then
+ * the ranks add. It may be destroyed once the last call that is given it has returned. */
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
+                                      ncclScalarResidence_t residence, ncclComm_t comm);
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
+
 ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
@@ -136,6 +173,16 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t receive_c
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclAllGather(const void* send, void* receive, size_t send_count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream);
+/* The root receives `count` elements of each rank, in the order of the ranks. */
+ncclResult_t ncclGather(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                        ncclComm_t comm, cudaStream_t stream);
+/* Rank i receives `count` elements of the root's, from element i * count on. */
+ncclResult_t ncclScatter(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                         ncclComm_t comm, cudaStream_t stream);
+/* Each rank sends `count` elements to each: those for rank i from element i * count on, where those from rank
+ * i are received. */
+ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                          cudaStream_t stream);
 ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream);
 ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
