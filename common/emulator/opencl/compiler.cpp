@@ -126,7 +126,8 @@ Translation translate(const std::string& source, const Words& options, const std
   for (const Header& header : headers) written(name + "/" + header.name, header.text);
   Words words = from_opencl;
   words += unoptimised;
-  words += split("-S -cl-kernel-arg-info -gline-tables-only");
+  // Later versions of DWARF describe calls, where LLVM fails for PTX or puts labels into them.
+  words += split("-S -cl-kernel-arg-info -gline-tables-only -gdwarf-2");
   words += options;
   words += {"-include", written(name + "/barrier.h", barrier_source).string()};
   words += {"-I", (temporary_folder() / name).string(), "-I", "."};

@@ -7,7 +7,10 @@ namespace warpfold::opencl {
 void require_cuda(cudaError_t result, cl_int error) {
   if (result == cudaSuccess) return;
   if (result == cudaErrorMemoryAllocation) error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-  throw Refusal(error, cudaGetErrorString(result));
+  // An error that stays is that of a kernel, which the runtime has reported; any other is of this call alone.
+  cudaGetLastError();
+  const bool is_of_a_kernel = cudaPeekAtLastError() != cudaSuccess;
+  throw Refusal(error, is_of_a_kernel ? "" : cudaGetErrorString(result));
 }
 
 cl_int code_of_exception(const char* function) noexcept {

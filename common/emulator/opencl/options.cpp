@@ -40,6 +40,7 @@ constexpr std::array mathematics{"-cl-single-precision-constant",
                                  "-cl-finite-math-only",
                                  "-cl-fast-relaxed-math"};
 constexpr std::array others{"-cl-opt-disable",
+                            "-cl-strict-aliasing",
                             "-cl-std=CL1.0",
                             "-cl-std=CL1.1",
                             "-cl-std=CL1.2",
@@ -75,6 +76,7 @@ std::vector<std::string> parse_options(const char* options, int error) {
   // Lines are always kept, and with Clang's -g would cost what is optimised; -cl-std=CL1.0 has another name
   // there.
   std::erase(result, "-g");
+  std::erase(result, "-cl-strict-aliasing"); // of OpenCL 1.0, and of no effect
   std::replace(result.begin(), result.end(), std::string("-cl-std=CL1.0"), std::string("-cl-std=CL"));
   return result;
 }

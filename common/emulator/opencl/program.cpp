@@ -28,7 +28,7 @@ std::string linked(_cl_program& program, bool with_launch_values) {
   Translation made = link(program.llvm, options_of_linking(program.words), with_launch_values);
   program.log += made.log;
   if (!made.succeeded) throw Refusal(CL_BUILD_PROGRAM_FAILURE);
-  return with_labels_before_calls(made.text);
+  return std::move(made.text);
 }
 
 cudaLibrary_t loaded(const std::string& ptx) {

@@ -115,8 +115,8 @@ int run(const Session& session, cl_program program, const char* name) {
 
 void parts(const Session& session) {
   const cl_program header = session.program_from("#define ANSWER 42\nint answer(void);\n");
-  const cl_program library =
-      session.program_from("#include \"answer.h\"\nint answer(void) { return ANSWER; }\n");
+  const cl_program library = session.program_from(
+      "#include \"answer.h\"\n__attribute__((noinline)) int answer(void) { return ANSWER; }\n");
   const cl_program user =
       session.program_from("#include \"answer.h\"\nkernel void ask(global int* out) { *out = answer(); }\n");
   const char* name = "answer.h";
