@@ -103,7 +103,7 @@ Bytes extent(const std::byte* data) {
   const std::size_t readable = readable_bytes(data);
   if (readable < header_size) throw FormatError("the program registers a fat binary that it does not hold");
   const Bytes header(data, header_size);
-  if (at<std::uint32_t>(header, 0) != magic) {
+  if (at<std::uint32_t>(header, 0) != fat_binary_magic) {
     throw FormatError("the program registers device code that is not a fat binary");
   }
   const auto size = at<std::uint64_t>(header, 8);
@@ -140,7 +140,7 @@ std::string Image::target() const {
 std::vector<Image> read(std::span<const std::byte> fat_binary) {
   if (fat_binary.size() < header_size)
     throw FormatError("a fat binary has a header of 16 bytes; these are fewer");
-  if (at<std::uint32_t>(fat_binary, 0) != magic) {
+  if (at<std::uint32_t>(fat_binary, 0) != fat_binary_magic) {
     throw FormatError("not a fat binary: it does not begin with the magic number 0xba55ed50");
   }
   const auto version = at<std::uint16_t>(fat_binary, 4);

@@ -37,7 +37,7 @@ struct FormatError : std::runtime_error {
 std::vector<Image> read(std::span<const std::byte> fat_binary);
 
 // The same for a fat binary whose length only its own header says. It must begin with the magic number.
-inline constexpr std::uint32_t magic = 0xba55ed50;
+inline constexpr std::uint32_t fat_binary_magic = 0xba55ed50;
 std::vector<Image> read_unsized(const void* fat_binary);
 
 // What a program hands to __cudaRegisterFatBinary. One list of images for a program compiled as a whole; with

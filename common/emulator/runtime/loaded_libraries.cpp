@@ -34,7 +34,7 @@ std::string ptx_in(const void* code, std::size_t size) {
     throw Refusal(cudaErrorNoKernelImageForDevice,
                   "this is a cubin, machine code for one GPU: the emulator runs PTX (nvcc -ptx)");
   try {
-    if (magic == fatbin::magic)
+    if (magic == fatbin::fat_binary_magic)
       return size ? ptx_of(fatbin::read({static_cast<const std::byte*>(code), size}))
                   : ptx_of(fatbin::read_unsized(code));
   } catch (const fatbin::FormatError& error) {
