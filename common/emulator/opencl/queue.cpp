@@ -114,7 +114,7 @@ void enqueue(const Enqueue& to, cl_command_type type, bool blocking, std::functi
     if (queue.held_back.empty() && may_be_issued(command))
       issue(queue, command);
     else
-      queue.held_back.push_back(std::move(command));
+      queue.held_back.push_back({std::move(command), Ref(queue)});
   }
   if (blocking) finish(queue);
   require(!may_fail_later || status_of(*event) >= 0, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
@@ -123,13 +123,16 @@ void enqueue(const Enqueue& to, cl_command_type type, bool blocking, std::functi
 
 void issue_held_back() {
   const std::lock_guard lock(state().mutex);
+  std::vector<Ref<_cl_command_queue>> waiting; // a queue may go with its last command
+  for (_cl_command_queue* const queue : queues())
+    if (!queue->held_back.empty()) waiting.emplace_back(*queue);
   for (bool more = true; more;) {
     more = false;
-    for (_cl_command_queue* const queue : queues())
-      while (!queue->held_back.empty() && may_be_issued(queue->held_back.front())) {
-        const Command command = std::move(queue->held_back.front());
+    for (const Ref<_cl_command_queue>& queue : waiting)
+      while (!queue->held_back.empty() && may_be_issued(queue->held_back.front().command)) {
+        const HeldBack first = std::move(queue->held_back.front());
         queue->held_back.pop_front();
-        issue_late(*queue, command);
+        issue_late(*queue, first.command);
         more = true;
       }
   }

@@ -15,6 +15,12 @@ struct Command {
   Ref<_cl_event> event;                   // null where the program wants none
 };
 
+// One that has to wait for the host. It keeps its queue, which the program may release meanwhile.
+struct HeldBack {
+  Command command;
+  Ref<_cl_command_queue> queue;
+};
+
 } // namespace warpfold::opencl
 
 struct _cl_command_queue : warpfold::opencl::Object<warpfold::opencl::Kind::queue> {
@@ -24,7 +30,7 @@ struct _cl_command_queue : warpfold::opencl::Object<warpfold::opencl::Kind::queu
   cudaStream_t stream = nullptr;
   cudaEvent_t origin = nullptr; // if it profiles: its place on the host's clock is `origin_at`
   cl_ulong origin_at = 0;
-  std::deque<warpfold::opencl::Command> held_back;
+  std::deque<warpfold::opencl::HeldBack> held_back;
 
   ~_cl_command_queue();
 };

@@ -94,6 +94,18 @@ void two_queues(const Session& session, cl_kernel add, cl_kernel twice, cl_mem v
   SHOW(clReleaseCommandQueue(second));
 }
 
+// What a queue holds back still runs when the program has released the queue.
+void released_queue(const Session& session, cl_kernel twice, cl_mem value) {
+  const cl_command_queue queue = clCreateCommandQueue(session.context, session.device, 0, nullptr);
+  const cl_event go = clCreateUserEvent(session.context, nullptr);
+  SHOW(clEnqueueTask(queue, twice, 1, &go, nullptr));
+  SHOW(clReleaseCommandQueue(queue));
+  SHOW_VALUE(session.contents<int>(value, 1)[0]);
+  SHOW(clSetUserEventStatus(go, CL_COMPLETE));
+  SHOW_VALUE(session.contents<int>(value, 1)[0]);
+  clReleaseEvent(go);
+}
+
 int main() {
   const Session session(CL_QUEUE_PROFILING_ENABLE);
   const cl_program program = session.built(source);
@@ -107,6 +119,7 @@ int main() {
   user_events(session, add, twice, value);
   failing(session, twice, value);
   two_queues(session, add, twice, value);
+  released_queue(session, twice, value);
   clReleaseKernel(add);
   clReleaseKernel(twice);
   clReleaseMemObject(value);
