@@ -72,6 +72,7 @@ void build(_cl_program& program) {
 using namespace warpfold::opencl;
 
 cudaLibrary_t _cl_program::library_with_values() {
+  const std::lock_guard lock(making_code);
   if (!with_values) with_values = loaded(linked(*this, true));
   return with_values;
 }

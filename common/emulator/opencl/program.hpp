@@ -5,7 +5,9 @@
 #include "kernel_source.hpp"
 
 #include <array>
+#include <atomic>
 #include <map>
+#include <mutex>
 
 struct _cl_program : warpfold::opencl::Object<warpfold::opencl::Kind::program> {
   warpfold::opencl::Ref<_cl_context> context;
@@ -18,11 +20,12 @@ struct _cl_program : warpfold::opencl::Object<warpfold::opencl::Kind::program> {
   cl_build_status status = CL_BUILD_NONE;
   cl_program_binary_type type = CL_PROGRAM_BINARY_TYPE_NONE;
   std::vector<warpfold::opencl::KernelSource> kernels;
-  unsigned kernel_objects = 0; // which keep it from being built anew
+  std::atomic<unsigned> kernel_objects = 0; // which keep it from being built anew
 
   // The code that reads launch values is made when a launch first needs them, unless all of its launches do.
   cudaLibrary_t plain = nullptr, with_values = nullptr;
   cudaLibrary_t library_with_values(); // throws Refusal
+  std::mutex making_code;
   using LaunchValues = std::array<cl_ulong, 4>;
   std::map<int, LaunchValues> values_on_device;
 

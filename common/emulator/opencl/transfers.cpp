@@ -237,13 +237,16 @@ void* clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking
     check_range(memory, offset, size);
     if (flags & CL_MAP_READ) check_host_access(memory, CL_MEM_HOST_WRITE_ONLY);
     if (flags & writing) check_host_access(memory, CL_MEM_HOST_READ_ONLY);
+    std::unique_lock lock(state().mutex);
     std::byte* const pointer = memory.host_copy() + offset;
+    lock.unlock();
     // Whoever writes may leave places as they are, so those are needed as well.
     const bool reads = !(flags & CL_MAP_WRITE_INVALIDATE_REGION);
     enqueue({queue, count, list, event}, CL_COMMAND_MAP_BUFFER, blocking,
             [=, held = Ref(memory)](cudaStream_t stream) {
               if (reads) copy(pointer, held->address + offset, size, cudaMemcpyDeviceToHost, stream);
             });
+    lock.lock();
     memory.mappings.push_back({pointer, offset, size, (flags & writing) != 0});
     return pointer;
   });
@@ -253,6 +256,7 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem buffer, void* poin
                                const cl_event* list, cl_event* event) {
   return status("clEnqueueUnmapMemObject", [&] {
     _cl_mem& memory = checked_buffer(queue, buffer);
+    const std::lock_guard lock(state().mutex);
     const auto found = std::find_if(memory.mappings.begin(), memory.mappings.end(),
                                     [&](const auto& mapping) { return mapping.pointer == pointer; });
     require(found != memory.mappings.end(), CL_INVALID_VALUE, "nothing of this buffer is mapped there");
