@@ -77,6 +77,13 @@ class OpenCL(unittest.TestCase):
         self.assertIn("element 64", hazards[0]["message"])
         self.assertIn("CL_OUT_OF_RESOURCES", printed)
 
+    def test_right_programs_have_no_hazards(self):
+        for name in ("events", "kernels", "memory"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                report = Path(folder, "report.json")
+                run(name, str(FOLDER / f"{name}.cl"), WARPFOLD_CHECKS="all", WARPFOLD_REPORT=str(report))
+                self.assertEqual(json.loads(report.read_text())["hazards"], [])
+
     def test_the_kit_runs_programs_that_use_opencl_alone(self):
         program.require_emulatable(PROGRAMS["queries"])
         environment = program.emulated(Path(os.environ["OCL_ICD_VENDORS"]).parent)

@@ -98,11 +98,15 @@ void two_queues(const Session& session, cl_kernel add, cl_kernel twice, cl_mem v
 void released_queue(const Session& session, cl_kernel twice, cl_mem value) {
   const cl_command_queue queue = clCreateCommandQueue(session.context, session.device, 0, nullptr);
   const cl_event go = clCreateUserEvent(session.context, nullptr);
+  cl_event done = nullptr;
   SHOW(clEnqueueTask(queue, twice, 1, &go, nullptr));
+  SHOW(clEnqueueMarkerWithWaitList(queue, 0, nullptr, &done));
   SHOW(clReleaseCommandQueue(queue));
   SHOW_VALUE(session.contents<int>(value, 1)[0]);
   SHOW(clSetUserEventStatus(go, CL_COMPLETE));
+  SHOW(clWaitForEvents(1, &done));
   SHOW_VALUE(session.contents<int>(value, 1)[0]);
+  clReleaseEvent(done);
   clReleaseEvent(go);
 }
 
