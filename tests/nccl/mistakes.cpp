@@ -27,6 +27,18 @@ float* memory(const Party& party, std::size_t count = 64) {
   return static_cast<float*>(data);
 }
 
+// What is issued to the stream in `calls`, as a graph.
+template <typename Calls>
+cudaGraphExec_t captured(const Party& party, Calls calls) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  cuda(cudaStreamBeginCapture(party.stream, cudaStreamCaptureModeThreadLocal));
+  nccl(calls());
+  cuda(cudaStreamEndCapture(party.stream, &graph));
+  cuda(cudaGraphInstantiateWithFlags(&ready, graph, 0));
+  return ready;
+}
+
 using Body = void (*)(Party&);
 
 // One rank for each thread or process.
@@ -36,6 +48,27 @@ const std::map<std::string, Body> of_rank = {
        float* data = memory(p);
        // line: counts
        settle(p, ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream));
+     }},
+    {"graph_counts",
+     [](Party& p) {
+       float* data = memory(p);
+       const cudaGraphExec_t graph = captured(p, [&] {
+         // line: graph_counts
+         return ncclAllReduce(data, data, 4 + p.rank, ncclFloat32, ncclSum, p.comm, p.stream);
+       });
+       cuda(cudaGraphLaunch(graph, p.stream));
+       settle(p, ncclSuccess);
+     }},
+    {"graph_never",
+     [](Party& p) {
+       float* data = memory(p);
+       const cudaGraphExec_t graph = captured(p, [&] {
+         // line: graph_never
+         return ncclBroadcast(data, data, 4, ncclFloat32, 1, p.comm, p.stream);
+       });
+       if (p.rank) return usleep(3'000'000), void();
+       cuda(cudaGraphLaunch(graph, p.stream));
+       settle(p, ncclSuccess);
      }},
     {"unwritten",
      [](Party& p) {
@@ -203,6 +236,19 @@ void handles() {
   nccl(ncclCommDestroy(p.comm));
 }
 
+void graph_without_communicator() {
+  Party p;
+  cuda(cudaStreamCreate(&p.stream));
+  nccl(ncclCommInitAll(&p.comm, 1, nullptr));
+  float* data = memory(p);
+  const cudaGraphExec_t graph =
+      captured(p, [&] { return ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, p.comm, p.stream); });
+  nccl(ncclCommDestroy(p.comm));
+  cuda(cudaGraphLaunch(graph, p.stream));
+  cuda(cudaStreamSynchronize(p.stream));
+  std::printf("last: %s\n", ncclGetLastError(nullptr));
+}
+
 // Two ranks, one thread.
 void forgotten_group() {
   ncclComm_t comms[2];
@@ -280,6 +326,7 @@ void no_end() {
 const std::map<std::string, void (*)()> alone = {
     {"arguments", arguments},
     {"handles", handles},
+    {"graph_without_communicator", graph_without_communicator},
     {"forgotten_group", forgotten_group},
     {"forgotten_group_of_sends", forgotten_group_of_sends},
     {"forgotten_group_of_inits", forgotten_group_of_inits},

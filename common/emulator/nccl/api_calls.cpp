@@ -8,12 +8,19 @@ using namespace warpfold::nccl;
 
 namespace {
 
+// The number of the capture that the stream is in; 0 if it is in none.
+unsigned long long capture_of(const ncclComm& comm, cudaStream_t stream) {
+  UseDevice use(comm.device);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long capture = 0;
+  check(cudaStreamGetCaptureInfo(stream, &status, &capture), "cudaStreamGetCaptureInfo");
+  require(status != cudaStreamCaptureStatusInvalidated, ncclUnhandledCudaError,
+          "the stream is in a capture that has already failed");
+  return status == cudaStreamCaptureStatusActive ? capture : 0;
+}
+
 void check_stream(const ncclComm& comm, cudaStream_t stream) {
   UseDevice use(comm.device);
-  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &capturing), "cudaStreamIsCapturing");
-  require(capturing == cudaStreamCaptureStatusNone, ncclInvalidUsage,
-          "the stream is being captured into a graph, which the stand-in does not support");
   // CUDA has it since 12.8.
   using GetDevice = cudaError_t (*)(cudaStream_t, int*);
   static const auto device_of = reinterpret_cast<GetDevice>(dlsym(RTLD_DEFAULT, "cudaStreamGetDevice"));
@@ -65,8 +72,13 @@ ncclResult_t issue(const char* name, const Arguments& arguments, ncclComm_t hand
               .peer = arguments.peer,
               .count = arguments.count};
     comm.segment->keep(call, call_site());
-    return add(
-        Request{&comm, call, arguments.send, arguments.receive, stream, scaled ? scaled->scalar : Scalar()});
+    return add(Request{.comm = &comm,
+                       .call = call,
+                       .send = arguments.send,
+                       .receive = arguments.receive,
+                       .stream = stream,
+                       .scalar = scaled ? scaled->scalar : Scalar(),
+                       .capture = capture_of(comm, stream)});
   });
 }
 

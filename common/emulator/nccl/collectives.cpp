@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 
 namespace warpfold::nccl {
 
@@ -38,10 +39,6 @@ std::vector<int> others(const Segment& segment) {
   for (int rank = 0; rank < segment.size(); ++rank)
     if (rank != segment.rank()) ranks.push_back(rank);
   return ranks;
-}
-
-const Call& call_of(Segment& segment, int rank, std::uint64_t number) {
-  return segment.of(rank).calls[number % calls_kept];
 }
 
 ncclResult_t tell_difference(Segment& segment, int rank, const Call& own, const Call& other) {
@@ -94,9 +91,9 @@ void take(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t ele
 }
 
 // This rank's part of one piece, in a host function.
-void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t elements,
-              std::size_t width) {
+void exchange(ncclComm& comm, const Call& call, std::size_t elements, std::size_t width) {
   Segment& segment = *comm.segment;
+  const std::uint64_t piece = ++comm.pieces;
   Wanted wanted{.ranks = others(segment), .own = call, .advice = never_came};
   wanted.has_called = [](int) { return true; };
   wanted.is_there = [&](int other) { return segment.of(other).taken.load() + 2 >= piece; };
@@ -123,13 +120,32 @@ void exchange(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t
 void bring_scalar(const Request& request, std::size_t width) {
   ncclComm& comm = *request.comm;
   if (request.scalar.pointer)
-    copy(comm, comm.scalar, request.scalar.pointer, width, request.stream);
+    copy(request, comm.scalar, request.scalar.pointer, width);
   else
-    launch(comm, request.stream,
+    launch(request,
            [&comm, value = request.scalar.value] { std::memcpy(comm.scalar, value.data(), value.size()); });
 }
 
-void issue_pieces(const Request& request, std::uint64_t number) {
+// The first of a collective's work. Before any data moves: the ranks must have made the same call, or the
+// pieces would not fit each other.
+void begin(ncclComm& comm, const Call& call, Sequence sequence, std::uint64_t& number) {
+  Segment& segment = *comm.segment;
+  if (!comm.turn.take(segment)) return;
+  if (sequence == Sequence::in_graphs) {
+    if (announce(comm, call, sequence) != ncclSuccess) return;
+    number = comm.calls_of(sequence);
+  }
+  agree(segment, sequence, number, true);
+}
+
+void end(ncclComm& comm, Sequence sequence, std::uint64_t number) {
+  Segment& segment = *comm.segment;
+  segment.own().of(sequence).finished.store(number);
+  segment.ring();
+  comm.turn.give_back();
+}
+
+void issue_pieces(const Request& request) {
   ncclComm& comm = *request.comm;
   Segment& segment = *comm.segment;
   const Call& call = request.call;
@@ -137,44 +153,40 @@ void issue_pieces(const Request& request, std::uint64_t number) {
   const auto* send = static_cast<const std::byte*>(request.send);
   auto* receive = static_cast<std::byte*>(request.receive);
   const std::size_t whole = call.count * pieces.width, ranks = segment.size();
-  const cudaStream_t stream = request.stream;
 
+  const Sequence sequence = request.capture ? Sequence::in_graphs : Sequence::called;
+  const auto number =
+      std::make_shared<std::uint64_t>(comm.calls_of(Sequence::called)); // of a graph: set by begin()
+  launch(request, [&comm, call, sequence, number] { begin(comm, call, sequence, *number); });
   if (call.op == scaled_sum) bring_scalar(request, pieces.width);
-  // Before any data moves: the ranks must have made the same call, or the pieces would not fit each other.
-  launch(comm, stream, [&segment, number] { agree(segment, number, true); });
   for (std::uint64_t i = 0; i < pieces.count; ++i) {
     const std::size_t at = i * pieces.largest * pieces.width;
     const std::size_t elements = std::min<std::uint64_t>(pieces.largest, call.count - i * pieces.largest);
     const std::size_t bytes = elements * pieces.width;
     if (sends_shares(call.kind) && contributes(segment, call))
       for (std::size_t to = 0; to < ranks; ++to)
-        copy(comm, comm.outgoing + to * bytes, send + to * whole + at, bytes, stream);
+        copy(request, comm.outgoing + to * bytes, send + to * whole + at, bytes);
     else if (contributes(segment, call))
-      copy(comm, comm.outgoing, send + at, bytes, stream);
-    const std::uint64_t piece = ++comm.pieces;
-    launch(comm, stream, [&comm, call, piece, elements, width = pieces.width] {
-      exchange(comm, call, piece, elements, width);
-    });
+      copy(request, comm.outgoing, send + at, bytes);
+    launch(request, [&comm, call, elements, width = pieces.width] { exchange(comm, call, elements, width); });
     if (!receives(segment, call)) continue;
     if (receives_shares(call.kind))
       for (std::size_t from = 0; from < ranks; ++from)
-        copy(comm, receive + from * whole + at, comm.incoming + from * bytes, bytes, stream);
+        copy(request, receive + from * whole + at, comm.incoming + from * bytes, bytes);
     else
-      copy(comm, receive + at, comm.incoming, bytes, stream);
+      copy(request, receive + at, comm.incoming, bytes);
   }
   if (call.kind == Kind::broadcast && !receives(segment, call) && send != receive && call.count)
-    copy(comm, receive, send, whole, stream);
-  launch(comm, stream, [&segment, number] {
-    segment.own().finished.store(number);
-    segment.ring();
-  });
+    copy(request, receive, send, whole);
+  launch(request, [&comm, sequence, number] { end(comm, sequence, *number); });
 }
 
 } // namespace
 
-bool agree(Segment& segment, std::uint64_t number, bool wait) {
-  const Call own = call_of(segment, segment.rank(), number);
-  const auto has_called = [&](int rank) { return segment.of(rank).issued.load() >= number; };
+bool agree(Segment& segment, Sequence sequence, std::uint64_t number, bool wait) {
+  const auto of = [&](int rank) -> Calls& { return segment.of(rank).of(sequence); };
+  const Call own = of(segment.rank()).number(number);
+  const auto has_called = [&](int rank) { return of(rank).issued.load() >= number; };
   for (int rank : others(segment)) {
     if (wait) {
       const Wanted wanted{.ranks = others(segment),
@@ -185,7 +197,7 @@ bool agree(Segment& segment, std::uint64_t number, bool wait) {
       if (!wait_for(segment, wanted)) return false;
     }
     if (!has_called(rank)) continue;
-    const Call other = call_of(segment, rank, number);
+    const Call other = of(rank).number(number);
     if (is_same(own, other)) continue;
     tell_difference(segment, rank, own, other);
     return false;
@@ -193,75 +205,47 @@ bool agree(Segment& segment, std::uint64_t number, bool wait) {
   return true;
 }
 
-ncclResult_t announce(ncclComm& comm, const Call& call, std::uint64_t group) {
+ncclResult_t announce(ncclComm& comm, const Call& call, Sequence sequence) {
   Segment& segment = *comm.segment;
-  const std::uint64_t number = ++comm.calls;
-  const Wanted room{
-      .ranks = others(segment),
-      .is_there = [&](int rank) { return segment.of(rank).finished.load() + calls_kept > number; },
-      .has_called = [&](int rank) { return segment.of(rank).issued.load() + calls_kept > number; },
-      .own = call,
-      .advice = never_came};
+  const std::uint64_t number = ++comm.calls_of(sequence);
+  const auto of = [&](int rank) -> Calls& { return segment.of(rank).of(sequence); };
+  const Wanted room{.ranks = others(segment),
+                    .is_there = [&](int rank) { return of(rank).finished.load() + calls_kept > number; },
+                    .has_called = [&](int rank) { return of(rank).issued.load() + calls_kept > number; },
+                    .own = call,
+                    .advice = never_came};
   if (!wait_for(segment, room)) return static_cast<ncclResult_t>(segment.shared().result);
-  Rank& own = segment.own();
-  own.calls[number % calls_kept] = call;
-  segment.note(own.last, call);
+  Calls& own = of(segment.rank());
+  own.kept[number % calls_kept] = call;
+  segment.note(segment.own().last, call);
   own.issued.store(number);
   segment.ring();
+  return ncclSuccess;
+}
+
+ncclResult_t announce_in_group(ncclComm& comm, const Call& call, std::uint64_t group) {
+  if (const ncclResult_t result = announce(comm, call, Sequence::called); result != ncclSuccess)
+    return result;
+  Segment& segment = *comm.segment;
+  const std::uint64_t number = comm.calls_of(Sequence::called);
   if (const ncclResult_t result = note_thread(segment, fmt::format("collective {}", number), group, call);
       result != ncclSuccess)
     return result;
   // Where a rank's work is done later, this is the last moment to return an error.
-  return agree(segment, number, false) ? ncclSuccess : static_cast<ncclResult_t>(segment.shared().result);
-}
-
-void begin_work(ncclComm& comm, cudaStream_t stream) {
-  if (comm.has_work && comm.last_stream != stream)
-    check(cudaStreamWaitEvent(stream, comm.last, 0), "cudaStreamWaitEvent");
-}
-
-void end_work(ncclComm& comm, cudaStream_t stream) {
-  check(cudaEventRecord(comm.last, stream), "cudaEventRecord");
-  comm.last_stream = stream;
-  comm.has_work = true;
-}
-
-void launch(ncclComm& comm, cudaStream_t stream, std::function<void()> body) {
-  struct Work {
-    Segment* segment;
-    std::function<void()> body;
-  };
-  auto* const work = new Work{comm.segment.get(), std::move(body)};
-  const auto run = [](void* data) {
-    const std::unique_ptr<Work> work(static_cast<Work*>(data));
-    if (!work->segment->has_failed()) work->body();
-  };
-  check(cudaLaunchHostFunc(stream, run, work), "cudaLaunchHostFunc");
-}
-
-void copy(ncclComm& comm, void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  if (!bytes) return;
-  const auto is_on_host = [](const void* pointer) {
-    cudaPointerAttributes attributes{};
-    return cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess &&
-           attributes.type == cudaMemoryTypeHost;
-  };
-  // A copy within the host's memory would be waited for by the caller, who may have the other ranks' calls to
-  // make.
-  if (is_on_host(to) && is_on_host(from))
-    launch(comm, stream, [=] { std::memmove(to, from, bytes); });
-  else
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+  return agree(segment, Sequence::called, number, false) ? ncclSuccess
+                                                         : static_cast<ncclResult_t>(segment.shared().result);
 }
 
 ncclResult_t issue_collective(const Request& request, std::uint64_t group) {
   ncclComm& comm = *request.comm;
-  if (const ncclResult_t result = announce(comm, request.call, group); result != ncclSuccess) return result;
+  if (!request.capture) // else it is announced each time that it is carried out
+    if (const ncclResult_t result = announce_in_group(comm, request.call, group); result != ncclSuccess)
+      return result;
   try {
     UseDevice use(comm.device);
-    begin_work(comm, request.stream);
-    issue_pieces(request, comm.calls);
-    end_work(comm, request.stream);
+    begin_work(request);
+    issue_pieces(request);
+    end_work(request);
   } catch (const CudaFailure& failure) {
     return fail(*comm.segment, ncclUnhandledCudaError,
                 failure.text + line_of(*comm.segment, comm.rank(), request.call));

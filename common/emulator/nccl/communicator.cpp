@@ -128,6 +128,8 @@ private:
 };
 
 void allocate(ncclComm& comm) {
+  static std::atomic<std::uint64_t> communicators = 0;
+  comm.id = ++communicators;
   Segment& segment = *comm.segment;
   UseDevice use(comm.device);
   const std::size_t ranks = segment.size(), between = ranks * segment.channel_bytes();
@@ -136,11 +138,13 @@ void allocate(ncclComm& comm) {
   comm.scalar = comm.outgoing + outgoing;
   comm.incoming = Staging::get().take(std::max(ranks * segment.slot_bytes(), between));
   check(cudaEventCreateWithFlags(&comm.last, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  check(cudaEventCreateWithFlags(&comm.last_captured, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   comm.with_peer.resize(ranks);
 }
 
 void release(ncclComm& comm) {
-  if (comm.last) cudaEventDestroy(comm.last);
+  for (const cudaEvent_t event : {comm.last, comm.last_captured})
+    if (event) cudaEventDestroy(event);
   Staging::get().give_back(comm.outgoing);
   Staging::get().give_back(comm.incoming);
   bool is_last = false;
@@ -182,6 +186,23 @@ UseDevice::UseDevice(int device) {
 }
 UseDevice::~UseDevice() {
   cudaSetDevice(before_);
+}
+
+bool Turn::take(Segment& segment) {
+  constexpr std::chrono::milliseconds between_looks{100};
+  std::unique_lock lock(mutex_);
+  while (is_taken_ && !segment.has_failed()) changed_.wait_for(lock, between_looks);
+  if (is_taken_) return false;
+  is_taken_ = true;
+  return true;
+}
+
+void Turn::give_back() {
+  {
+    std::lock_guard lock(mutex_);
+    is_taken_ = false;
+  }
+  changed_.notify_one();
 }
 
 void check(cudaError_t error, const char* what) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <memory>
@@ -15,6 +16,18 @@
 #include <vector>
 
 namespace warpfold::nccl {
+
+class Turn {
+public:
+  // Waits until nobody has it. False if the communicator fails meanwhile.
+  bool take(Segment& segment);
+  void give_back();
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_taken_ = false;
+};
 
 // Of ncclRedOpCreatePreMulSum.
 struct Scalar {
@@ -42,11 +55,27 @@ struct ncclComm {
   cudaStream_t last_stream = nullptr;
   bool has_work = false;
 
-  std::uint64_t calls = 0, pieces = 0; // collectives that were called, and their pieces
+  // The same among the calls that were captured into one graph.
+  unsigned long long captured_by = 0;
+  cudaEvent_t last_captured = nullptr;
+  cudaStream_t last_captured_stream = nullptr;
+
+  std::uint64_t calls[warpfold::nccl::sequences] = {}; // collectives so far
+  std::uint64_t& calls_of(warpfold::nccl::Sequence sequence) {
+    return calls[static_cast<std::size_t>(sequence)];
+  }
   struct WithPeer {
-    std::uint64_t sends = 0, receives = 0, pieces_sent = 0, pieces_received = 0;
+    std::uint64_t sends = 0, receives = 0; // that were called
+    struct {
+      std::uint64_t sends = 0, receives = 0, pieces_sent = 0, pieces_received = 0;
+    } carried_out; // by who has the turn
   };
   std::vector<WithPeer> with_peer;
+
+  // Calls are carried out one after another, those in graphs too. What follows belongs to who has the turn.
+  warpfold::nccl::Turn turn;
+  std::uint64_t pieces = 0; // of collectives
+  std::uint64_t id = 0;     // no other communicator of this process has or had it
   bool is_finalized = false;
 
   // By ncclRedOp_t, from ncclNumOps upwards; null once it is destroyed.

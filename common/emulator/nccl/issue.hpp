@@ -12,25 +12,31 @@ struct Request {
   const void* send = nullptr;
   void* receive = nullptr;
   cudaStream_t stream = nullptr;
-  Scalar scalar = {}; // of a scaled sum
+  Scalar scalar = {};             // of a scaled sum
+  unsigned long long capture = 0; // that the stream is in; 0: none
 };
 
-// A collective is called: the others see it from now on. Waits if this rank is too far ahead of them.
-ncclResult_t announce(ncclComm& comm, const Call& call, std::uint64_t group);
+// A collective is called: the others see it from now on, as the last of its sequence. Waits if this rank is
+// too far ahead of them.
+ncclResult_t announce(ncclComm& comm, const Call& call, Sequence sequence);
+// The same of a call that the program makes now. Notices if a group was forgotten, or if another rank has
+// already made another call.
+ncclResult_t announce_in_group(ncclComm& comm, const Call& call, std::uint64_t group);
 // Whether all others have made the same call; if one has made another, the communicator fails.
-bool agree(Segment& segment, std::uint64_t number, bool wait);
+bool agree(Segment& segment, Sequence sequence, std::uint64_t number, bool wait);
 
 ncclResult_t issue_collective(const Request& request, std::uint64_t group);
 
 // Sends and receives of one group in one communicator: they go on at the same time.
 ncclResult_t issue_between(const std::vector<Request>& requests, std::uint64_t group);
 
-// For work of the communicator in this stream.
-void begin_work(ncclComm& comm, cudaStream_t stream);
-void end_work(ncclComm& comm, cudaStream_t stream);
-// A host function, which is skipped if the communicator has failed.
-void launch(ncclComm& comm, cudaStream_t stream, std::function<void()> body);
-void copy(ncclComm& comm, void* to, const void* from, std::size_t bytes, cudaStream_t stream);
+// For work of the communicator in the request's stream.
+void begin_work(const Request& request);
+void end_work(const Request& request);
+// A host function, which is skipped if the communicator has failed. In a graph it may be called many times.
+void launch(const Request& request, std::function<void()> body);
+// A copy in the request's stream.
+void copy(const Request& request, void* to, const void* from, std::size_t bytes);
 
 extern const char* const never_came; // advice
 

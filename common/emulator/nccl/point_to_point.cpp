@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
 
 namespace warpfold::nccl {
 namespace {
@@ -21,9 +22,9 @@ struct Piece {
   Call call;
   std::byte* memory = nullptr; // the program's
   std::size_t bytes = 0;
-  std::uint64_t number = 0;    // of all pieces between the two ranks, this way
-  std::uint64_t operation = 0; // likewise, of the sends
   bool is_first = false;       // of its operation
+  std::uint64_t number = 0;    // of all pieces between the two ranks, this way: as they are carried out
+  std::uint64_t operation = 0; // likewise, of the sends
 };
 
 struct Round {
@@ -32,7 +33,6 @@ struct Round {
 
 struct Plan {
   std::vector<Round> rounds;
-  std::vector<Piece> last_sent; // to each peer
 
   void add(std::size_t round, bool is_send, const Piece& piece) {
     if (rounds.size() <= round) rounds.resize(round + 1);
@@ -40,40 +40,56 @@ struct Plan {
   }
 };
 
-Plan plan(ncclComm& comm, const std::vector<Request>& requests) {
-  Segment& segment = *comm.segment;
+Plan plan(const Segment& segment, const std::vector<Request>& requests) {
   Plan plan;
   std::map<std::pair<bool, int>, std::size_t> next_round;
-  std::map<int, Piece> last;
   for (const Request& request : requests) {
     const bool is_send = request.call.kind == Kind::send;
-    const int peer = request.call.peer;
     const std::size_t width = size_of(request.call.type), whole = request.call.count * width;
     const std::size_t largest = segment.channel_bytes() / width * width;
-    ncclComm::WithPeer& with = comm.with_peer[peer];
-    const std::uint64_t operation = is_send ? ++with.sends : ++with.receives;
-    Channel& channel =
-        is_send ? segment.channel(segment.rank(), peer) : segment.channel(peer, segment.rank());
-    (is_send ? channel.sends_issued : channel.receives_issued).store(operation);
     auto* memory = is_send ? static_cast<std::byte*>(const_cast<void*>(request.send))
                            : static_cast<std::byte*>(request.receive);
     std::size_t at = 0;
     do { // at least one piece, if it be empty
       const std::size_t bytes = std::min(largest, whole - at);
-      const Piece piece{.call = request.call,
-                        .memory = memory + at,
-                        .bytes = bytes,
-                        .number = is_send ? ++with.pieces_sent : ++with.pieces_received,
-                        .operation = operation,
-                        .is_first = at == 0};
-      plan.add(next_round[{is_send, peer}]++, is_send, piece);
-      if (is_send) last[peer] = piece;
+      const Piece piece{.call = request.call, .memory = memory + at, .bytes = bytes, .is_first = at == 0};
+      plan.add(next_round[{is_send, request.call.peer}]++, is_send, piece);
       at += bytes;
     } while (at < whole);
   }
-  segment.ring();
-  for (const auto& [peer, piece] : last) plan.last_sent.push_back(piece);
   return plan;
+}
+
+// The other ends see from now on that these are called.
+void announce(ncclComm& comm, const std::vector<Request>& requests) {
+  Segment& segment = *comm.segment;
+  for (const Request& request : requests) {
+    const int peer = request.call.peer;
+    if (request.call.kind == Kind::send)
+      ++segment.channel(segment.rank(), peer).sends_issued;
+    else
+      ++segment.channel(peer, segment.rank()).receives_issued;
+  }
+  segment.ring();
+}
+
+// Whoever has the turn numbers its pieces, as they are carried out.
+void number(ncclComm& comm, Plan& plan) {
+  const auto next = [](Piece& piece, std::uint64_t& pieces, std::uint64_t& operations) {
+    if (piece.is_first) ++operations;
+    piece.number = ++pieces;
+    piece.operation = operations;
+  };
+  for (Round& round : plan.rounds) {
+    for (Piece& piece : round.sends) {
+      auto& done = comm.with_peer[piece.call.peer].carried_out;
+      next(piece, done.pieces_sent, done.sends);
+    }
+    for (Piece& piece : round.receives) {
+      auto& done = comm.with_peer[piece.call.peer].carried_out;
+      next(piece, done.pieces_received, done.receives);
+    }
+  }
 }
 
 bool wait_for_peer(Segment& segment, const Piece& piece, std::atomic<std::uint64_t>& counter,
@@ -115,32 +131,53 @@ bool take(Segment& segment, std::byte* incoming, const Piece& piece) {
   return true;
 }
 
-void go_round(ncclComm& comm, const Round& round, const std::vector<Piece>& last_sent) {
+// Whether all that was sent has been received.
+bool is_received(ncclComm& comm, const Plan& plan) {
   Segment& segment = *comm.segment;
-  const std::size_t stride = segment.channel_bytes();
-  for (const Piece& piece : round.sends)
-    if (!put(segment, comm.outgoing + piece.call.peer * stride, piece)) return;
-  for (const Piece& piece : round.receives)
-    if (!take(segment, comm.incoming + piece.call.peer * stride, piece)) return;
-  for (const Piece& piece : last_sent) {
-    Channel& channel = segment.channel(segment.rank(), piece.call.peer);
-    if (!wait_for_peer(segment, piece, channel.taken, piece.number, channel.receives_issued)) return;
-  }
+  std::map<int, Piece> last; // to each peer
+  for (const Round& round : plan.rounds)
+    for (const Piece& piece : round.sends) last[piece.call.peer] = piece;
+  return std::ranges::all_of(last, [&](const auto& item) {
+    const auto& [peer, piece] = item;
+    Channel& channel = segment.channel(segment.rank(), peer);
+    return wait_for_peer(segment, piece, channel.taken, piece.number, channel.receives_issued);
+  });
 }
 
-void issue_rounds(ncclComm& comm, const Plan& plan, cudaStream_t stream) {
+bool go_round(ncclComm& comm, const Round& round) {
+  Segment& segment = *comm.segment;
+  const std::size_t stride = segment.channel_bytes();
+  return std::ranges::all_of(round.sends,
+                             [&](const Piece& piece) {
+                               return put(segment, comm.outgoing + piece.call.peer * stride, piece);
+                             }) &&
+         std::ranges::all_of(round.receives, [&](const Piece& piece) {
+           return take(segment, comm.incoming + piece.call.peer * stride, piece);
+         });
+}
+
+// All in the stream of the first.
+void issue_rounds(const std::vector<Request>& requests) {
+  const Request& first = requests.front();
+  ncclComm& comm = *first.comm;
   const std::size_t stride = comm.segment->channel_bytes();
-  for (std::size_t i = 0; i < plan.rounds.size(); ++i) {
-    const Round& round = plan.rounds[i];
-    for (const Piece& piece : round.sends)
-      copy(comm, comm.outgoing + piece.call.peer * stride, piece.memory, piece.bytes, stream);
-    const bool is_last = i + 1 == plan.rounds.size();
-    launch(comm, stream, [&comm, round, last_sent = is_last ? plan.last_sent : std::vector<Piece>()] {
-      go_round(comm, round, last_sent);
+  const auto shared = std::make_shared<Plan>(plan(*comm.segment, requests));
+  launch(first, [&comm, shared, requests, in_graph = first.capture != 0] {
+    if (!comm.turn.take(*comm.segment)) return;
+    if (in_graph) announce(comm, requests);
+    number(comm, *shared);
+  });
+  for (std::size_t i = 0; i < shared->rounds.size(); ++i) {
+    for (const Piece& piece : shared->rounds[i].sends)
+      copy(first, comm.outgoing + piece.call.peer * stride, piece.memory, piece.bytes);
+    const bool is_last = i + 1 == shared->rounds.size();
+    launch(first, [&comm, shared, i, is_last] {
+      if (go_round(comm, shared->rounds[i]) && is_last) is_received(comm, *shared);
     });
-    for (const Piece& piece : round.receives)
-      copy(comm, piece.memory, comm.incoming + piece.call.peer * stride, piece.bytes, stream);
+    for (const Piece& piece : shared->rounds[i].receives)
+      copy(first, piece.memory, comm.incoming + piece.call.peer * stride, piece.bytes);
   }
+  launch(first, [&comm] { comm.turn.give_back(); });
 }
 
 // The requests may name several streams. The work goes to the first one; the others come before it and after
@@ -161,12 +198,11 @@ void join_streams(const std::vector<Request>& requests, cudaStream_t stream, boo
 // One thread that calls for both ends, outside of a group in common.
 ncclResult_t note_threads(ncclComm& comm, const std::vector<Request>& requests, std::uint64_t group) {
   Segment& segment = *comm.segment;
-  std::map<std::pair<bool, int>, std::uint64_t> more;
   for (const Request& request : requests) {
     const bool is_send = request.call.kind == Kind::send;
     const int peer = request.call.peer;
-    const ncclComm::WithPeer& with = comm.with_peer[peer];
-    const std::uint64_t operation = (is_send ? with.sends : with.receives) + ++more[{is_send, peer}];
+    ncclComm::WithPeer& with = comm.with_peer[peer];
+    const std::uint64_t operation = is_send ? ++with.sends : ++with.receives;
     const std::string what = fmt::format("send {} from {} to {}", operation, is_send ? segment.rank() : peer,
                                          is_send ? peer : segment.rank());
     if (const ncclResult_t result = note_thread(segment, what, group, request.call); result != ncclSuccess)
@@ -178,21 +214,23 @@ ncclResult_t note_threads(ncclComm& comm, const std::vector<Request>& requests, 
 } // namespace
 
 ncclResult_t issue_between(const std::vector<Request>& requests, std::uint64_t group) {
-  ncclComm& comm = *requests.front().comm;
+  const Request& first = requests.front();
+  ncclComm& comm = *first.comm;
   Segment& segment = *comm.segment;
-  segment.note(segment.own().last, requests.back().call);
-  if (const ncclResult_t result = note_threads(comm, requests, group); result != ncclSuccess) return result;
+  if (!first.capture) { // else they are announced each time that they are carried out
+    segment.note(segment.own().last, requests.back().call);
+    if (const ncclResult_t result = note_threads(comm, requests, group); result != ncclSuccess) return result;
+    announce(comm, requests);
+  }
   try {
     UseDevice use(comm.device);
-    const cudaStream_t stream = requests.front().stream;
-    begin_work(comm, stream);
-    join_streams(requests, stream, true);
-    issue_rounds(comm, plan(comm, requests), stream);
-    end_work(comm, stream);
-    join_streams(requests, stream, false);
+    begin_work(first);
+    join_streams(requests, first.stream, true);
+    issue_rounds(requests);
+    end_work(first);
+    join_streams(requests, first.stream, false);
   } catch (const CudaFailure& failure) {
-    return fail(segment, ncclUnhandledCudaError,
-                failure.text + line_of(segment, comm.rank(), requests.front().call));
+    return fail(segment, ncclUnhandledCudaError, failure.text + line_of(segment, comm.rank(), first.call));
   }
   return segment.has_failed() ? static_cast<ncclResult_t>(segment.shared().result) : ncclSuccess;
 }

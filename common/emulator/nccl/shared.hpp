@@ -71,6 +71,19 @@ struct NotedCall {
   Call call;
 };
 
+// Collectives are numbered in two sequences, since it is open when a graph is launched: those that a rank
+// calls, as it calls them, and those in graphs, as they are carried out.
+enum class Sequence : std::uint32_t { called, in_graphs };
+constexpr std::size_t sequences = 2;
+
+struct Calls {
+  std::atomic<std::uint64_t> issued;   // collectives that this rank has called
+  std::atomic<std::uint64_t> finished; // of these, how many are done
+  Call kept[calls_kept];               // collective n at n % calls_kept
+
+  const Call& number(std::uint64_t n) const { return kept[n % calls_kept]; }
+};
+
 enum class Presence : std::uint32_t { absent, arriving, here, left };
 
 struct Rank {
@@ -80,11 +93,10 @@ struct Rank {
   std::int32_t device, devices_seen;
   char bus_address[32];
 
-  std::atomic<std::uint64_t> issued;   // collectives that this rank has called
-  std::atomic<std::uint64_t> finished; // of these, how many are done
-  std::atomic<std::uint64_t> put;      // pieces of data that lie in its slots
-  std::atomic<std::uint64_t> taken;    // pieces of all ranks that it has read
-  Call calls[calls_kept];              // collective n at n % calls_kept
+  Calls calls[sequences];
+  Calls& of(Sequence sequence) { return calls[static_cast<std::size_t>(sequence)]; }
+  std::atomic<std::uint64_t> put;   // pieces of data that lie in its slots
+  std::atomic<std::uint64_t> taken; // pieces of all ranks that it has read
 
   NotedCall arrival; // only its site is of use, as of `leave`
   NotedCall leave;

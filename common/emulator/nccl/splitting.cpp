@@ -18,10 +18,10 @@ struct Member {
 std::vector<Member> members(Segment& parent, std::uint64_t number) {
   std::vector<Member> all;
   for (int rank = 0; rank < parent.size(); ++rank) {
-    const Call& call = parent.of(rank).calls[number % calls_kept];
+    const Call& call = parent.of(rank).of(Sequence::called).number(number);
     all.push_back({call.peer, call.key, rank});
   }
-  parent.own().finished.store(number);
+  parent.own().of(Sequence::called).finished.store(number);
   parent.ring();
   return all;
 }
@@ -40,8 +40,9 @@ ncclResult_t split(const std::vector<Splitting>& all, std::uint64_t group) {
   for (const Splitting& one : all) {
     Call call{.kind = Kind::split, .peer = one.color, .key = one.key};
     one.parent->segment->keep(call, one.site);
-    if (const ncclResult_t result = announce(*one.parent, call, group); result != ncclSuccess) return result;
-    numbers.push_back(one.parent->calls);
+    if (const ncclResult_t result = announce_in_group(*one.parent, call, group); result != ncclSuccess)
+      return result;
+    numbers.push_back(one.parent->calls_of(Sequence::called));
   }
   std::vector<Joining> joining;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -49,7 +50,8 @@ ncclResult_t split(const std::vector<Splitting>& all, std::uint64_t group) {
     Segment& parent = *one.parent->segment;
     // Its collectives are done first, since `finished` counts them in order.
     if (one.parent->has_work) check(cudaEventSynchronize(one.parent->last), "cudaEventSynchronize");
-    if (!agree(parent, numbers[i], true)) return static_cast<ncclResult_t>(parent.shared().result);
+    if (!agree(parent, Sequence::called, numbers[i], true))
+      return static_cast<ncclResult_t>(parent.shared().result);
     const std::vector<Member> together = of_color(members(parent, numbers[i]), one.color);
     *one.made = nullptr;
     if (one.color == NCCL_SPLIT_NOCOLOR) continue;

@@ -20,10 +20,10 @@ bool is_legacy(cudaStream_t stream) {
   return stream == nullptr || stream == cudaStreamLegacy;
 }
 
-// The legacy default stream waits for every blocking stream, which a captured stream cannot allow.
-void refuse_implicit_wait(StreamTable& table) {
+// A device's legacy default stream waits for its blocking streams, which a captured stream cannot allow.
+void refuse_implicit_wait(StreamTable& table, int device) {
   for (const auto& [handle, stream] : table.streams)
-    if (stream->place.capturing() && !(stream->flags & cudaStreamNonBlocking)) {
+    if (stream->device == device && stream->place.capturing() && !(stream->flags & cudaStreamNonBlocking)) {
       stream->place.capture->invalidated = true;
       throw Refusal(cudaErrorStreamCaptureImplicit,
                     "work in the default stream would wait for a stream that is being captured into a graph");
@@ -171,7 +171,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
       add_to_capture(stream.place, type, std::move(work));
       return cudaSuccess;
     }
-    if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table);
+    if (!table.captures.empty() && is_legacy(handle)) refuse_implicit_wait(table, stream.device);
     if (later || begins_late || returning == Returns::when_it_waits) {
       done = enqueue(table, stream, handle, type, work);
     } else {
@@ -235,7 +235,8 @@ void refuse_while_capturing(const char* caller) {
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
   for (const auto& capture : table.captures)
-    if (capture->mode != cudaStreamCaptureModeRelaxed) {
+    if (capture->mode == cudaStreamCaptureModeGlobal || (capture->mode == cudaStreamCaptureModeThreadLocal &&
+                                                         capture->thread == std::this_thread::get_id())) {
       capture->invalidated = true;
       throw Refusal(cudaErrorStreamCaptureUnsupported,
                     fmt::format("{} cannot be called while a stream is captured into a graph", caller));
@@ -328,6 +329,30 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
                                            : cudaStreamCaptureStatusActive;
     return cudaSuccess;
   });
+}
+
+// Of a stream that is not captured, only the status is written (CUDA Runtime API, cudaStreamGetCaptureInfo).
+#if CUDART_VERSION >= 13000
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+                                     size_t* count) {
+  if (edges) *edges = nullptr; // none has data
+#else
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id, cudaGraph_t* graph,
+                                     const cudaGraphNode_t** dependencies, size_t* count) {
+#endif
+  if (const cudaError_t error = cudaStreamIsCapturing(handle, status); error != cudaSuccess) return error;
+  if (*status != cudaStreamCaptureStatusActive) return cudaSuccess;
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  const CapturePlace& place = table.stream(handle).place;
+  if (id) *id = place.capture->id;
+  if (graph) *graph = reinterpret_cast<cudaGraph_t>(place.capture->graph);
+  if (dependencies) *dependencies = reinterpret_cast<const cudaGraphNode_t*>(place.last.data());
+  if (count) *count = place.last.size();
+  return cudaSuccess;
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {

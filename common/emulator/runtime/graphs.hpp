@@ -4,6 +4,7 @@
 #include "streams.hpp"
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace warpfold::runtime {
@@ -34,6 +35,7 @@ struct Capture {
   Graph* graph = nullptr;
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode{};
+  std::thread::id thread = std::this_thread::get_id(); // that began it
   unsigned long long id = 0;
   bool active = true, invalidated = false;
 };

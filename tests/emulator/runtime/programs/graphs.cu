@@ -1,6 +1,8 @@
 // Graphs: captured from streams, built by hand, launched again, changed.
 #include "show.hpp"
 
+#include <thread>
+
 __global__ void add(int* sum, int value) {
   *sum += value;
 }
@@ -75,6 +77,46 @@ void forbidden(int* sum) {
   SHOW(cudaStreamSynchronize(side));
 }
 
+// What a program may ask of a capture, and what other threads may do meanwhile.
+void asked(int* sum) {
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaStreamCaptureStatus status;
+  unsigned long long id = 0, second_id = 0;
+  cudaGraph_t graph, of_capture = nullptr;
+  const cudaGraphNode_t* last = nullptr;
+  size_t count = 7;
+  SHOW(cudaStreamGetCaptureInfo(stream, &status, &id));
+  SHOW_VALUE(status == cudaStreamCaptureStatusNone);
+  SHOW_VALUE(id);
+  SHOW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  SHOW(cudaStreamGetCaptureInfo(stream, &status, &id, &of_capture, &last, nullptr, &count));
+  SHOW_VALUE(status == cudaStreamCaptureStatusActive);
+  SHOW_VALUE(count);
+  add<<<1, 1, 0, stream>>>(sum, 2);
+  SHOW(cudaStreamGetCaptureInfo(stream, &status, &second_id, &of_capture, &last, nullptr, &count));
+  SHOW_VALUE(second_id == id && id != 0);
+  SHOW_VALUE(count);
+  std::thread([] {
+    void* memory = nullptr;
+    SHOW(cudaMalloc(&memory, 4));
+    SHOW(cudaFree(memory));
+  }).join();
+  const cudaGraphNode_t node = last[0];
+  SHOW(cudaStreamEndCapture(stream, &graph));
+  SHOW_VALUE(graph == of_capture);
+  cudaGraphNode_t only = nullptr;
+  count = 1;
+  SHOW(cudaGraphGetNodes(graph, &only, &count));
+  SHOW_VALUE(only == node);
+  SHOW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  SHOW(cudaStreamGetCaptureInfo(stream, &status, &second_id));
+  SHOW_VALUE(second_id != id);
+  void* memory = nullptr;
+  SHOW(cudaMalloc(&memory, 4));
+  SHOW(cudaStreamEndCapture(stream, &graph));
+}
+
 void set_to_hundred(void* sum) {
   *static_cast<int*>(sum) = 100;
 }
@@ -118,4 +160,5 @@ int main() {
   captured(sum);
   forbidden(sum);
   built(sum);
+  asked(sum);
 }
