@@ -1,6 +1,6 @@
 """NCCL's stand-in: results against the host, and mistakes that are told with ranks and lines instead of waited for.
 
-Arguments: the programs collectives, graphs, mistakes, values with the stand-in's header and (or "") with NVIDIA's, and mistakes.cpp."""
+Arguments: the programs collectives, graphs, mistakes, inside_kernels, values with the stand-in's header and (or "") with NVIDIA's, and mistakes.cpp."""
 
 import fcntl
 import json
@@ -15,7 +15,8 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-COLLECTIVES, GRAPHS, MISTAKES, OWN_VALUES, NVIDIA_VALUES, SOURCE = (
+COLLECTIVES, GRAPHS, MISTAKES, INSIDE_KERNELS, OWN_VALUES, NVIDIA_VALUES, SOURCE = (
+    sys.argv.pop(1),
     sys.argv.pop(1),
     sys.argv.pop(1),
     sys.argv.pop(1),
@@ -159,6 +160,13 @@ class Results(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
+    def test_functions_inside_kernels_compile_and_stop_with_their_names(self):
+        for arguments, name in (([], "ncclLsaBarrierSession"), (["put"], "ncclGin")):
+            out, err = run([INSIDE_KERNELS, *arguments], environment(1))
+            said = "NCCL's stand-in does not have NCCL's functions inside kernels"
+            self.assertEqual(out.splitlines(), ["create: 5", "destroy: 5", f"{name}: {said}", "kernel: 719"])
+            self.assertIn("nccl: ncclDevCommCreate: the stand-in does not have NCCL's functions inside kernels", err)
+
     def test_own_header_has_nvidias_values(self):
         if not NVIDIA_VALUES:
             self.skipTest("no nccl.h of NVIDIA's to compare with")

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <nccl_device.h>
 #include <string_view>
 
 using namespace warpfold::nccl;
@@ -35,6 +36,12 @@ ncclResult_t init_rank(ncclComm_t* comm, int size, const ncclUniqueId& id, int r
   });
   if (result != ncclSuccess) note_failed_join();
   return result;
+}
+
+ncclResult_t refuse_inside_kernels(const char* name) {
+  return entry(name, []() -> ncclResult_t {
+    throw Refusal{ncclInvalidUsage, "the stand-in does not have NCCL's functions inside kernels"};
+  });
 }
 
 template <typename Value>
@@ -134,6 +141,14 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made
             fmt::format("the color is {}: it is at least 0, or NCCL_SPLIT_NOCOLOR", color));
     return add(Splitting{&parent, color, key, made, call_site()});
   });
+}
+
+// Communicators for kernels: named, so that a program learns which function it lacks.
+ncclResult_t ncclDevCommCreate(ncclComm_t, const ncclDevCommRequirements_t*, ncclDevComm_t*) {
+  return refuse_inside_kernels("ncclDevCommCreate");
+}
+ncclResult_t ncclDevCommDestroy(ncclComm_t, const ncclDevComm_t*) {
+  return refuse_inside_kernels("ncclDevCommDestroy");
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm) {
