@@ -247,7 +247,7 @@ struct LaunchRecord {
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has
-// kernel.parameter_bytes(). The shape must have been checked (runtime/launch.cpp refuses one that exceeds a
+// kernel.parameter_bytes(). The shape must have been checked (runtime/launches/launch.cpp refuses one that exceeds a
 // limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);

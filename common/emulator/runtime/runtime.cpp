@@ -1,10 +1,10 @@
 #include "runtime.hpp"
 
-#include "host_faults.hpp"
-#include "signals.hpp"
+#include "runtime/reporting/host_faults.hpp"
+#include "runtime/reporting/signals.hpp"
 
-#include "devices.hpp"
-#include "errors.hpp"
+#include "runtime/devices/devices.hpp"
+#include "runtime/reporting/errors.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -2,12 +2,12 @@
 // and never destroyed, because programs call the runtime from static destructors and from atexit handlers.
 #pragma once
 
-#include "both_orders.hpp"
+#include "runtime/launches/both_orders.hpp"
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
-#include "progress.hpp"
-#include "registration.hpp"
-#include "report_file.hpp"
+#include "runtime/launches/progress.hpp"
+#include "runtime/code/registration.hpp"
+#include "runtime/reporting/report_file.hpp"
 #include "watch/checker.hpp"
 #include "watch/provenance.hpp"
 #include "watch/report.hpp"

@@ -1,0 +1,73 @@
+// The graphs of the process, and those that are ready to run. Only graphs.cpp and graph_nodes.cpp need to see
+// them.
+#pragma once
+
+#include "runtime/reporting/errors.hpp"
+#include "runtime/graphs/graphs.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace warpfold::runtime {
+
+// A graph made ready to run: its nodes' work in one legal order. cudaGraphExecKernelNodeSetParams
+// finds what it changes by the node that it came from.
+struct ExecutableGraph {
+  struct Step {
+    const GraphNode* node;
+    cudaGraphNodeType type;
+    Work work;
+    std::vector<std::size_t> after; // the steps that it depends on
+  };
+  std::vector<Step> steps;
+  std::shared_ptr<Event> last_launch; // CUDA lets no two launches of it overlap; null: none yet
+};
+
+// Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.
+struct GraphTable {
+  std::recursive_mutex mutex;
+  std::map<const void*, std::unique_ptr<Graph>> graphs;
+  std::map<const void*, std::unique_ptr<ExecutableGraph>> executables;
+
+  static GraphTable& get() {
+    static GraphTable& table = *new GraphTable;
+    return table;
+  }
+  Graph& graph(cudaGraph_t handle) {
+    auto found = graphs.find(handle);
+    if (found == graphs.end())
+      throw Refusal(cudaErrorInvalidValue, "not a graph, or one that has already been destroyed");
+    return *found->second;
+  }
+  ExecutableGraph& executable(cudaGraphExec_t handle) {
+    auto found = executables.find(handle);
+    if (found == executables.end())
+      throw Refusal(cudaErrorInvalidValue, "not an executable graph, or one that has already been destroyed");
+    return *found->second;
+  }
+  GraphNode& node(cudaGraphNode_t handle) {
+    auto wanted = reinterpret_cast<const GraphNode*>(handle);
+    for (const auto& [key, graph] : graphs)
+      for (const auto& node : graph->nodes)
+        if (node.get() == wanted) return *node;
+    throw Refusal(cudaErrorInvalidValue, "not a node of a live graph");
+  }
+};
+
+// The body of an entry point, with the table locked.
+template <typename Body>
+cudaError_t with_table(const char* caller, Body body) {
+  return entry(caller, [&] {
+    GraphTable& table = GraphTable::get();
+    std::lock_guard lock(table.mutex);
+    return body(table);
+  });
+}
+
+// The steps of a graph, in one legal order.
+std::vector<ExecutableGraph::Step> steps_of(const Graph& graph);
+cudaError_t run_steps(const std::vector<ExecutableGraph::Step>& steps);
+
+} // namespace warpfold::runtime

@@ -1,0 +1,202 @@
+// Whole graphs: creating, copying, instantiating and launching them.
+#include "runtime/graphs/graph_table.hpp"
+#include "runtime/ordering/ordering.hpp"
+
+#include <algorithm>
+
+namespace warpfold::runtime {
+
+GraphNode* Graph::add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies) {
+  for (const GraphNode* dependency : dependencies)
+    if (!contains(dependency))
+      throw Refusal(cudaErrorInvalidValue, "a dependency is not a node of this graph");
+  auto node = std::make_unique<GraphNode>();
+  node->type = type;
+  node->work = std::move(work);
+  node->dependencies = std::move(dependencies);
+  return nodes.emplace_back(std::move(node)).get();
+}
+
+bool Graph::contains(const GraphNode* node) const {
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& known) { return known.get() == node; });
+}
+
+namespace {
+
+enum class Mark { none, entered, done };
+
+void visit(const GraphNode* node, std::map<const GraphNode*, Mark>& marks,
+           std::vector<const GraphNode*>& order) {
+  Mark& mark = marks[node];
+  if (mark == Mark::done) return;
+  if (mark == Mark::entered) throw Refusal(cudaErrorInvalidValue, "the graph's dependencies form a cycle");
+  mark = Mark::entered;
+  for (const GraphNode* dependency : node->dependencies) visit(dependency, marks, order);
+  marks[node] = Mark::done;
+  order.push_back(node);
+}
+
+} // namespace
+
+std::vector<const GraphNode*> in_order(const Graph& graph) {
+  std::map<const GraphNode*, Mark> marks;
+  std::vector<const GraphNode*> order;
+  for (const auto& node : graph.nodes) visit(node.get(), marks, order);
+  return order;
+}
+
+cudaError_t run_steps(const std::vector<ExecutableGraph::Step>& steps) {
+  std::vector<ordering::Step> to_do;
+  for (const auto& step : steps) to_do.push_back({step.type, &step.work, &step.after});
+  return ordering::carry_out(to_do);
+}
+
+std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
+  std::vector<ExecutableGraph::Step> steps;
+  std::map<const GraphNode*, std::size_t> place;
+  for (const GraphNode* node : in_order(graph)) {
+    std::vector<std::size_t> after;
+    for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
+    place[node] = steps.size();
+    steps.push_back({node, node->type, node->work, std::move(after)});
+  }
+  return steps;
+}
+
+namespace {
+
+cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGraph_t graph) {
+  return with_table(caller, [&](GraphTable& table) {
+    if (!executable) return cudaErrorInvalidValue;
+    auto made = std::make_unique<ExecutableGraph>();
+    made->steps = steps_of(table.graph(graph));
+    *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
+    table.executables[made.get()] = std::move(made);
+    return cudaSuccess;
+  });
+}
+
+} // namespace
+
+cudaGraph_t keep(std::unique_ptr<Graph> graph) {
+  GraphTable& table = GraphTable::get();
+  std::lock_guard lock(table.mutex);
+  Graph* kept = graph.get();
+  table.graphs[kept] = std::move(graph);
+  return reinterpret_cast<cudaGraph_t>(kept);
+}
+
+Graph& graph_of(cudaGraph_t handle) {
+  GraphTable& table = GraphTable::get();
+  std::lock_guard lock(table.mutex);
+  return table.graph(handle);
+}
+
+} // namespace warpfold::runtime
+
+using namespace warpfold::runtime;
+
+extern "C" {
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+  return entry("cudaGraphCreate", [&] {
+    if (!graph || flags != 0) return cudaErrorInvalidValue;
+    *graph = keep(std::make_unique<Graph>());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return with_table("cudaGraphDestroy", [&](GraphTable& table) {
+    table.graph(graph);
+    table.graphs.erase(graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
+  return with_table("cudaGraphClone", [&](GraphTable& table) {
+    if (!clone) return cudaErrorInvalidValue;
+    auto made = std::make_unique<Graph>();
+    std::map<const GraphNode*, GraphNode*> copy_of;
+    for (const GraphNode* node : in_order(table.graph(original))) {
+      std::vector<GraphNode*> dependencies;
+      for (const GraphNode* dependency : node->dependencies) dependencies.push_back(copy_of.at(dependency));
+      copy_of[node] = made->add(node->type, node->work, std::move(dependencies));
+    }
+    *clone = keep(std::move(made));
+    return cudaSuccess;
+  });
+}
+
+#if CUDART_VERSION >= 12000
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  return instantiate("cudaGraphInstantiate", executable, graph);
+}
+
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                           cudaGraphInstantiateParams* parameters) {
+  if (!parameters) return remember(cudaErrorInvalidValue);
+  const cudaError_t error = instantiate("cudaGraphInstantiateWithParams", executable, graph);
+  parameters->errNode_out = nullptr;
+  parameters->result_out = error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
+  return error;
+}
+
+// Takes over the other graph's work if both have the same nodes in the same order.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  return with_table("cudaGraphExecUpdate", [&](GraphTable& table) {
+    ExecutableGraph& executable = table.executable(handle);
+    auto steps = steps_of(table.graph(graph));
+    const bool same = std::equal(steps.begin(), steps.end(), executable.steps.begin(), executable.steps.end(),
+                                 [](const auto& one, const auto& other) { return one.type == other.type; });
+    if (info)
+      *info = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
+    if (!same) return cudaErrorGraphExecUpdateFailure;
+    for (std::size_t i = 0; i < steps.size(); ++i) executable.steps[i].work = std::move(steps[i].work);
+    return cudaSuccess;
+  });
+}
+#endif
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long) {
+  return instantiate("cudaGraphInstantiateWithFlags", executable, graph);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
+  return entry("cudaGraphLaunch", [&] {
+    std::vector<ExecutableGraph::Step> steps;
+    std::shared_ptr<Event> last;
+    GraphTable& table = GraphTable::get();
+    {
+      std::lock_guard lock(table.mutex);
+      ExecutableGraph& executable = table.executable(handle);
+      steps = executable.steps, last = executable.last_launch;
+    }
+    const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
+                                             [steps = std::move(steps)] { return run_steps(steps); });
+    std::lock_guard lock(table.mutex);
+    if (const auto found = table.executables.find(handle); found != table.executables.end())
+      found->second->last_launch = std::move(last);
+    return error;
+  });
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t handle, cudaStream_t stream) {
+  return with_table("cudaGraphUpload", [&](GraphTable& table) {
+    table.executable(handle);
+    check_stream(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
+  return with_table("cudaGraphExecDestroy", [&](GraphTable& table) {
+    table.executable(handle);
+    table.executables.erase(handle);
+    return cudaSuccess;
+  });
+}
+}

@@ -1,0 +1,49 @@
+// Graphs, which keep work to be done later, and the capture of streams into them.
+#pragma once
+
+#include "runtime/streams/streams.hpp"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace warpfold::runtime {
+
+struct GraphNode {
+  cudaGraphNodeType type{};
+  Work work;                            // empty for a node that does nothing
+  std::vector<GraphNode*> dependencies; // nodes of the same graph
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> nodes; // in the order of their addition
+  // Throws Refusal if a dependency is not a node of this graph.
+  GraphNode* add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies);
+  bool contains(const GraphNode* node) const;
+};
+
+// Hands a graph to the program, and takes one from it. The second throws Refusal if it is not a live graph.
+cudaGraph_t keep(std::unique_ptr<Graph> graph);
+Graph& graph_of(cudaGraph_t handle);
+
+// The nodes so ordered that each comes after what it depends on. Throws Refusal if they form a cycle.
+std::vector<const GraphNode*> in_order(const Graph& graph);
+
+// The nodes that a stream, or an event, comes after within one capture.
+struct Capture {
+  std::unique_ptr<Graph> own; // empty if the program provided the graph
+  Graph* graph = nullptr;
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode{};
+  std::thread::id thread = std::this_thread::get_id(); // that began it
+  unsigned long long id = 0;
+  bool active = true, invalidated = false;
+};
+
+struct CapturePlace {
+  std::shared_ptr<Capture> capture; // null: not in a capture
+  std::vector<GraphNode*> last;
+  bool capturing() const { return capture && capture->active; }
+};
+
+} // namespace warpfold::runtime
