@@ -2,11 +2,11 @@
 // and never destroyed, because programs call the runtime from static destructors and from atexit handlers.
 #pragma once
 
-#include "runtime/launches/both_orders.hpp"
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
-#include "runtime/launches/progress.hpp"
 #include "runtime/code/registration.hpp"
+#include "runtime/launches/both_orders.hpp"
+#include "runtime/launches/progress.hpp"
 #include "runtime/reporting/report_file.hpp"
 #include "watch/checker.hpp"
 #include "watch/provenance.hpp"

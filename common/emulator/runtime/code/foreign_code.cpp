@@ -1,8 +1,8 @@
 // Device code that is not part of the program that runs it: PTX as text. This is how a class's grader
 // executes what a student's kernels were compiled to, in a process that contains nothing else of the
 // student's.
-#include "runtime/reporting/errors.hpp"
 #include "runtime/code/registration.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 using namespace warpfold::runtime;

@@ -1,7 +1,7 @@
 // Kernels as objects: attributes, occupancy, handles.
 #include "runtime/launches/clusters.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/launches/launch.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 #include <algorithm>

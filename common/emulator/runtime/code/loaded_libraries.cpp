@@ -1,8 +1,8 @@
 // Code that the program brings itself while it runs, as PTX or a fat binary: cudaLibraryLoadData and what
 // goes with it. A cudaLibrary_t points to a CodeModule, and a kernel of it is launched like any other.
+#include "fatbin/container.hpp"
 #include "runtime/devices/devices.hpp"
 #include "runtime/reporting/errors.hpp"
-#include "fatbin/container.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/streams.hpp"
 

@@ -1,10 +1,10 @@
 #include "runtime/code/registration.hpp"
 
-#include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "fatbin/container.hpp"
 #include "runtime/code/linking.hpp"
+#include "runtime/devices/devices.hpp"
 #include "runtime/launches/progress.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 #include <algorithm>

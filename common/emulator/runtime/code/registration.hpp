@@ -2,8 +2,8 @@
 // and variables in them. Nothing is parsed until the first use.
 #pragma once
 
-#include "runtime/cuda_api.hpp"
 #include "machine/machine.hpp"
+#include "runtime/cuda_api.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,9 +1,9 @@
 // Devices: how many, which one the thread uses, their properties, limits and reset, and who reaches whom.
+#include "machine/machine.hpp"
 #include "runtime/devices/device_limits.hpp"
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
-#include "machine/machine.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/stream_table.hpp"
 

@@ -1,7 +1,7 @@
 #include "runtime/devices/devices.hpp"
 
-#include "runtime/reporting/errors.hpp"
 #include "runtime/memory/memory_check.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
-#include "runtime/streams/host_functions.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/streams/host_functions.hpp"
 #include "runtime/streams/stream_table.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // them.
 #pragma once
 
-#include "runtime/reporting/errors.hpp"
 #include "runtime/graphs/graphs.hpp"
+#include "runtime/reporting/errors.hpp"
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 #include "runtime/launches/clusters.hpp"
 
-#include "runtime/reporting/errors.hpp"
 #include "machine/cluster.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 #include <algorithm>

@@ -1,18 +1,18 @@
 #include "runtime/launches/launch.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
-#include "runtime/launches/clusters.hpp"
-#include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
-#include "runtime/memory/ipc.hpp"
-#include "runtime/launches/launch_words.hpp"
 #include "machine/reach.hpp"
-#include "runtime/ordering/ordering.hpp"
+#include "runtime/devices/devices.hpp"
+#include "runtime/launches/clusters.hpp"
+#include "runtime/launches/launch_words.hpp"
 #include "runtime/launches/progress.hpp"
-#include "runtime/runtime.hpp"
-#include "runtime/reporting/signals.hpp"
-#include "runtime/streams/streams.hpp"
+#include "runtime/memory/ipc.hpp"
 #include "runtime/memory/textures.hpp"
+#include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/call_sites.hpp"
+#include "runtime/reporting/errors.hpp"
+#include "runtime/reporting/signals.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/streams/streams.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "runtime/launches/progress.hpp"
 
-#include "runtime/reporting/errors.hpp"
 #include "machine/machine.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #include "runtime/memory/arrays.hpp"
 
 #include "runtime/devices/device_limits.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/memory/memory.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/streams/streams.hpp"
 
 #include <algorithm>

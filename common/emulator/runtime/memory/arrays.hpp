@@ -2,8 +2,8 @@
 // that what holds for memory (races, use after free, leaks) holds for them.
 #pragma once
 
-#include "runtime/memory/copies.hpp"
 #include "runtime/cuda_api.hpp"
+#include "runtime/memory/copies.hpp"
 
 #include "machine/textures.hpp"
 

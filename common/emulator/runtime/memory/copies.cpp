@@ -2,12 +2,12 @@
 // that only copy arrays are in array_copies.cpp.
 #include "runtime/memory/copies.hpp"
 
-#include "runtime/memory/arrays.hpp"
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
+#include "runtime/launches/progress.hpp"
+#include "runtime/memory/arrays.hpp"
 #include "runtime/memory/memory_check.hpp"
 #include "runtime/ordering/ordering.hpp"
-#include "runtime/launches/progress.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/streams.hpp"
 

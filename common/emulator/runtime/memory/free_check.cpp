@@ -1,7 +1,7 @@
 #include "runtime/memory/free_check.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/call_sites.hpp"
 #include "runtime/runtime.hpp"
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "runtime/memory/ipc.hpp"
 
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
-#include "runtime/reporting/host_faults.hpp"
 #include "runtime/memory/memory_check.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
+#include "runtime/reporting/host_faults.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/stream_table.hpp"
 #include "runtime/streams/streams.hpp"

@@ -1,12 +1,12 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
 #include "runtime/memory/memory.hpp"
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/memory/free_check.hpp"
-#include "runtime/reporting/host_faults.hpp"
 #include "runtime/memory/memory_check.hpp"
-#include "runtime/ordering/ordering.hpp"
 #include "runtime/memory/pools.hpp"
+#include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
+#include "runtime/reporting/host_faults.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/streams.hpp"
 

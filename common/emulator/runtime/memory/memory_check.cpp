@@ -1,9 +1,9 @@
 #include "runtime/memory/memory_check.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/call_sites.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 #include "watch/words.hpp"
 

@@ -1,8 +1,8 @@
 // What a copy or fill may access.
 #pragma once
 
-#include "runtime/cuda_api.hpp"
 #include "machine/address_space.hpp"
+#include "runtime/cuda_api.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -1,10 +1,10 @@
 // Creating, destroying and querying texture and surface objects.
 #include "runtime/memory/textures.hpp"
 
-#include "runtime/memory/arrays.hpp"
 #include "runtime/devices/device_limits.hpp"
-#include "runtime/reporting/errors.hpp"
+#include "runtime/memory/arrays.hpp"
 #include "runtime/memory/memory_check.hpp"
+#include "runtime/reporting/errors.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 #include "runtime/ordering/ordering_state.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
 #include "runtime/devices/devices.hpp"
+#include "runtime/memory/memory_check.hpp"
+#include "runtime/reporting/call_sites.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/reporting/host_faults.hpp"
 #include "runtime/streams/host_functions.hpp"
-#include "runtime/memory/memory_check.hpp"
 #include "runtime/streams/stream_table.hpp"
 
 #include <algorithm>

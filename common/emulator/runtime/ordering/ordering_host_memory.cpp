@@ -1,8 +1,8 @@
 // The host's own loads and stores in memory that work in flight may access.
 #include "runtime/ordering/ordering_state.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
 #include "runtime/devices/devices.hpp"
+#include "runtime/reporting/call_sites.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/reporting/host_faults.hpp"
 

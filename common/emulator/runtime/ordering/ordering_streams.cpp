@@ -1,8 +1,8 @@
 // Which streams exist, and which one waits for which.
 #include "runtime/ordering/ordering_state.hpp"
 
-#include "runtime/reporting/call_sites.hpp"
 #include "runtime/devices/devices.hpp"
+#include "runtime/reporting/call_sites.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/streams/stream_table.hpp"
 

@@ -1,10 +1,10 @@
 #include "runtime/reporting/host_faults.hpp"
 
 #include "runtime/devices/devices.hpp"
-#include "runtime/streams/host_functions.hpp"
 #include "runtime/ordering/ordering.hpp"
-#include "runtime/runtime.hpp"
 #include "runtime/reporting/signals.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/streams/host_functions.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // warpfold_emulator.h, and the report at the end of the process.
+#include "runtime/launches/launch.hpp"
+#include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/call_sites.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/reporting/host_faults.hpp"
-#include "runtime/launches/launch.hpp"
-#include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/report_file.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/stream_table.hpp"

@@ -1,8 +1,8 @@
 // Events. With one device, an event is complete as soon as it is recorded (streams.hpp explains why); its
 // time is the host's clock.
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/stream_table.hpp"
 

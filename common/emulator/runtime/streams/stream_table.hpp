@@ -1,9 +1,9 @@
 // Streams and events as objects. Only streams.cpp, events.cpp and capture.cpp need to see them.
 #pragma once
 
+#include "machine/peers.hpp"
 #include "runtime/graphs/graphs.hpp"
 #include "runtime/memory/ipc.hpp"
-#include "machine/peers.hpp"
 #include "runtime/streams/queues.hpp"
 #include "watch/host_order.hpp"
 

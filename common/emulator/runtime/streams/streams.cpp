@@ -1,6 +1,6 @@
 #include "runtime/devices/devices.hpp"
-#include "runtime/reporting/errors.hpp"
 #include "runtime/ordering/ordering.hpp"
+#include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/streams/stream_table.hpp"
 
