@@ -103,9 +103,18 @@ class Wheel(unittest.TestCase):
         self.assertIn("bins[text[i] % 16] += 1;", profiled.stdout)
         self.assertEqual(json.loads((self.folder / "report.json").read_text())["launches"][0]["grid"], [16, 1, 1])
 
+    def test_an_old_source_is_explained_compiled_and_timed(self):
+        shutil.copy(ROOT / "tests" / "kit" / "old_sources" / "threads.cu", self.folder)
+        said = self.warpfold("nvcc", "threads.cu", "-o", "threads").stdout
+        self.assertIn("warpfold: cudaThreadSynchronize is gone since CUDA 13: cudaDeviceSynchronize", said)
+        self.assertIn("warpfold: warpfold nvcc --legacy ... supplies them", said)
+        compiled = self.warpfold("nvcc", "--legacy", "threads.cu", "-o", "threads")
+        self.assertEqual(compiled.returncode, 0, compiled.stdout)
+        self.assertRegex(self.warpfold("emulate", "--time", "./threads").stdout, r"set +1 +[\d.]+ +\d+%")
+
     def test_a_program_with_nccl_is_compiled_and_run(self):
         names = zipfile.ZipFile(self.wheel).namelist()
-        for part in ("/libnccl.so.2", "/libnccl.so", "/warpfold/common/emulator/nccl/include/nccl.h"):
+        for part in ("/libnccl.so.2", "/libnccl.so", "/emulator/nccl/include/nccl.h", "/nccl/include/nccl_device.h"):
             self.assertEqual(len([name for name in names if name.endswith(part)]), 1, part)
         shutil.copy(HERE / WITH_NCCL, self.folder / WITH_NCCL)
         # With the package's header, also where the toolkit has NVIDIA's.
