@@ -20,8 +20,8 @@ from kit.setup import toolchain
 HEADERS = tuple(ROOT / "common" / "lab" / name for name in ("lab.hpp", "compute_90.cuh"))
 
 BY_HAND = {
-    "10_opencl": "its kernels run as native code in the very process that judges them, so a verdict could be forged: look at the kernels yourself, "
-    "and put the points into overrides.csv",
+    "10_opencl": "its kernels are compiled by Clang in the very process that judges them, outside the sandbox, so a mistake in Clang could be "
+    "turned against the marks: look at the kernels yourself, and put the points into overrides.csv",
     "12_many_gpus": "its host functions drive several devices, NCCL and MPI, which cannot be recorded and replayed without them: "
     "run the rungs yourself, in a sandbox of yours, and put the points into overrides.csv",
 }
