@@ -433,7 +433,9 @@ class Commands(unittest.TestCase):
             self.assertTrue((into / "submissions/ann/10_opencl/opencl.cl").exists())
             said = support.kit("grade", "--here", "--lab", "10", "--class", str(into))
             self.assertEqual(said.returncode, 2)
-            self.assertIn("10_opencl is not graded by machine: its kernels are compiled by Clang in the very process that judges them", said.stderr)
+            self.assertIn(
+                "10_opencl is not graded by machine: its kernels are compiled by Clang in the very process that judges them", said.stderr
+            )
             (into / "course.toml").write_text('labs = ["10_opencl"]\n')
             said = support.kit("grade", "--here", "--class", str(into))
             self.assertEqual(said.returncode, 0, said.stderr)

@@ -105,15 +105,18 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
   const bool at_the_lower_end = kind == MemoryKind::device;
   auto& holes = at_the_lower_end ? part.holes : part.upper_holes;
   std::uint64_t needed = footprint(size, kind), begin = 0;
-  if (auto hole = holes.lower_bound(needed); hole != holes.end() && hole->first < 2 * needed) {
+  const auto is_room = [&] { return part.top + needed <= part.bottom; };
+  while (!is_room() && !quarantine_.empty()) give_back_oldest();
+  auto hole = holes.lower_bound(needed);
+  // One that is much too large is left for later, as long as there is room elsewhere.
+  if (hole != holes.end() && (hole->first < 2 * needed || !is_room())) {
     begin = hole->second;
     std::uint64_t rest = hole->first - needed;
     holes.erase(hole);
     allocations_.erase(begin);
     if (rest >= alignment_of(kind)) holes.emplace(rest, begin + needed);
   } else {
-    while (part.top + needed > part.bottom && !quarantine_.empty()) give_back_oldest();
-    if (part.top + needed > part.bottom) throw std::bad_alloc();
+    if (!is_room()) throw std::bad_alloc();
     if (at_the_lower_end) {
       begin = part.top;
       part.top = begin + needed;

@@ -69,6 +69,9 @@ struct Grid {
   mutable std::shared_ptr<void> notes =
       {}; // what a watcher keeps with the launch; the machine does not use it
   std::uint64_t block_count() const { return shape.grid.count(); }
+  std::uint64_t blocks_to_run() const { // clusters all run
+    return shape.cluster.count() > 1 ? block_count() : schedule.block_turns(block_count());
+  }
   std::uint32_t shared_bytes() const { // of a block
     return shape.dynamic_shared ? code.dynamic_shared_offset + shape.dynamic_shared : code.static_shared;
   }

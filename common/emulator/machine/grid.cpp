@@ -166,10 +166,10 @@ std::unique_ptr<Block> Worker::spare_block() {
 std::unique_ptr<Block> Worker::take_block() {
   const std::uint64_t together = grid.shape.cluster.count();
   const std::uint64_t next = grid.next_block.fetch_add(together);
-  if (next >= grid.block_count()) return nullptr;
+  if (next >= grid.blocks_to_run()) return nullptr;
   if (together > 1) return take_cluster(grid.schedule.at(next / together, grid.block_count() / together));
   std::unique_ptr<Block> block = spare_block();
-  block->start(grid.schedule.at(next, grid.block_count()));
+  block->start(grid.schedule.block_at(next, grid.block_count()));
   grid.standstill.ends();
   return block;
 }
@@ -243,7 +243,7 @@ void Worker::run() {
       if (grid.memory.devices() > 1) grid.stood_at = block->stands_at();
       if (grid.stop) return;
       // With nothing else to do, it would only count its own polling while another worker makes progress.
-      if (turned == Turn::waited && resident.empty() && grid.next_block >= grid.block_count())
+      if (turned == Turn::waited && resident.empty() && grid.next_block >= grid.blocks_to_run())
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       resident.insert(resident.begin() + static_cast<std::ptrdiff_t>(place), std::move(block));
       ++turn;

@@ -247,8 +247,8 @@ struct LaunchRecord {
 };
 
 // Runs a grid to its end on the calling thread and `workers` - 1 more. `parameters` has
-// kernel.parameter_bytes(). The shape must have been checked (runtime/launches/launch.cpp refuses one that exceeds a
-// limit).
+// kernel.parameter_bytes(). The shape must have been checked (runtime/launches/launch.cpp refuses one that
+// exceeds a limit).
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
 

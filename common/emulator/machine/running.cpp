@@ -50,7 +50,7 @@ BlocksRunning blocks_running() {
   std::lock_guard lock(running().mutex);
   for (const Grid* grid : running().grids) {
     blocks.done += grid->blocks_done;
-    blocks.all += grid->block_count();
+    blocks.all += grid->blocks_to_run();
   }
   return blocks;
 }

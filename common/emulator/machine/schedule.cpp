@@ -1,5 +1,6 @@
 #include "schedule.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 
@@ -34,6 +35,14 @@ std::uint64_t Schedule::at(std::uint64_t turn, std::uint64_t count, std::uint64_
   return static_cast<std::uint64_t>(wide % count);
 }
 
+std::uint64_t Schedule::block_at(std::uint64_t turn, std::uint64_t count) const {
+  return ends_only ? turn * (count - 1) : at(turn, count);
+}
+
+std::uint64_t Schedule::block_turns(std::uint64_t count) const {
+  return ends_only ? std::min<std::uint64_t>(count, 2) : count;
+}
+
 bool Schedule::takes_branches_first(std::uint64_t salt) const {
   return order == Order::backwards || (order == Order::shuffled && mixed(seed ^ salt) & 1);
 }
@@ -41,6 +50,7 @@ bool Schedule::takes_branches_first(std::uint64_t salt) const {
 std::optional<Schedule> parse_schedule(std::string_view text) {
   if (text == "forwards") return Schedule{};
   if (text == "backwards") return Schedule{.order = Schedule::Order::backwards};
+  if (text == "ends") return Schedule{.ends_only = true};
   constexpr std::string_view shuffled = "shuffled:";
   if (!text.starts_with(shuffled)) return std::nullopt;
   text.remove_prefix(shuffled.size());

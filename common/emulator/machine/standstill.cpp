@@ -127,7 +127,7 @@ bool Standstill::continues(Grid& grid, Block& block, bool moves, bool& compares)
     return false;
   }
   blocks_that_recur_ += block.recurrence.meets(period_, digest_of(block));
-  const std::uint64_t all = grid.block_count(), begun = std::min<std::uint64_t>(grid.next_block, all);
+  const std::uint64_t all = grid.blocks_to_run(), begun = std::min<std::uint64_t>(grid.next_block, all);
   // A GPU starts blocks in the order of their numbers; in another order, it might have started some that wait
   // here.
   if (begun != all && grid.schedule.order != Schedule::Order::forwards) return false;

@@ -80,7 +80,7 @@ void options_from_environment(Options& options) {
        "none, all, or some of races, initialisation and leaks with commas between"},
       {"WARPFOLD_BOTH_ORDERS", "both-orders", "on or off"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
-      {"WARPFOLD_SCHEDULE", "schedule", "forwards, backwards or shuffled:SEED"},
+      {"WARPFOLD_SCHEDULE", "schedule", "forwards, backwards, shuffled:SEED or ends"},
       {"WARPFOLD_PRINT_LIMIT", "print-limit", "lines of printf per launch, 0 for all of them"},
       {"WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on or off"},
       {"WARPFOLD_TIME_LIMIT", "time-limit", "milliseconds per launch, 0 for no limit"},
@@ -115,6 +115,7 @@ bool set_option(Options& options, const std::string& name, const std::string& va
   if (const auto schedule = machine::parse_schedule(value); name == "schedule" && schedule) {
     options.schedule = schedule->order;
     options.schedule_seed = schedule->seed;
+    options.ends_only = schedule->ends_only;
     return true;
   }
   if (name == "devices" && parse_number(value, number) && number >= 1 && number <= machine::most_devices)

@@ -1,6 +1,7 @@
 // The order of things in a lab program: command line, regions, device, rungs, report.
 #include "program/main.hpp"
 #include "input/source_file.hpp"
+#include "judge/beyond_32_bits.hpp"
 #include "judge/technique.hpp"
 #include "program/check_rung.hpp"
 #include "program/command_line.hpp"
@@ -331,6 +332,12 @@ private:
       if (technique.wrong_result) return findings.checks.push_back(std::move(*technique.wrong_result));
       const std::vector<Check> others = check_other_operators(rung, how);
       findings.technique.insert(findings.technique.end(), others.begin(), others.end());
+      if (findings.hazards.empty() && !first_failed(findings.technique))
+        if (std::optional<BeyondCheck> beyond = check_beyond_32_bits(rung, how)) {
+          findings.device_lost = beyond->device_lost;
+          findings.checks.push_back(std::move(beyond->check));
+          if (!findings.checks.back().ok) return;
+        }
       if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)

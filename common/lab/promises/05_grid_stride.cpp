@@ -48,6 +48,7 @@ std::vector<Rung> grid_stride() {
           .promise(no_shuffle())
           .promise(no_vote()),
       Rung("grid_stride_tree")
+          .tried_beyond_32_bits()
           .builds_on("one_thread_folds")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
@@ -76,6 +77,7 @@ std::vector<Rung> grid_stride() {
               "one launch for the block sums, and a second one that adds them up"))
           .reaches(0.2),
       Rung("grid_stride_shuffle")
+          .tried_beyond_32_bits()
           .builds_on("grid_stride_tree")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
@@ -84,6 +86,7 @@ std::vector<Rung> grid_stride() {
           .promise(one_read_per_warp_sum())
           .reaches(0.2),
       Rung("coarsened")
+          .tried_beyond_32_bits()
           .depth([](const Size& s) { return s.elements_per_thread + 10.0 + tiles(s); })
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(tiles(s)); },

@@ -135,6 +135,8 @@ public:
   Rung& steps_as_kahan() { return is_kahan = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }
+  // Each element is read once, also among more than 2^32 (judge/beyond_32_bits.hpp).
+  Rung& tried_beyond_32_bits() { return beyond_32_bits = true, *this; }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU of a lower compute capability it is not run at all.
@@ -174,7 +176,7 @@ public:
   Promise promises[max_promises];
   int promise_count = 0;
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
-       to_repair = false;
+       to_repair = false, beyond_32_bits = false;
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;

@@ -160,6 +160,15 @@ WithoutChecks::~WithoutChecks() {
   runner().set("recording", "1");
 }
 
+EndsOnly::EndsOnly() {
+  runner().set("schedule", "ends");
+}
+
+EndsOnly::~EndsOnly() {
+  const char* usual = std::getenv("WARPFOLD_SCHEDULE");
+  runner().set("schedule", usual ? usual : "forwards");
+}
+
 void limit_steps(std::size_t warp_instructions) {
   set_unless("WARPFOLD_STEP_LIMIT", "step-limit", std::to_string(warp_instructions));
 }

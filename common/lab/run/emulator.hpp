@@ -44,6 +44,15 @@ public:
   WithoutChecks& operator=(const WithoutChecks&) = delete;
 };
 
+// While this object lives, only the first and the last block of each launch run.
+class EndsOnly {
+public:
+  EndsOnly();
+  ~EndsOnly();
+  EndsOnly(const EndsOnly&) = delete;
+  EndsOnly& operator=(const EndsOnly&) = delete;
+};
+
 // From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
 // rung whose host code does so is wrong, with that reason. Settings in the user's environment take
 // precedence. Only on the emulator.

@@ -38,6 +38,17 @@ TEST(Schedule, EachHasOneTurn) {
   }
 }
 
+TEST(Schedule, EndsAreTheFirstAndTheLastBlock) {
+  const Schedule schedule = *parse_schedule("ends");
+  EXPECT_EQ(schedule.block_turns(1ull << 40), 2u);
+  EXPECT_EQ(schedule.block_at(0, 1ull << 40), 0u);
+  EXPECT_EQ(schedule.block_at(1, 1ull << 40), (1ull << 40) - 1);
+  EXPECT_EQ(schedule.block_turns(1), 1u);
+  EXPECT_EQ(schedule.block_at(0, 1), 0u);
+  EXPECT_EQ(schedule.at(5, 10), 5u); // of a block's warps, each has its turn
+  EXPECT_EQ(parse_schedule("forwards")->block_turns(10), 10u);
+}
+
 TEST(Schedule, BackwardsBeginsWithTheLast) {
   const Schedule schedule = *parse_schedule("backwards");
   EXPECT_EQ(schedule.at(0, 10), 9u);

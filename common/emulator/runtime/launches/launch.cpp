@@ -266,7 +266,9 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
   options.may_be_changed = [] { return has_shared_any() || (works_later() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
-  options.schedule = {.order = runtime.options.schedule, .seed = runtime.options.schedule_seed};
+  options.schedule = {.order = runtime.options.schedule,
+                      .seed = runtime.options.schedule_seed,
+                      .ends_only = runtime.options.ends_only};
   limit_printing(runtime.options, options);
   options.interrupt = &runtime.options.interrupted;
   options.complete = [&launch](machine::Fault& fault) {

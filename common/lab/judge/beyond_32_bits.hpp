@@ -1,0 +1,22 @@
+// Whether a rung's indices hold beyond 2^32 elements, where a number of 32 bits starts again at 0.
+#pragma once
+
+#include "input/options.hpp"
+#include "judge/check.hpp"
+#include "run/runner.hpp"
+
+#include <optional>
+
+namespace lab {
+
+// To run all blocks would take the emulator hours, so only the first and the last one of each launch run, on
+// zeros with some numbers at the beginning. Whichever threads a right rung gives them to, it adds each at
+// most once: a sum that is greater shows that an index has come back to the beginning. Nothing is said of a
+// rung that has not been found right with fewer elements.
+struct BeyondCheck {
+  Check check;
+  bool device_lost = false;
+};
+std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options& options);
+
+} // namespace lab
