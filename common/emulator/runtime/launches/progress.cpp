@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <pthread.h>
 #include <thread>
-#include <unistd.h>
 
 namespace warpfold::runtime {
 namespace {
@@ -18,21 +18,33 @@ double seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
+// Held while the file is written. It outlives static objects, since the thread goes on while the process
+// ends.
+std::mutex& one_writer() {
+  static std::mutex* const only = new std::mutex;
+  return *only;
+}
+
 } // namespace
 
+// A process that is forked must not write over the file, nor find a lock that the thread holds, which is not
+// there any more.
 void Progress::write_to(const std::string& path) {
   path_ = path;
-  process_ = getpid();
   start_ = Clock::now();
+  pthread_atfork([] { one_writer().lock(); }, [] { one_writer().unlock(); },
+                 [] {
+                   one_writer().unlock();
+                   Runtime::get().progress.path_.clear();
+                 });
   std::thread([this] {
     for (;; std::this_thread::sleep_for(between_writes)) write();
   }).detach();
 }
 
 void Progress::write() {
-  static std::mutex& one_at_a_time = *new std::mutex; // the thread goes on while the process ends
-  if (!wanted() || getpid() != process_) return;
-  std::lock_guard lock(one_at_a_time);
+  if (!wanted()) return;
+  std::lock_guard lock(one_writer());
   ReportFile file;
   file.set_path(path_);
   file.write(json());

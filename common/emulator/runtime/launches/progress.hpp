@@ -10,7 +10,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <sys/types.h>
 
 namespace warpfold::runtime {
 
@@ -41,7 +40,6 @@ private:
   std::string json() const;
 
   std::string path_;
-  pid_t process_ = 0; // a process that it forks must not write over its file
   Clock::time_point start_{};
   mutable std::mutex mutex_;
   std::map<Task, Spent> spent_;
