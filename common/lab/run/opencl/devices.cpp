@@ -29,6 +29,8 @@ std::string platform_of(cl_device_id device) {
   return name;
 }
 
+constexpr const char* emulators_platform = "Warpfold"; // emulator/opencl
+
 std::vector<cl_device_id> devices_of(cl_device_type type) {
   cl_uint count = 0;
   std::vector<cl_device_id> found;
@@ -48,15 +50,22 @@ std::vector<cl_device_id> devices_of(cl_device_type type) {
 
 cl_device_id find_device(Choice choice) {
   const bool is_cpu = choice == Choice::cpu;
-  const auto found = devices_of(is_cpu ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU);
+  auto found = devices_of(is_cpu ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU);
+  std::erase_if(found, [](cl_device_id device) {
+    return (platform_of(device) == emulators_platform) != on_emulator();
+  });
   if (found.empty())
-    throw NoDevice(on_emulator() ? "the emulator's OpenCL driver is missing: OpenCL's headers were not found "
-                                   "when the build was set up (Debian: ocl-icd-opencl-dev)"
-                   : is_cpu      ? "OpenCL offers no CPU here (Debian: pocl-opencl-icd)"
-                                 : "OpenCL offers no GPU here; its driver may lack OpenCL");
+    throw NoDevice(
+        on_emulator()
+            ? "OpenCL's loader does not find the emulator's driver: either OpenCL's headers were missing "
+              "when "
+              "the build was set up (Debian: ocl-icd-opencl-dev), or the loader is one that does not read "
+              "OCL_ICD_VENDORS, as CUDA's own (Debian's ocl-icd-libopencl1 does)"
+        : is_cpu ? "OpenCL offers no CPU here (Debian: pocl-opencl-icd)"
+                 : "OpenCL offers no GPU here; its driver may lack OpenCL");
   if (on_emulator() && !value_of<cl_bool>(found[0], CL_DEVICE_COMPILER_AVAILABLE))
-    throw NoDevice("the emulator's OpenCL needs Clang and libclc (Debian: clang libclc-dev); "
-                   "--device=cpu runs the lab through PoCL (pocl-opencl-icd)");
+    throw NoDevice("the emulator's OpenCL needs Clang and libclc of the same version (Debian: clang and "
+                   "libclc-VERSION); --device=cpu runs the lab through PoCL (pocl-opencl-icd)");
   return found[0];
 }
 
