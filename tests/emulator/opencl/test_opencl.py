@@ -107,7 +107,8 @@ def main() -> None:
     if not PROGRAMS:
         return print("SKIP: OpenCL's loader and headers are not installed (Debian, Ubuntu: ocl-icd-opencl-dev opencl-headers)")
     said = run("queries").stdout
-    if "CL_PLATFORM_NAME" in said and "Warpfold" not in said:  # OCL_ICD_VENDORS names the emulator's driver alone
+    has_other = "CL_PLATFORM_NAME" in said or "clGetDeviceIDs" in said  # a platform
+    if has_other and "Warpfold" not in said:  # OCL_ICD_VENDORS names the emulator's driver alone
         return print("SKIP: OpenCL's loader does not read OCL_ICD_VENDORS, as CUDA's does not (Debian, Ubuntu: ocl-icd-libopencl1)")
     if "CL_DEVICE_COMPILER_AVAILABLE) = 0" in said:
         return print("SKIP: OpenCL C cannot be compiled here (Debian, Ubuntu: clang-VERSION libclc-VERSION)")
