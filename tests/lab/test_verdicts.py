@@ -133,6 +133,22 @@ class Verdicts(unittest.TestCase):
         self.assertIn("9 barriers per block, 4 or fewer expected: the last warp still goes through the loop", rung["reason"])
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
 
+    def test_an_index_of_32_bits_is_wrong_beyond_them_and_one_of_64_in_another_order_is_not(self):
+        index = "const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;"
+        for name, other, state in (
+            ("unsigned", "const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
+            ("widened", "const std::size_t i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
+            ("backwards", "const std::size_t i = std::size_t{gridDim.x - 1 - blockIdx.x} * blockDim.x + threadIdx.x;", "pass"),
+        ):
+            with self.subTest(name):
+                rung = rungs(program("01_naive_atomic", name, (index, other)))["naive_atomic"]
+                self.assertEqual(rung["state"], state, rung)
+                if state == "wrong":
+                    self.assertEqual(rung["diagnosis"]["kind"], "beyond-32-bits")
+                    self.assertRegex(
+                        rung["reason"], r"n = 4294967328, all 0 but the first 32: the first and the last block alone make (\d+) of them"
+                    )
+
     def test_a_refused_call_is_told_with_its_reason_and_once(self):
         made = program("02_tree", "refused", ("many_pass_kernel<<<blocks, block,", "many_pass_kernel<<<blocks, 16 * block,"))
         said = run(made, "--rung=many_pass")
