@@ -161,12 +161,19 @@ WithoutChecks::~WithoutChecks() {
 }
 
 EndsOnly::EndsOnly() {
+  runner().set("recording", "0");
+  runner().set("checks", "none");
   runner().set("schedule", "ends");
 }
 
 EndsOnly::~EndsOnly() {
-  const char* usual = std::getenv("WARPFOLD_SCHEDULE");
-  runner().set("schedule", usual ? usual : "forwards");
+  const auto usual = [](const char* variable, const char* otherwise) {
+    const char* set_by_user = std::getenv(variable);
+    return set_by_user ? set_by_user : otherwise;
+  };
+  runner().set("schedule", usual("WARPFOLD_SCHEDULE", "forwards"));
+  runner().set("checks", usual("WARPFOLD_CHECKS", "all"));
+  runner().set("recording", "1");
 }
 
 void limit_steps(std::size_t warp_instructions) {

@@ -44,7 +44,8 @@ public:
   WithoutChecks& operator=(const WithoutChecks&) = delete;
 };
 
-// While this object lives, only the first and the last block of each launch run.
+// While this object lives, only the first and the last block of each launch run, and nothing is checked or
+// recorded, whatever the user's environment says: fresh memory is 0, and takes no room until it is written.
 class EndsOnly {
 public:
   EndsOnly();

@@ -274,19 +274,17 @@ Counted count_here(const Variant& variant, const Case& given, const Sequence& in
   return counted;
 }
 
-// Fresh memory is 0 as long as nothing is checked, and takes no room until it is written.
 std::optional<Outcome> run_ends_here(const Variant& variant, std::size_t n, unsigned block,
                                      const Sequence& first) {
   const std::size_t width = size_of(variant.type);
   if (!on_emulator() || n > device().memory / width) return std::nullopt;
-  const WithoutChecks nothing_is_filled;
+  const EndsOnly first_and_last_block;
   DeviceBuffer data("input", n * width), result("result", size_of(variant.result_type));
   upload(first, data.data());
   fill_poison(variant.result_type, first.kind, 1, result.data());
   ScratchRun scratch_run;
   Outcome outcome;
   {
-    const EndsOnly first_and_last_block;
     const WatchedRun watched;
     call_host_function(variant, {data.data(), result.data(), n, 1, block});
     collect_errors(outcome, {nullptr, 0});
