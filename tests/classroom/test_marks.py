@@ -194,7 +194,7 @@ class ByHand(Case):
     def test_it_has_no_points_until_somebody_gives_them_and_is_never_0(self):
         found = self.by_hand()
         self.assertEqual((found["ann"].state, found["ann"].points, found["ann"].most), ("by hand", None, 4))
-        self.assertIn("a verdict could be forged", found["ann"].why)
+        self.assertIn("a mistake in Clang could be turned against the marks", found["ann"].why)
         self.assertEqual((found["eve"].state, found["eve"].points), ("missing", 0))
 
     def test_points_are_those_of_overrides(self):
