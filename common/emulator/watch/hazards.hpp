@@ -32,10 +32,6 @@ struct HazardKindFacts {
 };
 const HazardKindFacts& facts(HazardKind kind);
 
-// The cause in the words of the hazard's language: OpenCL's kernels have no __syncthreads.
-HazardCause cause_in_its_language(const struct Hazard& hazard);
-bool is_in_opencl(const machine::SourceLine& where);
-
 struct HazardCauseFacts {
   const char *why, *advice; // a sentence each: why it is wrong, what to try
 };
@@ -49,6 +45,10 @@ struct Hazard {
   std::string launch = {};              // the call that launched the kernel, where its arguments matter
   int reach = 0;                        // of two findings at one place, the one that reaches farther is kept
 };
+
+// By the source's name: OpenCL's kernels have no __syncthreads, so the cause is said in other words.
+bool is_in_opencl(const machine::SourceLine& where);
+HazardCause cause_in_its_language(const Hazard& hazard);
 
 // A stopped launch, or an access that would have stopped it if there had been no watcher.
 Hazard hazard_from(const machine::Fault& fault);

@@ -75,13 +75,12 @@ void Session::watch() {
 
 Progress& Session::begin() {
   std::lock_guard lock(mutex_);
-  of_endless_.clear(), cause_ = {};
   return progress_.emplace([this](const Check& wrong) { print_headline(wrong); });
 }
 
-void Session::add(const Result& result, bool first_line_is_out) {
+void Session::add(const Result& result) {
   std::lock_guard lock(mutex_);
-  if (prints_text()) print_text(result, options_, headline_is_out_ || first_line_is_out);
+  if (prints_text()) print_text(result, options_, headline_is_out_);
   headline_is_out_ = false;
   results_.push_back(result);
   progress_.reset();
@@ -155,9 +154,7 @@ Result Session::result_so_far(const Ending& ending) const {
     check.ok = false;
     check.message = ending.why == Ending::Why::crashed  ? crash_text(ending.signal)
                     : ending.why == Ending::Why::exited ? exit_text(ending.call)
-                    : of_endless_.empty()
-                        ? no_return_text()
-                        : fmt::format("no end after {:.2g} s: {}", seconds_of_stopped_run(), of_endless_);
+                                                        : no_return_text();
     if (ending.why == Ending::Why::endless && ranks() > 1)
       if (const std::string others = answers_of_all(); !others.empty()) check.message += "; " + others;
     findings.checks.push_back(check);
@@ -189,7 +186,6 @@ Result Session::result_so_far(const Ending& ending) const {
   }
   const std::size_t count = findings.checks.size();
   Result result = verdict_on(rungs_[results_.size()], std::move(findings));
-  if (result.state == State::wrong && !cause_.text.empty()) result.diagnosis = cause_;
   if (ending.why == Ending::Why::asked && result.state == State::pass) {
     result.state = State::skip;
     result.reason =

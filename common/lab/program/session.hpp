@@ -28,19 +28,13 @@ public:
   // by then.
   void watch();
 
-  // What is said of a run that does not end, in place of what the emulator knows of it.
-  void says_of_endless(std::string text) { of_endless_ = std::move(text); }
-  // What explains all that goes wrong in this rung, whatever a wrong result looks like.
-  void explains(Diagnosis cause) { cause_ = std::move(cause); }
-
   // The rungs from here on run under this command, in processes of their own.
   void continue_under(std::vector<std::string> command) { under_ = std::move(command); }
 
   // The check of the next rung begins.
   Progress& begin();
-  // The check has ended; if the output is text, the result is printed now, without its first line where
-  // another process has printed that.
-  void add(const Result& result, bool first_line_is_out = false);
+  // The check has ended; if the output is text, the result is printed now.
+  void add(const Result& result);
   // Runs the remaining rungs, if any, in a new process, prints what has not been printed yet, and returns the
   // program's exit code.
   int finish();
@@ -64,8 +58,6 @@ private:
   std::vector<Result> results_;
   std::optional<Progress> progress_; // of the rung that is being checked
   bool headline_is_out_ = false;
-  std::string of_endless_;
-  Diagnosis cause_;
   std::vector<std::string> under_;
 };
 

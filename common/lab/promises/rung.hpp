@@ -148,7 +148,7 @@ public:
   Rung& reaches(double share_of_bandwidth) { return least_bandwidth = share_of_bandwidth, *this; }
   // For OpenCL, where the host function's signature does not say it: the input may be overwritten.
   Rung& in_place() { return overwrites_input = true, *this; }
-  // For OpenCL: this rung cannot be right. It is run until its result is wrong.
+  // For OpenCL: with several work-groups, this rung cannot be right (program/check_rung.hpp).
   Rung& wrong_on_purpose() { return cannot_be_right = true, *this; }
 
   Size size(std::size_t n, unsigned block, double blocks = 0, std::size_t rows = 1,
