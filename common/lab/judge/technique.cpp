@@ -122,8 +122,7 @@ std::vector<Shape> counted_shapes(const Variant& variant, std::uint64_t seed) {
   return variant.by_rows ? matrices(chance) : vectors(chance);
 }
 
-// Compares the rung's promises with what was counted: a check for each.
-static std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
+std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant) {
   const Size size =
       rung.size(profile.n, profile.block, profile.total("blocks"), profile.rows, profile.devices);
   std::string given = variant.by_rows ? describe(profile.n, profile.rows) : fmt::format("n = {}", profile.n);

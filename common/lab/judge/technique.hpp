@@ -27,6 +27,9 @@ struct Shape {
 // Drawn from the seed, so that no kernel can know in which run it is counted.
 std::vector<Shape> counted_shapes(const Variant& variant, std::uint64_t seed);
 
+// Compares the rung's promises with what was counted: a check for each.
+std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const Variant& variant);
+
 // Counts on each shape until a promise is broken, or the result is wrong in a run that is counted.
 struct Technique {
   std::vector<Check> promises;
