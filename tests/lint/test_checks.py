@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
 from kit.building import compile_commands
 from kit.commands import lint
-from kit.lint import cache, check, clang, stubs, text
+from kit.lint import cache, check, clang, pages, stubs, text
 from kit.setup.toolkit_paths import Toolkit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ class Tree(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
-        for module in (text, cache, check, clang, stubs):
+        for module in (text, cache, check, clang, pages, stubs):
             patch = mock.patch.object(module, "ROOT", self.root)
             patch.start()
             self.addCleanup(patch.stop)
@@ -54,6 +54,44 @@ class Links(Tree):
 
     def test_code_and_other_sites_are_left_alone(self):
         self.assertEqual(self.found("`[a](gone.md)`\n```\n[a](gone.md)\n```\n[x](https://example.org/gone)"), [])
+
+
+class Paragraphs(Tree):
+    LONG = "word " * 60
+
+    def filled(self, words: str) -> str:
+        page = self.file("page.md", words)
+        self.assertEqual(pages.check([page], True), [])
+        self.assertEqual(pages.check([page], False), [])
+        return page.read_text()
+
+    def test_what_is_too_long_and_what_is_too_short(self):
+        page = self.file("page.md", f"# A\n\n{self.LONG}\n")
+        self.assertEqual(pages.check([page], False), ["page.md:3: the paragraph is not filled to 140 characters"])
+        self.assertEqual(self.filled("one\ntwo\n"), "one two\n")
+        self.assertLessEqual(max(map(len, self.filled(self.LONG).splitlines())), 140)
+
+    def test_items_keep_their_marks_and_indents(self):
+        words = ("word " * 27).strip()
+        self.assertEqual(self.filled(f"1. {words} and\n more\n2. two\n   - three\n"), f"1. {words}\n   and more\n2. two\n   - three\n")
+        self.assertEqual(self.filled(f"> {words} and\n"), f"> {words} and\n")
+
+    def test_code_tables_headings_html_and_front_matter_are_left_alone(self):
+        for words in (
+            "```\n{}\n```\n",
+            "# {}\n",
+            "| {} |\n|---|\n",
+            "<details>\n{}\n</details>\n",
+            "---\nkey: {}\n---\n",
+            "(label)=\n# {}\n",
+            "a  \n{}\n",
+        ):
+            self.assertEqual(self.filled(words.format(self.LONG)), words.format(self.LONG))
+
+    def test_no_line_begins_as_a_list_would_and_no_code_is_broken(self):
+        text = self.filled("word " * 27 + "word 1. and `some code` - x # y\n")
+        self.assertNotRegex(text, r"(?m)^(1\.|-|#)")
+        self.assertIn("`some code`", self.filled("word " * 27 + "`some code` more\n"))
 
 
 class Stubs(Tree):

@@ -26,7 +26,7 @@ LEFT_OUT = (
 TESTS = ("emulator/fatbin", "emulator/ptx", "emulator/machine", "kit")
 KEPT = (*(f"tests/{folder}/" for folder in TESTS if folder != "kit"), "tests/kit/test_stubs.py", ".gitignore")
 # What README.md says only where the solutions are: what stands between these marks, and an option that names them.
-SOLVED = re.compile(r"<!-- solved -->.*?<!-- /solved --> | --solutions(?:    # [^\n]*)?", re.DOTALL)
+SOLVED = re.compile(r"<!-- solved -->.*?<!-- /solved -->| --solutions(?:    # [^\n]*)?", re.DOTALL)
 MANIFEST = "RELEASE.json"
 TOP = "warpfold-students"  # the folder in an archive, whatever the file is called, so that the same clone always gives the same bytes
 

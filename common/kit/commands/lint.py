@@ -1,19 +1,19 @@
 """`kit lint`: the tree's conventions, checked by tools with pinned versions, so that everyone gets the same result."""
 
 from ..console import paint, say
-from ..lint import clang, stubs, text
+from ..lint import clang, pages, stubs, text
 from ..lint.check import Check, named, tree
 from ..setup import environment
 from ..setup.lock import exclusive
 
 PURPOSE = "check that the files keep the conventions"
-MORE = "The labs beside their solutions, layout, clang-tidy, ruff, shell, links, commits, and what editors show."
+MORE = "The labs beside their solutions, layout, clang-tidy, ruff, shell, links and paragraphs of pages, commits, and what editors show."
 GROUP = "work on the kit"
 ORDER = 25
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in [
-        stubs.STUBS, clang.LAYOUT, text.PYTHON_LAYOUT, text.PYTHON_HABITS, text.SHELL_HABITS, text.LINKS, text.WORKFLOW, text.COMMITS, clang.EDITORS, clang.TIDY,
+        stubs.STUBS, clang.LAYOUT, text.PYTHON_LAYOUT, text.PYTHON_HABITS, text.SHELL_HABITS, text.LINKS, pages.FILLED, text.WORKFLOW, text.COMMITS, clang.EDITORS, clang.TIDY,
     ]
 }  # fmt: skip
 
@@ -23,7 +23,9 @@ def arguments(parser) -> None:
         "--only", action="append", choices=list(CHECKS), metavar="CHECK", help=f"one of {', '.join(CHECKS)}; may be repeated"
     )
     parser.add_argument(
-        "--fix", action="store_true", help="correct what the tools can correct: the stubs, the layout and some of ruff's findings"
+        "--fix",
+        action="store_true",
+        help="correct what the tools can correct: the stubs, the layout, the paragraphs and some of ruff's findings",
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="check these files or folders (default: all)")
 
