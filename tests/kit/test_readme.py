@@ -53,6 +53,11 @@ class Readme(unittest.TestCase):
         self.assertIn("./kit test", commands())
         self.assertIn(plan.TESTS, README.read_text())
 
+    def test_the_number_of_labs_is_right(self):
+        numbers = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"]
+        labs = sum(folder.is_dir() for folder in (ROOT / "labs").glob("[0-9][0-9]_*"))
+        self.assertIn(f"in {numbers[labs - 10]} labs", README.read_text())
+
     def test_the_one_command_comes_before_a_wrong_kernel_which_is_wrapped(self):
         """On the site's front page too, which says the same."""
         for page in (README, ROOT / "docs" / "index.md"):

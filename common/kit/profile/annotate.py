@@ -23,6 +23,7 @@ class Column:
     meaning: str
     value: Callable[[dict, int], float | None]  # of a line's counters and the launches' warps
     text: Callable[[float], str]
+    need: int = 0  # the columns of least need are the first that a narrow terminal does without
 
 
 def plain(value: float) -> str:
@@ -33,7 +34,7 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
-def counter(key: str, title: str = "", short: str = "", above: float | None = 0) -> Column:
+def counter(key: str, title: str = "", short: str = "", above: float | None = 0, need: int = 0) -> Column:
     """A column of the catalogue. Values that are not `above` that number are left blank, as on most lines they say nothing."""
     known = counters.CATALOGUE[key]
     title = title or known.label
@@ -43,7 +44,7 @@ def counter(key: str, title: str = "", short: str = "", above: float | None = 0)
         return found if found is not None and (above is None or found > above) else None
 
     meaning = known.meaning if title == known.label else f"{known.label}: {known.meaning}"
-    return Column(key, title, short or title, meaning, value, percent if known.unit == "share" else plain)
+    return Column(key, title, short or title, meaning, value, percent if known.unit == "share" else plain, need)
 
 
 def executions_per_warp(line: dict, warps: int) -> float | None:
@@ -54,14 +55,14 @@ SHARE = Column("share", "instruction share", "inst. share", "the line's share of
                lambda line, warps: None, percent)  # fmt: skip
 COLUMNS = [
     Column("executions_per_warp", "executions per warp", "exec. per\u00a0warp", "how often a warp executes the line, on average",
-           executions_per_warp, plain),
-    counter("simt_efficiency", "active lanes", above=None),
-    counter("divergent_share"),
-    counter("sectors_per_request", short="sectors per\u00a0req.", above=None),
-    counter("loads_per_wait", short="loads per\u00a0wait", above=1),
-    counter("bank_conflicts"),
-    counter("shuffles"),
-    counter("atomic_operations", "atomics"),
+           executions_per_warp, plain, need=3),
+    counter("simt_efficiency", "active lanes", above=None, need=6),
+    counter("divergent_share", need=5),
+    counter("sectors_per_request", short="sectors per\u00a0req.", above=None, need=7),
+    counter("loads_per_wait", short="loads per\u00a0wait", above=1, need=4),
+    counter("bank_conflicts", need=8),
+    counter("shuffles", need=1),
+    counter("atomic_operations", "atomics", need=2),
     counter("barriers"),
 ]  # fmt: skip
 

@@ -7,8 +7,6 @@ from ..process import relative
 from ..report import source_line
 from .annotate import SHARE, Column, Excerpt, Kernel, Line, used_columns
 
-LEAST_NEEDED = ["barriers", "shuffles", "atomic_operations", "executions_per_warp", "loads_per_wait", "divergent_share", "simt_efficiency",
-                "sectors_per_request", "bank_conflicts"]  # fmt: skip
 PIECE = re.compile(r"\s*[^\s(\[,]+[(\[,]*|\s*[(\[,]+")  # of a line of code that must not be broken
 WARM = 0.1  # share from which a line is coloured
 
@@ -45,7 +43,7 @@ def with_room(kernel: Kernel, asked: list[Column]) -> tuple[list[Column], dict[C
     values = {column: {line.values[column.key] for line in lines if line.counters} for column in columns}
     same = {column: next(iter(found)) for column, found in values.items() if len(found) == 1}
     left_out: list[Column] = []
-    for column in sorted(set(columns) - set(asked), key=lambda each: (each not in same, LEAST_NEEDED.index(each.key))):
+    for column in sorted(set(columns) - set(asked), key=lambda each: (each not in same, each.need)):
         if gutter(columns) + room <= width():
             break
         columns.remove(column)

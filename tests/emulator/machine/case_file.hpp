@@ -14,9 +14,9 @@
 //
 // The indented lines are lanes: the first one is lane 0's, and if there are fewer than 32, they repeat. A
 // value is a decimal or hexadecimal integer, a floating-point number, `inf`, `nan`, or bits, `#3f800000`; `~`
-// before an output means approximately (see Value::tolerance). `! text` after the heading replaces these
-// lines: the launch stops, or is refused, with that message. Lines that begin with a dot (variables,
-// functions) are placed before the kernels of the whole file.
+// before an output means approximately (see Value::tolerance). An indented `! text` after the heading
+// replaces these lines: the launch stops, or is refused, with that message. Lines that begin with a dot
+// (variables, functions) are placed before the kernels of the whole file.
 #pragma once
 
 #include "ptx/module.hpp"
