@@ -10,8 +10,8 @@
 __global__ void naive_atomic_kernel(const float* input, float* result, std::size_t n) {
   // BEGIN naive_atomic
   // TODO: Compute the index of this thread's own element from the block index, the block size and the thread
-  // index (it needs 64 bits, as n does), and add that element to *result so that no addition is lost.
-  // The last block may have threads beyond the end of the input: they do nothing. (2 lines)
+  // index (it needs 64 bits, as n does), and add that element to *result with one atomic addition, so that
+  // none is lost. The last block may have threads beyond the end of the input: they do nothing. (2 lines)
   // END naive_atomic
 }
 

@@ -20,8 +20,7 @@ template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
   // TODO: For the distances 16, 8, 4, 2, 1: add the value of the lane that is this distance above this one
-  // to `value`. Use
-  // __shfl_down_sync and the mask lab::all_lanes. (3 lines)
+  // to `value`. Use a shuffle, such as __shfl_down_sync, and the mask lab::all_lanes. (3 lines)
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     value += __shfl_down_sync(lab::all_lanes, value, distance);
   }

@@ -92,7 +92,12 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   Fault fault{.kind = freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
               .message = fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where)};
   fault.is_of_null = first < null_page;
-  if (near && near->live && where == describe(*near, bad)) count_elements(*near, first, bytes, kind, fault);
+  if (near && near->live && bad > first && bad == near->end()) {
+    fault.region = Fault::Region::end_of_array;
+    fault.message = fmt::format("{} {} bytes from byte {} of {} on, the last {} of them beyond its end",
+                                verb(kind), bytes, first - near->origin, near->label, first + bytes - bad);
+  } else if (near && near->live && where == describe(*near, bad))
+    count_elements(*near, first, bytes, kind, fault);
   refuse_access(warp, op, std::move(fault), lanes);
 }
 
@@ -261,6 +266,13 @@ std::string last_part(const std::string& mangled) {
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
+// Of one element, where a vector of them is accessed.
+unsigned width_of_element(const Grid& grid, const Operation* op, unsigned width) {
+  const std::string_view name = grid.code.names[op->index];
+  const auto is = [name](std::string_view modifier) { return name.find(modifier) != name.npos; };
+  return is(".v4.") ? width / 4 : is(".v2.") ? width / 2 : width;
+}
+
 // Names the variable that the access most likely means: the last one that begins before it.
 void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                    std::uint32_t lanes) {
@@ -286,12 +298,13 @@ void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsign
   const std::uint64_t bytes = found->size ? found->size : grid.shape.dynamic_shared;
   const bool missing = found->size == 0 && bytes == 0;
   const std::string name = last_part(found->name);
-  const std::string what = inside % width ? fmt::format("byte {} of {}", inside, name)
-                                          : fmt::format("{}[{}]", name, inside / width);
+  const unsigned element = width_of_element(grid, op, width);
+  const std::string what = inside % element ? fmt::format("byte {} of {}", inside, name)
+                                            : fmt::format("{}[{}]", name, std::max(inside, bytes) / element);
   const std::string message =
       missing ? fmt::format("{} {}, but the launch gave no dynamic shared memory", verb(kind), what)
               : fmt::format("{} {}, past the end of its {} elements (the block has {})", verb(kind), what,
-                            bytes / width, given);
+                            bytes / element, given);
   refuse_access(warp, op,
                 {.kind = Fault::Kind::out_of_bounds,
                  .message = message,

@@ -84,8 +84,9 @@ struct Fault {
     missing_shared,
     other_block,
     local,
-    surface
-  } region{}; // of a bad access; missing: none was given; other: of the cluster
+    surface,
+    end_of_array
+  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
   bool is_of_null = false; // an access through a null pointer

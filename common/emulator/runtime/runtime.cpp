@@ -145,6 +145,10 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     Runtime::get().recorder.keep_launches(number);
     return true;
   }
+  if (name == "work") { // set by a lab; has no environment variable
+    Runtime::get().recorder.set_work(value);
+    return true;
+  }
   if (name == "recording" && parse_number(value, number) && number <= 1) { // has no environment variable
     Runtime::get().recording = number == 1;
     return true;

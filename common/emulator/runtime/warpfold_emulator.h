@@ -35,10 +35,12 @@ size_t warpfold_emulator_launches(void);
  *   "print-limit-in-all"  lines of printf that all launches from now on may print, which is said when it is
  *                 reached; "0" is no limit
  *   "fault-messages"  "on": what stops a kernel and why a call is refused is printed on stderr at once,
- * besides being reported; "off" "time-limit"  milliseconds after which a launch that has not ended counts as
- * endless; "0" is no limit "launches-kept" how many launches the report lists one by one; its totals include
- * all of them "provenance"  "on": from now on, it is kept where values come from, beginning with nothing;
- * "off" "recording"   "0": launches are not recorded for the report until this is "1" again or all is reset
+ *                 besides being reported; "off"
+ *   "time-limit"  milliseconds after which a launch that has not ended counts as endless; "0" is no limit
+ *   "launches-kept"  how many launches the report lists one by one; its totals include all of them
+ *   "provenance"  "on": from now on, it is kept where values come from, beginning with nothing; "off"
+ *   "work"        words for what the process does from now on: a hazard's key `during` repeats them
+ *   "recording"   "0": launches are not recorded for the report until this is "1" again or all is reset
  */
 int warpfold_emulator_option(const char* name, const char* value);
 

@@ -105,6 +105,7 @@ Hazard hazard_from(const machine::Fault& fault) {
                    : fault.region == Region::other_block            ? HazardCause::outside_cluster
                    : fault.region == Region::local                  ? HazardCause::beyond_local
                    : fault.region == Region::surface                ? HazardCause::beyond_surface
+                   : fault.region == Region::end_of_array           ? HazardCause::partly_beyond
                    : fault.argument == Argument::null               ? HazardCause::null_argument
                    : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements
                    : fault.argument == Argument::swapped            ? HazardCause::swapped_arguments

@@ -43,6 +43,7 @@ struct Hazard {
   std::string message = {};             // what happened: who, where, at which address
   machine::SourceLine where{}, other{}; // other.line 0: there is no second place
   std::string launch = {};              // the call that launched the kernel, where its arguments matter
+  std::string during = {};              // what the process said that it was doing
   int reach = 0;                        // of two findings at one place, the one that reaches farther is kept
 };
 

@@ -309,6 +309,9 @@ void Provenance::update(const machine::Access& access, const ValueFlow& flow, un
   const Where here = where(access.warp, access.operation, lane);
   const std::string_view name = access.warp.worker->grid.code.names[access.operation.index];
   const auto is = [name](std::string_view modifier) { return name.find(modifier) != name.npos; };
+  const Cell* const cell = find(key);
+  const bool is_unread = cell && cell->in_memory && !cell->read && cell->node >= first_node;
+  const Where stored = cell ? cell->stored : Where{};
   const Value old = read(key, access.width, here, true);
   if (flow.from.empty() && access.order >= machine::MemoryOrder::release)
     return write(key, access.width, thread, &here); // the mbarrier of a bulk copy
@@ -328,7 +331,11 @@ void Provenance::update(const machine::Access& access, const ValueFlow& flow, un
     swapped[key] = wanted.bits;
     return write(key, access.width, wanted.node, &here);
   }
-  if (is(".exch")) return write(key, access.width, value.node, &here);
+  if (is(".exch")) { // what it returns may go into nothing
+    if (is_unread && old.node != value.node)
+      losses_.push_back({old.node, name_of(access, lane, access.width), stored, true, here});
+    return write(key, access.width, value.node, &here);
+  }
   write(key, access.width, combined(Node::Kind::computed, access.width, 0, {old, value}, here), &here);
 }
 

@@ -98,6 +98,7 @@ struct Recorder::State {
   LaunchTotals totals;
   std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
+  std::string work;
   std::vector<Hazard> hazards;
   std::vector<std::uint64_t> times; // parallel to `hazards`: how often each occurred
 };
@@ -124,6 +125,11 @@ void Recorder::add(const machine::LaunchRecord& record) {
   }
 }
 
+void Recorder::set_work(std::string words) {
+  std::lock_guard lock(state_->mutex);
+  state_->work = std::move(words);
+}
+
 void Recorder::keep_launches(std::size_t most) {
   std::lock_guard lock(state_->mutex);
   state_->most_launches = most;
@@ -147,6 +153,7 @@ void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
 void Recorder::add(Hazard hazard) {
   std::unique_lock lock(state_->mutex);
   auto& hazards = state_->hazards;
+  hazard.during = state_->work;
   auto known =
       std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& h) { return same_place(h, hazard); });
   if (known != hazards.end()) {
@@ -231,6 +238,7 @@ std::string Recorder::json() const {
                        {"call_line", hazard.where.call_line},
                        {"message", hazard.message},
                        {"launch", hazard.launch},
+                       {"during", hazard.during},
                        {"why", why},
                        {"advice", advice},
                        {"read", read},

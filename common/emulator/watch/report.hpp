@@ -28,6 +28,7 @@ public:
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
   void add_host_wait(); // a call in which the host waits for a stream, an event or a device
   void reset();
+  void set_work(std::string words);     // what the hazards that follow are seen during
   void keep_launches(std::size_t most); // beyond this number, only the totals are kept
   std::string json() const;
   std::size_t hazard_count() const;

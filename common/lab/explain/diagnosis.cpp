@@ -71,7 +71,7 @@ Diagnosis from_stalling(const Symptom& symptom) {
   return {"stalled",
           fmt::format(
               "The result lacks exactly {:.10g}: the {} elements that the thread whose sum is 2^24 visits. A "
-              "float that large rounds them away, and what it loses is not kept.",
+              "float that large rounds them away, and what it loses does not come back.",
               lost, met),
           true};
 }

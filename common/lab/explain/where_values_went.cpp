@@ -47,6 +47,10 @@ constexpr std::string_view name_in_ptx(Type type) {
   return names[static_cast<int>(type)];
 }
 
+bool is_same_thread(const Where& one, const Where& other) {
+  return one.launch == other.launch && one.block == other.block && one.thread == other.thread;
+}
+
 class Explanation {
 public:
   Explanation(const ValueGraph& graph, const Outcome& outcome, const Case& given, const Sequence& input,
@@ -70,7 +74,12 @@ private:
   std::string counted_often(const Indices& elements);
   std::string thread(const Where& at) const;
   std::string threads(std::vector<Where> all) const;
+  std::string lines_of(const std::vector<NodeId>& nodes) const;
+  std::string threads_of(const std::vector<NodeId>& nodes) const;
   std::string value_of(NodeId node) const;
+  std::vector<NodeId> ends_of_ways();
+  NodeId handed_on(NodeId id) const;
+  NodeId first_join(NodeId load) const;
   bool is_old_result(NodeId root) const;
 
   const ValueGraph& graph_;
@@ -115,6 +124,20 @@ std::string Explanation::threads(std::vector<Where> all) const {
   return all.size() > most ? fmt::format("{} and {} more", text, all.size() - most) : text;
 }
 
+std::string Explanation::lines_of(const std::vector<NodeId>& nodes) const {
+  std::set<unsigned> lines;
+  for (const NodeId id : nodes) lines.insert(graph_.line(graph_.node(id).where));
+  std::string text;
+  for (const unsigned line : lines) text += fmt::format("{}{}", text.empty() ? "" : " and ", line);
+  return fmt::format("line{} {}", lines.size() == 1 ? "" : "s", text);
+}
+
+std::string Explanation::threads_of(const std::vector<NodeId>& nodes) const {
+  std::vector<Where> all;
+  for (const NodeId id : nodes) all.push_back(graph_.node(id).where);
+  return threads(std::move(all));
+}
+
 // "element 5", "the sum of elements 0 to 31", "2 times element 5".
 std::string Explanation::value_of(NodeId id) const {
   if (graph_.node(id).kind == NodeKind::host) return "a value from the host";
@@ -128,10 +151,15 @@ std::string Explanation::value_of(NodeId id) const {
   const std::string which = in_words(elements, given_.n, given_.block);
   constexpr std::string_view names[] = {"the sum of ", "the minimum of ", "the maximum of ",
                                         "the product of ", "the bitwise and of "};
-  const std::string_view several = elements.size() == 1 ? "" : names[static_cast<int>(input_.op)];
+  const std::string_view of_several = names[static_cast<int>(input_.op)],
+                         several = elements.size() == 1 ? "" : of_several;
   if (counts_.is_selection() || (all_alike && often == 1)) return fmt::format("{}{}", several, which);
   if (all_alike) return fmt::format("{:g} times {}{}", often, several, which);
-  return fmt::format("a sum in which {} count several times", which);
+  Indices not_once;
+  for (const std::size_t element : elements)
+    if (counted.at(element) != 1) not_once.push_back(element);
+  return fmt::format("{}{} elements, in which {} do{} not count just once", of_several, elements.size(),
+                     in_words(not_once, given_.n, given_.block), not_once.size() == 1 ? "es" : "");
 }
 
 // ---- what happened to elements
@@ -160,10 +188,10 @@ std::string Explanation::reads() {
   const double per_thread = at(0, 1).value_or(*origin) - *origin,
                per_block = at(1, 0).value_or(*origin) - *origin;
   double step = 0;
-  std::size_t most = 0; // that one thread reads
+  std::size_t most = 0, least = columns_; // that one thread reads
   for (auto& [thread, elements] : threads) {
     std::ranges::sort(elements);
-    most = std::max(most, elements.size());
+    most = std::max(most, elements.size()), least = std::min(least, elements.size());
     const auto first = static_cast<double>(elements.front());
     if (first != *origin + per_block * thread.first + per_thread * thread.second) return "";
     for (std::size_t i = 1; i < elements.size(); ++i) {
@@ -185,7 +213,7 @@ std::string Explanation::reads() {
   add(per_block, "b", names.block), add(per_thread, "t", names.thread);
   if (*origin != 0 || index.empty()) index += fmt::format("{}{:g}", index.empty() ? "" : " + ", *origin);
   if (step != 0)
-    index += step == 1   ? fmt::format(" and the {} after it", most - 1)
+    index += step == 1   ? fmt::format(" and {} {} after it", most == least ? "the" : "up to", most - 1)
              : most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
                          : fmt::format(", then every {:g} elements further", step);
   const bool all_read = threads.size() == launch.blocks * launch.threads;
@@ -211,13 +239,53 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
                      reads());
 }
 
-// Each to the last value that it went into, and what became of that.
-std::string Explanation::lost(const Indices& elements, std::size_t missing) {
-  std::vector<NodeId> last(graph_.end());
+// Of all the values that each went into and that go into nothing themselves, the one that should have gone
+// on.
+std::vector<NodeId> Explanation::ends_of_ways() {
+  struct End {
+    bool fits = false; // had it gone on, each of its elements would count once
+    std::size_t elements = 0;
+    NodeId node = 0;
+    auto operator<=>(const End&) const = default;
+  };
+  std::vector<End> ends(graph_.end());
+  const auto end_at = [&](NodeId id) {
+    if (counts_.is_selection()) return End{true, 0, id};
+    const auto counted = counts_.elements_in(id);
+    return End{std::ranges::all_of(
+                   counted,
+                   [&](const auto& each) { return each.second == 1 && counts_.of_element(each.first) == 0; }),
+               counted.size(), id};
+  };
+  std::vector<bool> concerned(graph_.end());
+  for (std::size_t i = first_; i < first_ + columns_; ++i)
+    if (counts_.of_element(i) == 0)
+      for (const NodeId load : counts_.loads_of(i)) concerned[load] = true;
+  for (NodeId id = first_node; id < graph_.end(); ++id)
+    if (concerned[id])
+      for (const NodeId user : counts_.users_of(id)) concerned[user] = true;
   for (NodeId id = graph_.end(); id-- > first_node;) {
-    last[id] = id;
-    for (const NodeId user : counts_.users_of(id)) last[id] = std::max(last[id], last[user]);
+    if (!concerned[id]) continue;
+    if (counts_.users_of(id).empty()) ends[id] = end_at(id);
+    for (const NodeId user : counts_.users_of(id)) ends[id] = std::max(ends[id], ends[user]);
   }
+  std::vector<NodeId> nodes(graph_.end());
+  for (NodeId id = first_node; id < graph_.end(); ++id) nodes[id] = ends[id].fits ? ends[id].node : 0;
+  return nodes;
+}
+
+// The value in which a thread hands it on to others, or in which it ends.
+NodeId Explanation::handed_on(NodeId id) const {
+  for (;;) {
+    const std::vector<NodeId>& users = counts_.users_of(id);
+    if (users.size() != 1 || !is_same_thread(graph_.node(users[0]).where, graph_.node(id).where)) return id;
+    id = users[0];
+  }
+}
+
+// What became of each: the value in which its way ends, or those who took it without a use.
+std::string Explanation::lost(const Indices& elements, std::size_t missing) {
+  const std::vector<NodeId> ends = ends_of_ways();
   std::multimap<NodeId, const ValueGraph::Loss*> losses;
   for (const ValueGraph::Loss& loss : graph_.losses) losses.emplace(loss.node, &loss);
   struct Story {
@@ -228,7 +296,8 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   std::map<std::tuple<bool, bool, std::uint32_t, std::uint32_t>, Story> stories;
   for (const std::size_t element : elements) {
     NodeId end = 0;
-    for (const NodeId load : counts_.loads_of(element)) end = std::max(end, last[load]);
+    for (const NodeId load : counts_.loads_of(element)) end = std::max(end, ends[load]);
+    if (end == 0) end = handed_on(counts_.loads_of(element).front());
     const auto [begin, stop] = losses.equal_range(end);
     const ValueGraph::Loss* loss = nullptr;
     for (auto each = begin; each != stop; ++each)
@@ -256,6 +325,23 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     return sentence("{}in line {}, {} has {}, which becomes the result of row {}.", which, graph_.line(made),
                     thread(made), value, row);
   }
+  std::vector<NodeId> users = counts_.users_of(story.node);
+  if (std::ranges::any_of(users, [&](NodeId user) { return !is_same_thread(graph_.node(user).where, made); }))
+    std::erase_if(users, [&](NodeId user) { return is_same_thread(graph_.node(user).where, made); });
+  if (!users.empty()) {
+    kind_ = "not-used";
+    const std::string who = fmt::format("{}in line {}, {} {} {}", which, graph_.line(made), thread(made),
+                                        is_loaded ? "reads" : "has", value);
+    if (is_same_thread(graph_.node(users[0]).where, made))
+      return sentence("{}, and what it makes of that in {} does not get into the result.", who,
+                      lines_of(users));
+    const bool one = std::ranges::all_of(users, [&](NodeId user) {
+      return is_same_thread(graph_.node(user).where, graph_.node(users[0]).where);
+    });
+    return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into the result.", who,
+                    capital(threads_of(users)), one ? "s" : "", lines_of(users),
+                    one ? "it makes" : "they make");
+  }
   if (!story.loss) {
     kind_ = "not-used";
     if (counts_.is_selection())
@@ -277,24 +363,26 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
                   capital(thread(loss.by)), graph_.line(loss.by));
 }
 
+// The first step that combines two values which both have this load in them; 0 if there is none.
+NodeId Explanation::first_join(NodeId load) const {
+  std::vector<bool> has(graph_.end());
+  has[load] = true;
+  for (NodeId id = load + 1; id < graph_.end(); ++id) {
+    const auto operands = graph_.operands_of(graph_.node(id));
+    const auto with = std::ranges::count_if(
+        operands, [&](const ValueGraph::Operand& operand) { return has[operand.node]; });
+    has[id] = with > 0;
+    if (with > 1 && counts_.of_node(id) != 0 && counts_.is_step_of_operator(id)) return id;
+  }
+  return 0;
+}
+
 // Where one became several: the loads, or the uses of one value.
 std::string Explanation::counted_often(const Indices& elements) {
   const std::size_t element = elements.front();
   std::vector<NodeId> loads;
   for (const NodeId load : counts_.loads_of(element))
     if (counts_.of_node(load) != 0) loads.push_back(load);
-  const auto lines_of = [&](const std::vector<NodeId>& nodes) {
-    std::set<unsigned> lines;
-    for (const NodeId id : nodes) lines.insert(graph_.line(graph_.node(id).where));
-    std::string text;
-    for (const unsigned line : lines) text += fmt::format("{}{}", text.empty() ? "" : " and ", line);
-    return fmt::format("line{} {}", lines.size() == 1 ? "" : "s", text);
-  };
-  const auto threads_of = [&](const std::vector<NodeId>& nodes) {
-    std::vector<Where> all;
-    for (const NodeId id : nodes) all.push_back(graph_.node(id).where);
-    return threads(std::move(all));
-  };
   const auto by_host = [&](NodeId load) { return graph_.line(graph_.node(load).where) == 0; };
   if (std::ranges::any_of(loads, by_host)) return "";
   if (loads.size() > 1) {
@@ -320,6 +408,20 @@ std::string Explanation::counted_often(const Indices& elements) {
     if (uses.size() == 1)
       return sentence("in {}, {} makes {:g} times {} ({}).", lines_of(uses), thread(user.where),
                       counts_.of_node(id) / counts_.of_node(uses[0]), value, graph_.operation_of(user));
+    if (const NodeId join = first_join(loads.front());
+        join != 0 && std::ranges::find(uses, join) == uses.end()) {
+      const ValueGraph::Node& node = graph_.node(join);
+      std::vector<NodeId> both;
+      for (const ValueGraph::Operand& operand : graph_.operands_of(node))
+        if (!ValueGraph::is_bare(operand.node) && counts_.elements_in(operand.node).contains(element))
+          both.push_back(operand.node);
+      if (both.size() == 2) {
+        const std::string one = value_of(both[0]), other = value_of(both[1]);
+        return sentence("in line {}, {} combines {} and {}{}.", graph_.line(node.where), thread(node.where),
+                        one, other,
+                        one == other ? " again" : fmt::format(": element {} is in both", element));
+      }
+    }
     const std::string by = threads_of(uses);
     return sentence("in {}, {} is added {} times, by {}.{}", lines_of(uses), value, uses.size(), by,
                     by.find(" and ") != by.npos || by.find(" to ") != by.npos ? " Which thread should add it?"
@@ -403,6 +505,8 @@ std::string Explanation::explain_operation() {
   for (const ValueGraph::Operand& operand : graph_.operands_of(node))
     values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, of));
   const double made = number(node.bits, to);
+  if (operation.starts_with("atom.") || operation.starts_with("red.")) // what it makes is not known
+    return sentence("{} combines {} ({}).", who, values, operation);
   if (!operation.starts_with("cvt."))
     return sentence("{} makes {:.10g} of {} ({}).", who, made, values, operation);
   std::string text = sentence("{} converts {}, {}, to {}: {:.10g}.", who, values, type_in_words(of),

@@ -143,6 +143,7 @@ static std::vector<Case> all_cases(const Rung& rung, const Variant& variant, con
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
+  if (there.emulated && rung.emulated_n != 0) cases.push_back({Kind::exact, rung.emulated_n, 1, block, 0});
   if (has_signs(rung, variant))
     cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
   if (rung.stalling) {

@@ -140,6 +140,27 @@ std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const
   return checks;
 }
 
+// Roundings differ from one order of additions to another, and with thousands of elements so do the bits.
+static Check check_order(const Rung& rung, const Options& options) {
+  const Variant& variant = rung.variants[0];
+  const Case given{Kind::rounding, 5000, 1, block_for(rung, options), 0};
+  const Sequence input = make_sequence(variant.type, rung.op, given.kind, given.n, options.seed);
+  std::vector<float> elements(given.n);
+  for (std::size_t i = 0; i < given.n; ++i) elements[i] = static_cast<float>(input[i]);
+  Check check{
+      .name = "technique: the order of additions, " + describe(given), .message = "", .diagnosis = {}};
+  const double wanted = rung.in_order(std::move(elements), given.block);
+  const Outcome outcome = run_once(variant, given, input);
+  if (!outcome.error.empty() || outcome.results.size() != 1) return check; // judged before
+  check.ok = outcome.results[0] == wanted;
+  check.message = check.ok
+                      ? fmt::format("{:.9g}, to the bit", wanted)
+                      : fmt::format("the elements must be added {}: {} elements make {:.9g} in that order, "
+                                    "and the result is {:.9g}, rounded in another one",
+                                    rung.order_in_words, given.n, wanted, outcome.results[0]);
+  return check;
+}
+
 Technique check_technique(const Rung& rung, const Options& options) {
   if (rung.promise_count == 0) return {};
   if (device().compute_capability < rung.promise_capability) {
@@ -168,8 +189,10 @@ Technique check_technique(const Rung& rung, const Options& options) {
                                         : fmt::format("{} elements", mine.profile.n),
                         block == usual ? "" : fmt::format(" and {} threads per block", block), check.message);
     checks.insert(checks.end(), held.begin(), held.end());
-    if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; })) break;
+    if (std::any_of(held.begin(), held.end(), [](const Check& check) { return !check.ok; }))
+      return {std::move(checks), {}};
   }
+  if (rung.in_order) checks.push_back(check_order(rung, options));
   return {std::move(checks), {}};
 }
 

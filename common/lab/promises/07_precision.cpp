@@ -28,6 +28,27 @@ Promise halving_stride() {
   return none(Counter::bank_conflicts, "the stride must halve: neighbours add neighbours");
 }
 
+float from_first_to_last(std::vector<float> elements, unsigned) {
+  float sum = 0;
+  for (const float each : elements) sum += each;
+  return sum;
+}
+
+float by_halving_strides(std::vector<float> elements, unsigned block) {
+  do {
+    const std::size_t blocks = std::max<std::size_t>(1, ceil_div(elements.size(), block));
+    elements.resize(blocks * block);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      float* const partial = elements.data() + b * block;
+      for (unsigned stride = block / 2; stride > 0; stride /= 2)
+        for (unsigned t = 0; t < stride; ++t) partial[t] += partial[t + stride];
+      elements[b] = partial[0];
+    }
+    elements.resize(blocks);
+  } while (elements.size() > 1);
+  return elements[0];
+}
+
 } // namespace
 
 std::vector<Rung> precision() {
@@ -42,6 +63,7 @@ std::vector<Rung> precision() {
               .promise(equal(Counter::launches, one, "one launch does everything"))
               .promise(none(Counter::atomic_operations, "one thread adds in a register"))
               .promise(none(Counter::shared_accesses, "one thread adds in a register"))
+              .adds_like(from_first_to_last, "from the first to the last")
               .promise(at_most(
                   Counter::simt_efficiency, [](const Size&) { return 1.0 / 32; },
                   "one thread adds, and the 31 others of its warp have nothing to do")),
@@ -60,7 +82,9 @@ std::vector<Rung> precision() {
               .promise(the_whole_block_waits())
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
-                  "one barrier per level of the tree, and one before it")),
+                  "one barrier per level of the tree, and one before it"))
+              .adds_like(by_halving_strides,
+                         "in pairs one stride apart, with the stride halving from half the block"),
           Rung("kahan")
               .meets_stalling()
               .steps_as_kahan()

@@ -3,7 +3,8 @@
 namespace lab::promises {
 namespace {
 
-constexpr unsigned most_rows = 600; // of the matrix of index_overflow
+// Of the matrix of index_overflow, 4 MiB each: more bytes than an int can count, or an unsigned.
+constexpr unsigned most_rows = 600, rows_beyond_unsigned = 1100;
 
 double depth_of_elements(const Size& s) {
   return 32.0 + log2(s.block) + ceil_div(s.n, 32);
@@ -180,6 +181,7 @@ std::vector<Rung> hazards() {
       Rung("index_overflow")
           .broken()
           .up_to([](const Size&) { return double(most_rows); })
+          .tried_on_emulator_with(rows_beyond_unsigned)
           .promise(one_thread_per_element())
           .promise(each_thread_reads_at_most(one_element))
           .promise(reads_each_element_once())

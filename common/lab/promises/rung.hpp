@@ -100,6 +100,8 @@ public:
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& up_to_columns(std::size_t columns) { return max_columns = columns, *this; }
+  // Beyond what it takes elsewhere, since there memory that nobody accesses occupies none.
+  Rung& tried_on_emulator_with(std::size_t n) { return emulated_n = n, *this; }
   // A matrix this wide is among those that it is tried on.
   Rung& tried_with_columns(std::size_t columns) { return wide_columns = columns, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
@@ -135,6 +137,11 @@ public:
   Rung& steps_as_kahan() { return is_kahan = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }
+  // On float: the elements are added in this order, so the result has the bits of `model`. `order` continues
+  // "the elements must be added".
+  Rung& adds_like(float (*model)(std::vector<float> elements, unsigned block), const char* order) {
+    return in_order = model, order_in_words = order, *this;
+  }
   // Each element is read once, also among more than 2^32 (judge/beyond_32_bits.hpp).
   Rung& tried_beyond_32_bits() { return beyond_32_bits = true, *this; }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
@@ -167,7 +174,7 @@ public:
   unsigned elements_per_thread = 0; // as the lab's main() gives it
   Operator op = Operator::add;
   RowFunction row_function = RowFunction::none;
-  std::size_t max_columns = static_cast<std::size_t>(-1), wide_columns = 0;
+  std::size_t max_columns = static_cast<std::size_t>(-1), wide_columns = 0, emulated_n = 0;
   const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
@@ -180,6 +187,8 @@ public:
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;
+  float (*in_order)(std::vector<float> elements, unsigned block) = nullptr;
+  const char* order_in_words = "";
 };
 
 // The promises of a rung of the course, without a host function; and its first promise on a counter, or the

@@ -19,6 +19,12 @@ const Hazard* first_fatal(const std::vector<Hazard>& hazards) {
 
 } // namespace
 
+// One that was seen in another case than that of the verdict's first line says so.
+static void name_case(Hazard& hazard, const Check& failed) {
+  if (!hazard.during.empty() && !failed.name.ends_with(hazard.during))
+    hazard.message += fmt::format(" (with {})", hazard.during);
+}
+
 const Check* first_failed(const std::vector<Check>& checks) {
   const auto found = std::find_if(checks.begin(), checks.end(), [](const Check& c) { return !c.ok; });
   return found == checks.end() ? nullptr : &*found;
@@ -30,6 +36,7 @@ Result verdict_on(std::string rung, Findings findings) {
   findings.hazards = causes_among(std::move(findings.hazards));
   if (const Check* failed = first_failed(findings.checks)) {
     result.state = State::wrong;
+    for (Hazard& hazard : findings.hazards) name_case(hazard, *failed);
     // A hazard explains the number, and any resemblance to a known mistake is chance.
     if (findings.hazards.empty()) result.diagnosis = diagnosis_beside(findings.checks, *failed);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);

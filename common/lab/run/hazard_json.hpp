@@ -21,6 +21,7 @@ inline Hazard hazard_from(const nlohmann::ordered_json& json) {
   hazard.call_line = json.value("call_line", 0);
   hazard.message = json.value("message", "");
   hazard.launch = json.value("launch", "");
+  hazard.during = json.value("during", "");
   hazard.why = json.value("why", "");
   hazard.advice = json.value("advice", "");
   hazard.read = json.value("read", "");

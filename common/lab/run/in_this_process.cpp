@@ -334,6 +334,7 @@ void use_runner(std::unique_ptr<Runner> chosen) {
 }
 
 Outcome run_once(const Variant& variant, const Case& given, const Sequence& input) {
+  if (on_emulator()) runner().set("work", describe(given));
   return runner().run(variant, given, input);
 }
 

@@ -11,6 +11,7 @@ namespace lab {
 
 struct Hazard {
   std::string kind, file, other_file, message;
+  std::string during;      // the case that was run
   std::string launch;      // the call that launched the kernel, where its arguments matter
   std::string why, advice; // a sentence each, from the emulator
   std::string read;        // the section that explains it: "docs/handouts/00_start.md#races"

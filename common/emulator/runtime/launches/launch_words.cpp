@@ -155,7 +155,7 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
   each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
     if (is_pointer(type)) {
       if (fault.is_of_null && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
-      arrays.push_back({pointed_to(type), elements_behind(type, bytes)});
+      arrays.push_back({type, elements_behind(type, bytes)});
     }
     const auto integer = integer_in(type, bytes);
     if (integer && fault.elements != 0 && *integer > 0 &&

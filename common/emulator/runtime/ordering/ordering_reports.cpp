@@ -68,12 +68,16 @@ bool is_new(State& state, const std::string& a, const std::string& b, const std:
 void report_streams(State& state, const Operation& earlier, const TouchedRange& other, const Operation& later,
                     const TouchedRange& mine) {
   if (!is_new(state, site_of(earlier), site_of(later), "")) return;
+  const auto name_of = [](const Operation& operation) { // a library's copies are its caller's
+    const std::string library = library_function(operation.frames);
+    return library.empty() ? operation.name : library;
+  };
   // Launches in one stream are ordered, so these are nodes of one launch.
   const bool one_graph = earlier.of_graph && later.of_graph && earlier.where == later.where;
   add(one_graph ? HazardCause::nodes_not_ordered : HazardCause::streams_not_ordered,
-      fmt::format("{} in {} {} {}, which {} in {} {}; {} orders the two", later.name, later.where,
-                  verb(mine.touch), place_of(std::max(mine.begin, other.begin)), earlier.name, earlier.where,
-                  verb(other.touch), one_graph ? "no dependency" : "nothing"),
+      fmt::format("{} in {} {} {}, which {} in {} {}; {} orders the two", name_of(later), later.where,
+                  verb(mine.touch), place_of(std::max(mine.begin, other.begin)), name_of(earlier),
+                  earlier.where, verb(other.touch), one_graph ? "no dependency" : "nothing"),
       &later, &earlier);
 }
 
