@@ -16,6 +16,17 @@ void sequential_of_a_warp(const float* input, float* result, std::size_t n, unsi
   several_threads_kernel<<<1, 32>>>(input, result, n);
 }
 
+__global__ void from_the_last_kernel(const float* input, float* result, std::size_t n) {
+  float sum = 0;
+  // MUTANT from_the_last: state=off-technique kind=none diagnosis=none
+  // Right, but the elements are added in the reverse order, which rounds otherwise.
+  for (std::size_t i = n; i > 0; --i) sum += input[i - 1];
+  *result = sum;
+}
+void from_the_last(const float* input, float* result, std::size_t n, unsigned) {
+  from_the_last_kernel<<<1, 1>>>(input, result, n);
+}
+
 __global__ void neighbours_kernel(const float* input, float* results, std::size_t n) {
   __shared__ float partial[1024];
   const unsigned t = threadIdx.x;
@@ -325,6 +336,11 @@ int main(int argc, char** argv) {
            .up_to(alone.max_n)
            .promise(lab::promised(lab07, "sequential_float", Counter::elements_read))
            .promise(lab::promised(lab07, "sequential_float", Counter::simt_efficiency)),
+       Rung("from_the_last")
+           .on(from_the_last)
+           .same_bits()
+           .up_to(alone.max_n)
+           .adds_like(alone.in_order, alone.order_in_words),
        Rung("tree_of_neighbours")
            .on(in_passes<neighbours_kernel>)
            .meets_stalling()

@@ -139,7 +139,7 @@ __global__ void last_warp_left_out(const float* input, float* result, std::size_
   float sum = warp_sum(two_elements(input, n));
   if (at.lane == 0) warp_sums[at.warp] = sum;
   __syncthreads();
-  // MUTANT last_warp_left_out: state=wrong kind=none diagnosis=not-used
+  // MUTANT last_warp_left_out: state=wrong kind=none diagnosis=never-read
   // One off in the number of warps.
   if (at.warp == 0) sum = warp_sum(at.lane < blockDim.x / 32 - 1 ? warp_sums[at.lane] : 0);
   if (threadIdx.x == 0) atomicAdd(result, sum);

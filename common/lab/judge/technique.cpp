@@ -149,7 +149,7 @@ static Check check_order(const Rung& rung, const Options& options) {
   for (std::size_t i = 0; i < given.n; ++i) elements[i] = static_cast<float>(input[i]);
   Check check{
       .name = "technique: the order of additions, " + describe(given), .message = "", .diagnosis = {}};
-  const double wanted = rung.in_order(std::move(elements), given.block);
+  const double wanted = rung.in_order(elements, given.block);
   const Outcome outcome = run_once(variant, given, input);
   if (!outcome.error.empty() || outcome.results.size() != 1) return check; // judged before
   check.ok = outcome.results[0] == wanted;

@@ -28,13 +28,14 @@ Promise halving_stride() {
   return none(Counter::bank_conflicts, "the stride must halve: neighbours add neighbours");
 }
 
-float from_first_to_last(std::vector<float> elements, unsigned) {
+float from_first_to_last(const std::vector<float>& elements, unsigned) {
   float sum = 0;
   for (const float each : elements) sum += each;
   return sum;
 }
 
-float by_halving_strides(std::vector<float> elements, unsigned block) {
+float by_halving_strides(const std::vector<float>& all, unsigned block) {
+  std::vector<float> elements = all;
   do {
     const std::size_t blocks = std::max<std::size_t>(1, ceil_div(elements.size(), block));
     elements.resize(blocks * block);

@@ -139,7 +139,7 @@ public:
   Rung& broken() { return to_repair = true, *this; }
   // On float: the elements are added in this order, so the result has the bits of `model`. `order` continues
   // "the elements must be added".
-  Rung& adds_like(float (*model)(std::vector<float> elements, unsigned block), const char* order) {
+  Rung& adds_like(float (*model)(const std::vector<float>& elements, unsigned block), const char* order) {
     return in_order = model, order_in_words = order, *this;
   }
   // Each element is read once, also among more than 2^32 (judge/beyond_32_bits.hpp).
@@ -187,7 +187,7 @@ public:
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;
-  float (*in_order)(std::vector<float> elements, unsigned block) = nullptr;
+  float (*in_order)(const std::vector<float>& elements, unsigned block) = nullptr;
   const char* order_in_words = "";
 };
 

@@ -21,14 +21,11 @@ inline Promise one_atomic_per_block() {
 inline Promise no_atomic_for_block_sums() {
   return none(Counter::atomic_operations, "block sums must go to memory, one element per block");
 }
-// One more for those who set the array to 0 first.
-inline std::vector<Promise> one_store_per_warp() {
-  return {at_least(
-              Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-              "each warp must leave a partial sum in shared memory"),
-          at_most(
-              Counter::shared_store_requests, [](const Size& s) { return s.blocks * (s.warps() + 1); },
-              "each warp must leave one partial sum in shared memory, with one store")};
+inline Promise one_store_per_warp() {
+  return equal(
+      Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
+      "each warp must store its partial sum in shared memory with one store, and nothing else need be "
+      "stored");
 }
 inline Promise a_barrier_for_each_step() {
   return at_least(
@@ -50,11 +47,8 @@ inline Promise grid_fits_device() {
       "the grid must fit the device, whatever n is; each thread walks over the array");
 }
 inline Promise one_barrier_between_warps() {
-  return at_most(
-      Counter::barriers_per_block, [](const Size&) { return 2.0; },
-      "the block must wait between the warps' sums and the first warp's last step, and perhaps once before, "
-      "if "
-      "it sets the array to 0");
+  return equal(Counter::barriers_per_block, one,
+               "the block must wait once, between the warps' sums and the first warp's last step");
 }
 
 // How the work is spread: over the blocks, the warps and the lanes.

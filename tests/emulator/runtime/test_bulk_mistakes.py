@@ -16,7 +16,12 @@ class BulkMistakes(mistakes.Mistakes):
 
     def test_bounds_are_checked(self):
         self.check("beyond_shared", "out-of-bounds", "load", "past the end")
-        self.check("beyond_array", "out-of-bounds", "store", "writes 128 bytes at 0x")
+        self.check(
+            "beyond_array",
+            "out-of-bounds",
+            "store",
+            "writes 128 bytes from byte 4032 of allocation 2 (4096 bytes) on, the last 64 of them beyond its end",
+        )
 
     def test_copies_within_shared_memory_need_a_launch_with_a_cluster_size(self):
         self.check("no_cluster", "launch", "within", "must be launched with a cluster size, be it 1")

@@ -104,6 +104,48 @@ TEST(WhereValuesWent, WhatNothingIsMadeOf) {
       << said.text;
 }
 
+TEST(WhereValuesWent, WhatOthersTakeInVain) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  run.compute("add.f32", 20, 2, 3, {{a, 1}, {b, 2}}); // had it gone on, element 0 would count twice
+  const Diagnosis said = run.said(a, 1);
+  EXPECT_EQ(said.kind, "not-used");
+  EXPECT_NE(said.text.find(
+                "In line 10, thread 1 of block 0 reads element 1. Thread 2 of block 0 takes it from there "
+                "in line 20, and what it makes of it does not get into the result."),
+            std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, TheSumThatShouldHaveGoneOn) {
+  FollowedRun run(3);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1), c = run.load(2, 0, 2);
+  const unsigned sum = run.compute("add.f32", 20, 1, 5, {{b, 2}, {c, 3}});
+  run.lose(sum, "partial[1]", 21, 1);
+  run.compute("add.f32", 20, 3, 4, {{b, 2}, {b, 2}}); // what a lane has left over
+  const Diagnosis said = run.said(a, 1);
+  EXPECT_EQ(said.kind, "never-read");
+  EXPECT_NE(
+      said.text.find("In line 21, thread 1 of block 0 stores the sum of elements 1 and 2 in partial[1], and "
+                     "nothing reads it"),
+      std::string::npos)
+      << said.text;
+}
+
+TEST(WhereValuesWent, TwoSumsThatHaveAnElementInCommon) {
+  FollowedRun run(3);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1), c = run.load(2, 0, 2);
+  const unsigned left = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}});
+  const unsigned right = run.compute("add.f32", 20, 1, 5, {{b, 2}, {c, 3}});
+  const Diagnosis said = run.said(run.compute("add.f32", 21, 0, 8, {{left, 3}, {right, 5}}), 8);
+  EXPECT_EQ(said.kind, "added-again");
+  EXPECT_NE(
+      said.text.find("In line 21, thread 0 of block 0 combines the sum of elements 0 and 1 and the sum of "
+                     "elements 1 and 2: element 1 is in both."),
+      std::string::npos)
+      << said.text;
+}
+
 TEST(WhereValuesWent, WhatIsNoElement) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);

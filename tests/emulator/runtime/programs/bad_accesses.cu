@@ -17,7 +17,7 @@ __global__ void fill(int* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = 1;
 }
-__global__ void copy(int* to, const int* from, int n) {
+__global__ void copy(int* to, int* from, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i % 10] = from[i];
 }
