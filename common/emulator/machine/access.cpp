@@ -115,6 +115,7 @@ void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, u
 // variable ended with cudaErrorIllegalAddress while access was enabled.
 bool is_out_of_reach(const Grid& grid, const Allocation& allocation, int owner) {
   const bool is_variable = allocation.kind == MemoryKind::variable || allocation.kind == MemoryKind::constant;
+  if (allocation.pool) return !allocation.pool->allows(grid.device);
   return !grid.may_reach(owner) || (is_variable && owner != no_device && owner != grid.device);
 }
 
@@ -122,9 +123,11 @@ void refuse_peer(Warp& warp, const Operation* op, const Allocation& allocation, 
                  std::uint32_t lanes) {
   if (!is_told(warp, op)) return;
   const Grid& grid = warp.worker->grid;
-  const bool is_variable = grid.may_reach(owner);
+  const bool is_variable = !allocation.pool && grid.may_reach(owner);
   refuse_access(warp, op,
-                {.kind = is_variable ? Fault::Kind::peer_variable : Fault::Kind::peer_access,
+                {.kind = allocation.pool ? Fault::Kind::peer_pool
+                         : is_variable   ? Fault::Kind::peer_variable
+                                         : Fault::Kind::peer_access,
                  .message = fmt::format("{} memory of device {} ({}) from device {}, {}", verb(kind), owner,
                                         allocation.label, grid.device,
                                         is_variable ? "which reaches no variable of another device"
@@ -422,7 +425,12 @@ void count_links(Warp& warp, const Operation* op, const Request& request, unsign
   std::uint32_t left = 0;
   each_active(warp, [&](unsigned lane) {
     const int owner = grid.memory.owner(request.address[lane]);
-    if (owner != no_device && owner != grid.device && grid.may_reach(owner)) left |= 1u << lane;
+    if (owner == no_device || owner == grid.device) return;
+    const auto from_pool = [&] {
+      const auto found = grid.memory.find(request.address[lane]);
+      return found && found->pool && found->pool->allows(grid.device);
+    };
+    if (grid.may_reach(owner) || from_pool()) left |= 1u << lane;
   });
   if (left != 0) ++warp.counters[op->index].peer_requests;
   while (left != 0) {

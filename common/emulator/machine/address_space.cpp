@@ -199,6 +199,11 @@ void AddressSpace::never_reuse(std::uint64_t begin) {
   allocations_.at(begin).is_reusable = false;
 }
 
+void AddressSpace::is_of_pool(const void* begin, const PoolAccess& access) {
+  std::lock_guard lock(mutex_);
+  allocations_.at(reinterpret_cast<std::uint64_t>(begin)).pool = &access;
+}
+
 void AddressSpace::name(const void* begin, const std::string& name) {
   std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<std::uint64_t>(begin);

@@ -56,6 +56,7 @@ struct Fault {
     use_after_free,
     peer_access,
     peer_variable,
+    peer_pool, // memory of a pool
     misaligned,
     bulk_units, // of a bulk copy: no multiple of 16
     trap,

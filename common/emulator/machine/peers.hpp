@@ -31,6 +31,21 @@ private:
   std::array<std::array<Pair, most_devices>, most_devices> allowed_{};
 };
 
+// The devices that may access the memory of a pool (cudaMemPoolSetAccess), whatever access they have been
+// given otherwise. Safe to use from several threads.
+class PoolAccess {
+public:
+  explicit PoolAccess(int owner) : devices_(bit(owner)) {}
+  bool allows(int device) const { return devices_.load(std::memory_order_relaxed) & bit(device); }
+  void allow(int device, bool allowed) {
+    allowed ? devices_.fetch_or(bit(device)) : devices_.fetch_and(~bit(device));
+  }
+
+private:
+  static constexpr std::uint32_t bit(int device) { return 1u << static_cast<unsigned>(device); }
+  std::atomic<std::uint32_t> devices_;
+};
+
 // Sectors of 32 bytes that a launch moved over links, by the device that owns the memory. An atomic counts as
 // a store: its operand goes to the owner, which carries it out.
 struct LinkTraffic {

@@ -14,6 +14,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::use_after_free, HazardCause::freed_memory};
   case Kind::peer_access:
     return {HazardKind::peer_access, HazardCause::no_peer_access};
+  case Kind::peer_pool:
+    return {HazardKind::peer_access, HazardCause::no_pool_access};
   case Kind::peer_variable:
     return {HazardKind::peer_access, HazardCause::variable_of_peer};
   case Kind::misaligned:

@@ -86,6 +86,13 @@ class DevicesOrder(unittest.TestCase):
         self.assertIn("from device 1, which reaches no variable of another device", told[0]["message"])
         self.assertIn("cudaErrorIllegalAddress", self.said)
 
+    def test_a_pool_of_another_device_is_out_of_reach_until_it_gives_access(self):
+        told = self.told("pool")
+        self.assertEqual([(each["kind"], each["line"]) for each in told], [("peer-access", self.line_of("variable"))], told)
+        self.assertIn("cudaMemPoolSetAccess", told[0]["advice"])
+        self.assertIn("cudaErrorIllegalAddress", self.said)
+        self.assertEqual(self.told("pool_for_both"), [])
+
     def test_kernels_that_wait_for_ever_are_told_where_both_are(self):
         self.told("forever", WARPFOLD_CHECKS="none")
         self.assertIn("waits for memory to change, but for 10 s no thread that runs has changed any", self.errors)

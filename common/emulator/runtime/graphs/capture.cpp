@@ -1,5 +1,6 @@
 // Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "runtime/devices/devices.hpp"
+#include "runtime/graphs/graph_memory.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
@@ -149,6 +150,20 @@ bool waits_for_host(Moment& done) {
 }
 
 } // namespace
+
+bool is_captured(cudaStream_t handle) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  return table.stream(handle).place.capturing();
+}
+
+void capture_memory(cudaStream_t handle, cudaGraphNodeType type, const std::shared_ptr<GraphMemory>& memory) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  CapturePlace& place = table.stream(handle).place;
+  add_to_capture(place, type, memory->renewal());
+  place.last.front()->memory = memory;
+}
 
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work work,
                    const std::function<Returns()>& returns) {

@@ -135,7 +135,11 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
   return add_node("cudaGraphAddChildGraphNode", node, graph, dependencies, count, cudaGraphNodeTypeGraph,
-                  [&] { return [steps = steps_of(graph_of(child))] { return run_steps(steps); }; });
+                  [&] {
+                    if (graph_of(child).has_memory_nodes())
+                      throw Refusal(cudaErrorNotSupported, "the child graph allocates memory");
+                    return [steps = steps_of(graph_of(child))] { return run_steps(steps); };
+                  });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -143,6 +147,58 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
   return add_node("cudaGraphAddEmptyNode", node, graph, dependencies, count, cudaGraphNodeTypeEmpty,
                   [] { return Work(); });
 }
+
+// Of any kind, by the function for that kind.
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                             const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* parameters) {
+  if (!parameters) return remember(cudaErrorInvalidValue);
+  switch (parameters->type) {
+  case cudaGraphNodeTypeEmpty:
+    return cudaGraphAddEmptyNode(node, graph, dependencies, count);
+  case cudaGraphNodeTypeKernel: {
+    const auto& given = parameters->kernel;
+    cudaKernelNodeParams kernel{};
+    kernel.func = given.func, kernel.gridDim = given.gridDim, kernel.blockDim = given.blockDim;
+    kernel.sharedMemBytes = given.sharedMemBytes;
+    kernel.kernelParams = given.kernelParams, kernel.extra = given.extra;
+    return cudaGraphAddKernelNode(node, graph, dependencies, count, &kernel);
+  }
+  case cudaGraphNodeTypeMemcpy:
+    return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &parameters->memcpy.copyParams);
+  case cudaGraphNodeTypeMemset: {
+    const auto& given = parameters->memset;
+    cudaMemsetParams memset{};
+    memset.dst = given.dst, memset.pitch = given.pitch, memset.value = given.value;
+    memset.elementSize = given.elementSize, memset.width = given.width, memset.height = given.height;
+    return cudaGraphAddMemsetNode(node, graph, dependencies, count, &memset);
+  }
+  case cudaGraphNodeTypeHost: {
+    cudaHostNodeParams host{};
+    host.fn = parameters->host.fn, host.userData = parameters->host.userData;
+    return cudaGraphAddHostNode(node, graph, dependencies, count, &host);
+  }
+  case cudaGraphNodeTypeGraph:
+    return cudaGraphAddChildGraphNode(node, graph, dependencies, count, parameters->graph.graph);
+  case cudaGraphNodeTypeMemAlloc: {
+    cudaMemAllocNodeParams memory{};
+    memory.poolProps = parameters->alloc.poolProps, memory.bytesize = parameters->alloc.bytesize;
+    memory.accessDescs = parameters->alloc.accessDescs;
+    memory.accessDescCount = parameters->alloc.accessDescCount;
+    const cudaError_t error = cudaGraphAddMemAllocNode(node, graph, dependencies, count, &memory);
+    parameters->alloc.dptr = memory.dptr;
+    return error;
+  }
+  case cudaGraphNodeTypeMemFree:
+    return cudaGraphAddMemFreeNode(node, graph, dependencies, count, parameters->free.dptr);
+  default:
+    return entry("cudaGraphAddNode", []() -> cudaError_t {
+      throw Refusal(cudaErrorNotSupported,
+                    "nodes of events, of semaphores and of conditions are not supported");
+    });
+  }
+}
+#endif
 
 #if CUDART_VERSION >= 13000
 cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* from,

@@ -20,9 +20,12 @@ struct ExecutableGraph {
     cudaGraphNodeType type;
     Work work;
     std::vector<std::size_t> after; // the steps that it depends on
+    std::shared_ptr<GraphMemory> memory;
   };
   std::vector<Step> steps;
-  std::shared_ptr<Event> last_launch; // CUDA lets no two launches of it overlap; null: none yet
+  std::shared_ptr<const void> instance = std::make_shared<int>();
+  bool frees_memory_on_launch = false; // that the launch before has left
+  std::shared_ptr<Event> last_launch;  // CUDA lets no two launches of it overlap; null: none yet
 };
 
 // Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.
@@ -47,6 +50,8 @@ struct GraphTable {
       throw Refusal(cudaErrorInvalidValue, "not an executable graph, or one that has already been destroyed");
     return *found->second;
   }
+  cudaGraphNode_t add_memory_node(cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+                                  cudaGraphNodeType type, std::shared_ptr<GraphMemory> memory);
   GraphNode& node(cudaGraphNode_t handle) {
     auto wanted = reinterpret_cast<const GraphNode*>(handle);
     for (const auto& [key, graph] : graphs)

@@ -1,4 +1,5 @@
 // Whole graphs: creating, copying, instantiating and launching them.
+#include "runtime/graphs/graph_memory.hpp"
 #include "runtime/graphs/graph_table.hpp"
 #include "runtime/ordering/ordering.hpp"
 
@@ -19,6 +20,21 @@ GraphNode* Graph::add(cudaGraphNodeType type, Work work, std::vector<GraphNode*>
 
 bool Graph::contains(const GraphNode* node) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const auto& known) { return known.get() == node; });
+}
+
+bool Graph::has_memory_nodes() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->memory != nullptr; });
+}
+
+cudaGraphNode_t GraphTable::add_memory_node(cudaGraph_t handle, const cudaGraphNode_t* dependencies,
+                                            std::size_t count, cudaGraphNodeType type,
+                                            std::shared_ptr<GraphMemory> memory) {
+  if (count && !dependencies) throw Refusal(cudaErrorInvalidValue, "the dependencies are null");
+  auto first = reinterpret_cast<GraphNode* const*>(dependencies);
+  GraphNode* const node = graph(handle).add(
+      type, memory->renewal(), count ? std::vector(first, first + count) : std::vector<GraphNode*>{});
+  node->memory = std::move(memory);
+  return reinterpret_cast<cudaGraphNode_t>(node);
 }
 
 namespace {
@@ -58,18 +74,25 @@ std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
     std::vector<std::size_t> after;
     for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
     place[node] = steps.size();
-    steps.push_back({node, node->type, node->work, std::move(after)});
+    steps.push_back({node, node->type, node->work, std::move(after), node->memory});
   }
   return steps;
 }
 
 namespace {
 
-cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGraph_t graph) {
+cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGraph_t handle,
+                        unsigned long long flags) {
   return with_table(caller, [&](GraphTable& table) {
     if (!executable) return cudaErrorInvalidValue;
+    Graph& graph = table.graph(handle);
+    if (graph.has_memory_nodes() && !graph.instance.expired())
+      throw Refusal(cudaErrorNotSupported,
+                    "a graph that allocates memory can be instantiated once at a time");
     auto made = std::make_unique<ExecutableGraph>();
-    made->steps = steps_of(table.graph(graph));
+    made->steps = steps_of(graph);
+    made->frees_memory_on_launch = flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
+    graph.instance = made->instance;
     *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
     table.executables[made.get()] = std::move(made);
     return cudaSuccess;
@@ -117,6 +140,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
   return with_table("cudaGraphClone", [&](GraphTable& table) {
     if (!clone) return cudaErrorInvalidValue;
+    if (table.graph(original).has_memory_nodes())
+      throw Refusal(cudaErrorNotSupported, "a graph that allocates memory cannot be cloned");
     auto made = std::make_unique<Graph>();
     std::map<const GraphNode*, GraphNode*> copy_of;
     for (const GraphNode* node : in_order(table.graph(original))) {
@@ -130,14 +155,15 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
 }
 
 #if CUDART_VERSION >= 12000
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  return instantiate("cudaGraphInstantiate", executable, graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  return instantiate("cudaGraphInstantiate", executable, graph, flags);
 }
 
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* executable, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* parameters) {
   if (!parameters) return remember(cudaErrorInvalidValue);
-  const cudaError_t error = instantiate("cudaGraphInstantiateWithParams", executable, graph);
+  const cudaError_t error =
+      instantiate("cudaGraphInstantiateWithParams", executable, graph, parameters->flags);
   parameters->errNode_out = nullptr;
   parameters->result_out = error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
   return error;
@@ -161,8 +187,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
 #endif
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                          unsigned long long) {
-  return instantiate("cudaGraphInstantiateWithFlags", executable, graph);
+                                          unsigned long long flags) {
+  return instantiate("cudaGraphInstantiateWithFlags", executable, graph, flags);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
@@ -174,6 +200,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
       std::lock_guard lock(table.mutex);
       ExecutableGraph& executable = table.executable(handle);
       steps = executable.steps, last = executable.last_launch;
+      for (const auto& step : steps)
+        if (step.type == cudaGraphNodeTypeMemAlloc) step.memory->launch(executable.frees_memory_on_launch);
     }
     const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
                                              [steps = std::move(steps)] { return run_steps(steps); });

@@ -9,10 +9,13 @@
 
 namespace warpfold::runtime {
 
+class GraphMemory;
+
 struct GraphNode {
   cudaGraphNodeType type{};
   Work work;                            // empty for a node that does nothing
   std::vector<GraphNode*> dependencies; // nodes of the same graph
+  std::shared_ptr<GraphMemory> memory;  // that it allocates or frees
 };
 
 struct Graph {
@@ -20,6 +23,8 @@ struct Graph {
   // Throws Refusal if a dependency is not a node of this graph.
   GraphNode* add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies);
   bool contains(const GraphNode* node) const;
+  bool has_memory_nodes() const;
+  std::weak_ptr<const void> instance; // with memory nodes, there may be one at a time
 };
 
 // Hands a graph to the program, and takes one from it. The second throws Refusal if it is not a live graph.

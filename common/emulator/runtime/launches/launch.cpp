@@ -114,6 +114,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::use_after_free:
   case Kind::peer_access:
   case Kind::peer_variable:
+  case Kind::peer_pool:
     return cudaErrorIllegalAddress;
   case Kind::misaligned:
   case Kind::bulk_units:

@@ -1,6 +1,7 @@
 // Allocating, freeing, and querying pointers. Copies are in copies.cpp.
 #include "runtime/memory/memory.hpp"
 #include "runtime/devices/devices.hpp"
+#include "runtime/graphs/graph_memory.hpp"
 #include "runtime/memory/free_check.hpp"
 #include "runtime/memory/memory_check.hpp"
 #include "runtime/memory/pools.hpp"
@@ -38,30 +39,27 @@ void fill_with_leftovers(void* begin, std::size_t size) {
   for (std::size_t i = 0; i < std::min(size, most); ++i) bytes[i] = leftovers[i % leftovers.size()];
 }
 
-void* allocate(std::size_t size, MemoryKind kind, std::string label) {
-  void* memory = Runtime::get().memory.allocate(size, kind, std::move(label), current_device());
+void* allocate(std::size_t size, MemoryKind kind, std::string label, int device) {
+  void* memory = Runtime::get().memory.allocate(size, kind, std::move(label), device);
   ordering::allocated(memory, size);
   note_owner(memory);
-  if (watch::Checker* checker = Runtime::get().checker(); checker && kind == MemoryKind::device) {
-    checker->allocated(memory, size);
-    if (Runtime::get().options.check_initialisation) fill_with_leftovers(memory, size);
-  }
+  if (kind == MemoryKind::device) forget_contents(memory, size);
   return memory;
 }
 
-void* allocate(std::size_t size, MemoryKind kind) {
+void* allocate(std::size_t size, MemoryKind kind, int device) {
   if (size == 0) return nullptr;
   const char* what = kind == MemoryKind::managed  ? "managed allocation"
                      : kind == MemoryKind::pinned ? "pinned allocation"
                                                   : "allocation";
-  return allocate(size, kind, next_label(what, size));
+  return allocate(size, kind, next_label(what, size), device);
 }
 
 cudaError_t allocate(const char* caller, void** pointer, std::size_t size, MemoryKind kind) {
   return entry(caller, [&] {
     if (!pointer) return cudaErrorInvalidValue;
     refuse_while_capturing(caller);
-    *pointer = allocate(size, kind);
+    *pointer = allocate(size, kind, current_device());
     return cudaSuccess;
   });
 }
@@ -119,6 +117,15 @@ std::size_t pitch_of(std::size_t width) {
 
 cudaError_t free_in_order(const char* caller, void* pointer, cudaStream_t stream) {
   return entry(caller, [&] {
+    if (const auto memory = GraphMemory::at(pointer)) {
+      if (is_captured(stream)) {
+        memory->free_in_graph();
+        capture_memory(stream, cudaGraphNodeTypeMemFree, memory);
+        return cudaSuccess;
+      }
+      memory->give_back();
+      return submit(stream, cudaGraphNodeTypeMemFree, memory->renewal());
+    }
     return submit(stream, cudaGraphNodeTypeMemFree, [caller, pointer] {
       if (const auto allocation = allocation_of(pointer)) ordering::writes(pointer, allocation->size);
       release(caller, pointer, is_device, "cudaMalloc or cudaMallocAsync");
@@ -142,8 +149,21 @@ cudaMemoryType type_of(const machine::Allocation& allocation) {
 
 } // namespace
 
+void forget_contents(void* begin, std::size_t size) {
+  watch::Checker* const checker = Runtime::get().checker();
+  if (!checker) return;
+  checker->allocated(begin, size);
+  if (Runtime::get().options.check_initialisation) fill_with_leftovers(begin, size);
+}
+
+void* allocate_device(std::size_t size, const PoolPlace& place) {
+  void* memory = allocate(size, MemoryKind::device, place.device);
+  if (memory) Runtime::get().memory.is_of_pool(memory, *place.access);
+  return memory;
+}
+
 void* allocate_device(std::size_t size, std::string label) {
-  return allocate(size, MemoryKind::device, std::move(label));
+  return allocate(size, MemoryKind::device, std::move(label), current_device());
 }
 
 void release_device(const char* caller, void* begin) {
@@ -151,12 +171,20 @@ void release_device(const char* caller, void* begin) {
   release(caller, begin, is_device, "cudaMalloc");
 }
 
-cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t size, cudaStream_t stream) {
+cudaError_t allocate_in_order(const char* caller, void** pointer, std::size_t size, cudaStream_t stream,
+                              std::optional<PoolPlace> pool) {
   return entry(caller, [&] {
     if (!pointer) return cudaErrorInvalidValue;
-    check_stream(stream);
-    refuse_while_capturing(caller); // memory nodes of graphs are not supported
-    *pointer = allocate(size, MemoryKind::device);
+    const int device = device_of(stream);
+    if (!pool) pool = current_pool(device);
+    if (is_captured(stream)) {
+      if (size == 0) return cudaErrorInvalidValue;
+      const auto memory = GraphMemory::make(size, *pool);
+      capture_memory(stream, cudaGraphNodeTypeMemAlloc, memory);
+      *pointer = memory->begin();
+      return cudaSuccess;
+    }
+    *pointer = allocate_device(size, *pool);
     // The memory does not exist before that, so every use must come after it.
     return submit(stream, cudaGraphNodeTypeMemAlloc, [begin = *pointer, size] {
       ordering::writes(begin, size);
@@ -215,6 +243,11 @@ cudaError_t cudaFree(void* pointer) {
   return entry("cudaFree", [&] {
     if (pointer) refuse_while_capturing("cudaFree");
     if (pointer) wait_for_users_of(pointer);
+    if (const auto memory = GraphMemory::at(pointer)) {
+      memory->give_back();
+      forget_contents(pointer, memory->size());
+      return cudaSuccess;
+    }
     release("cudaFree", pointer, is_device, "cudaMalloc");
     return cudaSuccess;
   });

@@ -7,6 +7,7 @@
 #include "runtime/runtime.hpp"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@ namespace warpfold::runtime {
 namespace {
 
 struct Pool {
+  PoolPlace place;
   int reuse[4] = {0, 1, 1, 1}; // by cudaMemPoolReuse...; kept but not used
   unsigned long long release_threshold = 0;
 };
@@ -26,8 +28,10 @@ struct PoolTable {
   cudaMemPool_t current[machine::most_devices];
 
   PoolTable() {
-    for (std::size_t device = 0; device < machine::most_devices; ++device)
+    for (int device = 0; device < machine::most_devices; ++device) {
+      standard[device].place = {device, new machine::PoolAccess(device)};
       current[device] = reinterpret_cast<cudaMemPool_t>(&standard[device]);
+    }
   }
 
   static PoolTable& get() {
@@ -70,6 +74,13 @@ bool is_reuse(cudaMemPoolAttr attribute) {
 }
 
 } // namespace
+
+PoolPlace current_pool(int device) {
+  PoolTable& table = PoolTable::get();
+  std::lock_guard lock(table.mutex);
+  return table.pool(table.current[device]).place;
+}
+
 } // namespace warpfold::runtime
 
 using namespace warpfold::runtime;
@@ -85,8 +96,11 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  return with_pool("cudaDeviceSetMemPool", pool, [&](PoolTable& table, Pool&) {
+  return with_pool("cudaDeviceSetMemPool", pool, [&](PoolTable& table, Pool& chosen) {
     check_device(device);
+    if (chosen.place.device != device)
+      throw Refusal(cudaErrorInvalidValue,
+                    fmt::format("the pool's memory is on device {}, not {}", chosen.place.device, device));
     table.current[device] = pool;
     return cudaSuccess;
   });
@@ -100,6 +114,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* prope
     PoolTable& table = PoolTable::get();
     std::lock_guard lock(table.mutex);
     auto made = std::make_unique<Pool>();
+    made->place = {properties->location.id, new warpfold::machine::PoolAccess(properties->location.id)};
     *pool = reinterpret_cast<cudaMemPool_t>(made.get());
     table.pools[made.get()] = std::move(made);
     return cudaSuccess;
@@ -153,26 +168,43 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
   });
 }
 
+// The errors are those of an H100.
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc* descriptions, size_t count) {
-  return with_pool("cudaMemPoolSetAccess", handle, [&](PoolTable&, Pool&) {
+  return with_pool("cudaMemPoolSetAccess", handle, [&](PoolTable&, Pool& pool) {
     if (count && !descriptions) return cudaErrorInvalidValue;
-    for (size_t i = 0; i < count; ++i) check_device(descriptions[i].location.id);
+    for (size_t i = 0; i < count; ++i) {
+      const auto& [location, flags] = descriptions[i];
+      if (location.type != cudaMemLocationTypeDevice) return cudaErrorNotSupported;
+      check_device(location.id);
+      if (flags != cudaMemAccessFlagsProtNone && flags != cudaMemAccessFlagsProtReadWrite)
+        throw Refusal(cudaErrorNotSupported, "a device may both read and write a pool's memory, or neither");
+      if (location.id == pool.place.device && flags == cudaMemAccessFlagsProtNone)
+        throw Refusal(cudaErrorInvalidDevice, "a pool's own device keeps its access");
+    }
+    for (size_t i = 0; i < count; ++i)
+      pool.place.access->allow(descriptions[i].location.id,
+                               descriptions[i].flags == cudaMemAccessFlagsProtReadWrite);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation* location) {
-  return with_pool("cudaMemPoolGetAccess", handle, [&](PoolTable&, Pool&) {
+  return with_pool("cudaMemPoolGetAccess", handle, [&](PoolTable&, Pool& pool) {
     if (!flags || !location) return cudaErrorInvalidValue;
     check_device(location->id);
-    *flags = cudaMemAccessFlagsProtReadWrite;
+    *flags = pool.place.access->allows(location->id) ? cudaMemAccessFlagsProtReadWrite
+                                                     : cudaMemAccessFlagsProtNone;
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
-  const cudaError_t error =
-      with_pool("cudaMallocFromPoolAsync", pool, [](PoolTable&, Pool&) { return cudaSuccess; });
-  return error != cudaSuccess ? error : allocate_in_order("cudaMallocFromPoolAsync", pointer, size, stream);
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t handle, cudaStream_t stream) {
+  PoolPlace place;
+  const cudaError_t error = with_pool("cudaMallocFromPoolAsync", handle, [&](PoolTable&, Pool& pool) {
+    place = pool.place;
+    return cudaSuccess;
+  });
+  return error != cudaSuccess ? error
+                              : allocate_in_order("cudaMallocFromPoolAsync", pointer, size, stream, place);
 }
 }

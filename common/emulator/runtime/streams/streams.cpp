@@ -51,10 +51,14 @@ Stream& StreamTable::stream(cudaStream_t handle) {
   return *found->second;
 }
 
-void check_stream(cudaStream_t stream) {
+int device_of(cudaStream_t stream) {
   StreamTable& table = StreamTable::get();
   std::lock_guard lock(table.mutex);
-  table.stream(stream);
+  return table.stream(stream).device;
+}
+
+void check_stream(cudaStream_t stream) {
+  device_of(stream);
 }
 
 namespace {

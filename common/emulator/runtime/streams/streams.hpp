@@ -38,6 +38,9 @@ void wait_for_all_devices();
 
 // Throws Refusal if `stream` is neither a default stream nor a created stream that still exists.
 void check_stream(cudaStream_t stream);
+// Likewise; the device whose stream it is, and whether it is being captured into a graph.
+int device_of(cudaStream_t stream);
+bool is_captured(cudaStream_t stream);
 
 // Refuses a call that would wait for a stream while a graph is being captured
 // (cudaErrorStreamCaptureUnsupported).

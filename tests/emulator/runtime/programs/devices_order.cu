@@ -156,6 +156,23 @@ void carry_out(std::string_view what, Scene& scene) {
     cudaSetDevice(1);
     read_variable<<<1, threads, 0, scene.stream[1]>>>(static_cast<int*>(of_device_0), scene.out);
   }
+  if (what == "pool" || what == "pool_for_both") { // of device 0, to which device 1 has access
+    cudaSetDevice(0);
+    if (what == "pool_for_both") {
+      cudaMemPool_t pool = nullptr;
+      cudaDeviceGetDefaultMemPool(&pool, 0);
+      cudaMemAccessDesc access{};
+      access.location.type = cudaMemLocationTypeDevice, access.location.id = 1;
+      access.flags = cudaMemAccessFlagsProtReadWrite;
+      cudaMemPoolSetAccess(pool, &access, 1);
+    }
+    int* of_device_0 = nullptr;
+    cudaMallocAsync(&of_device_0, bytes, scene.stream[0]);
+    cudaMemsetAsync(of_device_0, 0, bytes, scene.stream[0]);
+    cudaStreamSynchronize(scene.stream[0]);
+    cudaSetDevice(1);
+    read_variable<<<1, threads, 0, scene.stream[1]>>>(of_device_0, scene.out);
+  }
   if (what == "forever") {
     cudaSetDevice(1);
     receive<<<1, threads, 0, scene.stream[1]>>>(scene.data, scene.flag, scene.out);
