@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
 import plot_scaling
 from kit.ladder import scaling
+from kit.lint import pages
 from plot_scaling import DRAWN, HERE, STRONG, WEAK, Measured, figure, power, sweep
 
 PAGE, PUBLISHED = HERE / "many_gpus.md", HERE / "published_all_reduce.json"
@@ -287,7 +288,7 @@ def fill(page: str, blocks: dict[str, str]) -> str:
         if len(mark.findall(page)) != 1:
             raise SystemExit(f"{PAGE.name} must have <!-- {name} --> and <!-- /{name} --> once")
         page = mark.sub(lambda found, text=text: found[1] + "\n" + text + "\n\n" + found[2], page)
-    return page
+    return pages.filled(page)
 
 
 def blocks(measured: Measured, eight: Measured, made: dict, published: dict) -> dict[str, str]:
