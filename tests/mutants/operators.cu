@@ -377,7 +377,7 @@ void one_result_a_thread(const float* input, float* result, std::size_t n, unsig
   one_result_a_thread_kernel<<<1, block>>>(of_blocks, result, blocks);
 }
 
-// MUTANT one_launch_only: state=wrong kind=none diagnosis=not-used
+// MUTANT one_launch_only: state=wrong kind=none diagnosis=never-read
 // No second launch: the first block's result is taken for that of all.
 void one_launch_only(const float* input, float* result, std::size_t n, unsigned block) {
   float* of_blocks = lab::scratch<float>(lab::resident_blocks(block));
