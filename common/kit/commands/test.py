@@ -71,9 +71,7 @@ def run(options) -> int:
         installed.result()
     log = FOLDER / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    at_once = str((os.cpu_count() or 1) + 1)  # many tests wait as long as they compute
-    command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", "--num-processes", at_once]
-    command += words_for_meson(options, chosen)
+    command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *words_for_meson(options, chosen)]
     sys.stdout.flush()
     status = shown(command, build.environment | {"WARPFOLD_KIT_TEST": "1"})
     if not log.exists():

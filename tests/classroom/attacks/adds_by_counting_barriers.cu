@@ -1,6 +1,6 @@
-// Adds up bit by bit: a barrier that counts threads adds, and no promise knew it.
+// Adds up bit by bit: a barrier that counts threads adds, and no promise knew it. It is slow, and a busy machine stops it.
 // lab: 02_tree
-// expect: off-technique
+// expect: off-technique|wrong
 // BEGIN sequential
 const unsigned t = threadIdx.x;
 const long long fixed = (long long)(double(partial[t]) * 4194304.0) + (1ll << 46);
