@@ -3,13 +3,15 @@
 import contextlib
 import io
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import tests
+from kit.building import labs, tests
 from kit.building.folder import Build
 from kit.commands import test
 from kit.errors import USAGE, KitError
@@ -85,6 +87,24 @@ class Selection(unittest.TestCase):
             test.show(tests.chosen(self.tests, [], []))
         self.assertRegex(out.getvalue(), r"(?m)^watch/races +emulator$")
         self.assertNotIn("02_tree", out.getvalue())
+
+
+class Labs(unittest.TestCase):
+    """What is built before a lab's program is run: its emulator, and for OpenCL the emulator's driver too."""
+
+    def built(self, *kernels: str) -> list[Path]:
+        files: list[Path] = []
+        build = SimpleNamespace(
+            emulator=lambda: Path("emulator"), opencl=lambda: [Path("driver")], compile=lambda names, show: files.extend(names)
+        )
+        with mock.patch.dict("os.environ"):
+            os.environ.pop("WARPFOLD_EMULATOR_DIR", None)
+            labs.compile(build, [labs.Lab(Path(name).stem, Path(name).with_suffix(""), Path(name)) for name in kernels])
+        return files
+
+    def test_opencl_takes_the_driver(self):
+        self.assertEqual(self.built("tree.cu"), [Path("tree"), Path("emulator")])
+        self.assertEqual(self.built("tree.cu", "opencl.cl"), [Path("tree"), Path("opencl"), Path("emulator"), Path("driver")])
 
 
 if __name__ == "__main__":
