@@ -1,4 +1,4 @@
-// Adds up bit by bit: a barrier that counts threads adds, and no promise knew it. It is slow, and a busy machine stops it.
+// Adds up bit by bit: a barrier that counts threads adds. It takes so long that a busy machine may stop it.
 // lab: 02_tree
 // expect: off-technique|wrong
 // BEGIN sequential
