@@ -24,7 +24,6 @@ public:
   void* begin() const { return begin_; }
   std::size_t size() const { return size_; }
   int device() const { return device_; }
-  bool is_freed_in_graph() const { return freed_in_graph_; }
   // Throws Refusal if a node frees it already.
   void free_in_graph();
 

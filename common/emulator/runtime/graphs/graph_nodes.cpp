@@ -18,9 +18,8 @@ cudaError_t add_node(const char* caller, cudaGraphNode_t* node, cudaGraph_t grap
                      MakeWork make_work) {
   return with_table(caller, [&](GraphTable& table) {
     if (!node || (count && !dependencies)) return cudaErrorInvalidValue;
-    auto first = reinterpret_cast<GraphNode* const*>(dependencies);
-    *node = reinterpret_cast<cudaGraphNode_t>(table.graph(graph).add(
-        type, make_work(), count ? std::vector(first, first + count) : std::vector<GraphNode*>{}));
+    *node = reinterpret_cast<cudaGraphNode_t>(
+        table.graph(graph).add(type, make_work(), nodes_behind(dependencies, count)));
     return cudaSuccess;
   });
 }

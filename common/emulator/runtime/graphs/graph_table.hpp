@@ -61,6 +61,9 @@ struct GraphTable {
   }
 };
 
+// The nodes that a program names. Throws Refusal if it names some and the array is null.
+std::vector<GraphNode*> nodes_behind(const cudaGraphNode_t* handles, std::size_t count);
+
 // The body of an entry point, with the table locked.
 template <typename Body>
 cudaError_t with_table(const char* caller, Body body) {

@@ -22,6 +22,13 @@ bool Graph::contains(const GraphNode* node) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](const auto& known) { return known.get() == node; });
 }
 
+std::vector<GraphNode*> nodes_behind(const cudaGraphNode_t* handles, std::size_t count) {
+  if (count == 0) return {};
+  if (!handles) throw Refusal(cudaErrorInvalidValue, "the dependencies are null");
+  const auto* const first = reinterpret_cast<GraphNode* const*>(handles);
+  return {first, first + count};
+}
+
 bool Graph::has_memory_nodes() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->memory != nullptr; });
 }
@@ -29,10 +36,7 @@ bool Graph::has_memory_nodes() const {
 cudaGraphNode_t GraphTable::add_memory_node(cudaGraph_t handle, const cudaGraphNode_t* dependencies,
                                             std::size_t count, cudaGraphNodeType type,
                                             std::shared_ptr<GraphMemory> memory) {
-  if (count && !dependencies) throw Refusal(cudaErrorInvalidValue, "the dependencies are null");
-  auto first = reinterpret_cast<GraphNode* const*>(dependencies);
-  GraphNode* const node = graph(handle).add(
-      type, memory->renewal(), count ? std::vector(first, first + count) : std::vector<GraphNode*>{});
+  GraphNode* const node = graph(handle).add(type, memory->renewal(), nodes_behind(dependencies, count));
   node->memory = std::move(memory);
   return reinterpret_cast<cudaGraphNode_t>(node);
 }
