@@ -14,13 +14,14 @@ or, in place of the last two,
 import argparse
 import errno
 import importlib
-import importlib.metadata
 import io
 import os
 import pkgutil
 import re
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 from . import commands, console
@@ -49,12 +50,20 @@ class Format(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
+    add_arguments: Callable[["Parser"], None] | None = None  # called once, when they are needed: another command's never are
+
     def __init__(self, **options):
         super().__init__(**{"formatter_class": Format} | options)
 
+    def complete(self) -> "Parser":
+        add, self.add_arguments = self.add_arguments, None
+        if add:
+            add(self)
+        return self
+
     def parse_known_args(self, args=None, namespace=None):
         """An option that a command does not have is refused by the command, whose --help lists those that it has."""
-        found, unknown = super().parse_known_args(args, namespace)
+        found, unknown = super(Parser, self.complete()).parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
@@ -65,9 +74,13 @@ class Parser(argparse.ArgumentParser):
 
 def known_commands(only: tuple[str, ...] = (), package: ModuleType = commands) -> dict[str, ModuleType]:
     """The modules in the folder `commands`, or in `package`, or `only` those named, by name, in the order of --help."""
-    names = only or [found.name for found in pkgutil.iter_modules(package.__path__)]
+    names = only or names_in(package)
     modules = {name: importlib.import_module(f".{name}", package.__name__) for name in names}
     return dict(sorted(modules.items(), key=lambda item: (group_of(item[1]), item[1].ORDER)))
+
+
+def names_in(package: ModuleType) -> tuple[str, ...]:
+    return tuple(found.name for found in pkgutil.iter_modules(package.__path__))
 
 
 def group_of(module: ModuleType) -> int:
@@ -77,7 +90,9 @@ def group_of(module: ModuleType) -> int:
 def version() -> str:
     """The project's version, which only meson.build states; the Python package receives it when it is built."""
     if not (ROOT / "meson.build").exists():
-        return importlib.metadata.version("warpfold")
+        from importlib.metadata import version as installed  # slow to load, and seldom needed
+
+        return installed("warpfold")
     return re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1]
 
 
@@ -102,21 +117,21 @@ def parser(program: str = "./kit", only: tuple[str, ...] = ()) -> argparse.Argum
     top = Top(prog=program, epilog=None if only else START)
     top.add_argument("--version", action="version", version=f"Warpfold {version()}", help="print the version and exit")
     top.modules = known_commands(only)
-    add_commands(top, top.modules, required=True)
+    add_commands(top, only=only)
     return top
 
 
-def add_commands(parser: argparse.ArgumentParser, modules: dict[str, ModuleType], required: bool) -> None:
-    choices = parser.add_subparsers(metavar="COMMAND", required=required, title="commands", parser_class=Parser)
-    for name, module in modules.items():
+def add_commands(parser: Parser, package: ModuleType = commands, only: tuple[str, ...] = ()) -> None:
+    choices = parser.add_subparsers(metavar="COMMAND", required=package is commands, title="commands", parser_class=Parser)
+    for name, module in known_commands(only, package).items():
         purpose = module.PURPOSE[0].upper() + module.PURPOSE[1:] + "."
         epilog = EXIT_CODES if name == "emulate" else None
         command = choices.add_parser(name, help=module.PURPOSE, description=f"{purpose} {getattr(module, 'MORE', '')}", epilog=epilog)
         if hasattr(module, "COMMANDS"):
             command.set_defaults(run=lambda _, command=command: command.print_help() or 0)
-            add_commands(command, known_commands(package=module.COMMANDS), required=False)
+            command.add_arguments = partial(add_commands, package=module.COMMANDS)
         else:
-            module.arguments(command)
+            command.add_arguments = module.arguments
             command.set_defaults(run=module.run)
 
 
@@ -128,7 +143,8 @@ def main(arguments: list[str] | None = None, program: str = "./kit", only: tuple
         sys.stdout.reconfigure(errors="backslashreplace")  # a name that this terminal cannot show ends nothing
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        options = parser(program, only).parse_args(words or ["--help"])
+        asked = tuple(name for name in words[:1] if name in (only or names_in(commands)))  # no other module is needed
+        options = parser(program, asked or only).parse_args(words or ["--help"])
         return options.run(options)
     except KitError as error:
         complain(error)

@@ -26,7 +26,7 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
     """The parser of each command: "grade" of the class is "class grade"."""
     found = {}
     for name, parser in below(cli.parser()).items():
-        inner = {f"{name} {each}": its for each, its in below(parser).items()}
+        inner = {f"{name} {each}": its.complete() for each, its in below(parser.complete()).items()}
         found |= inner or {name: parser}
     return found
 
