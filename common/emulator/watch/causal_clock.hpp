@@ -62,6 +62,7 @@ public:
 private:
   struct OfBlock; // its entries
   struct Node;
+  struct LastJoins;
   using Tree = Kept<Node>;
   static bool is_same(const Node* one, const Node* other);
   // A new one if neither of the two holds all that both do. Whoever keeps it first owns it.

@@ -108,6 +108,7 @@ void Checker::block_begin(const machine::Block& block) {
   mine.recent.resize(block.warps.size() * mine.recent_count); // those left there are of an earlier phase
   for (Notes::Recent& recent : mine.recent) recent.made = 0;
   mine.reads.clear();
+  mine.recent_logs.forget();
 }
 
 void Checker::block_end(const machine::Block& block) {

@@ -258,13 +258,13 @@ void Checker::completes(const machine::Warp& warp, const machine::Operation& ope
         {{CausalClock::Key::of_thread(mine.block, warp.index, lane).by(operation.index), moment}});
     const std::array<CausalClock, level_count> all{done, done, done, done};
     const std::uint64_t key = shared_log(mine, *warp.block, barriers[lane]);
-    logs_.at(key)->release({.by = order.place,
-                            .warp = warp.index,
-                            .lanes = 1u << lane,
-                            .level = mine.cluster ? Level::cluster : Level::block,
-                            .known = all,
-                            .done = all},
-                           false);
+    logs_.at(key).release({.by = order.place,
+                           .warp = warp.index,
+                           .lanes = 1u << lane,
+                           .level = mine.cluster ? Level::cluster : Level::block,
+                           .known = all,
+                           .done = all},
+                          false);
     (mine.cluster ? mine.cluster->logs : mine.shared_logs).push_back(key);
   });
 }

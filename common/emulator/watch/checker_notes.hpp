@@ -85,6 +85,7 @@ struct Checker::Notes final : machine::BlockNotes {
     std::uint32_t lanes = 0;
   };
   std::vector<Reads> reads;
+  RecentLogs recent_logs;
   bool reads_wait_for_fence = false;
   Acquired::By read_by = {};
   unsigned reading_warp = 0;

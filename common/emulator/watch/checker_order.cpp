@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <utility>
 
 namespace warpfold::watch {
 
@@ -49,9 +50,9 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     const std::uint64_t key = global ? address : shared_log(mine, *access.warp.block, address);
     if (reads) mine.reads.push_back({key, lanes});
     const bool is_flag = releases || facts.polls;
-    std::shared_ptr<ReleaseLog> log = is_flag || writes ? logs_.find(key) : nullptr;
+    ReleaseLog* log = is_flag || writes ? mine.recent_logs.find(logs_, key) : nullptr;
     if (!log && is_flag) {
-      log = logs_.at(key);
+      log = &logs_.at(key);
       if (!global) (mine.cluster ? mine.cluster->logs : mine.shared_logs).push_back(key);
     }
     if (!log) return;
@@ -93,19 +94,24 @@ void Checker::has_read(const machine::Warp& warp) {
   if (mine.reads.empty()) return;
   WarpOrder& order = mine.order.warps[mine.reading_warp];
   std::atomic_thread_fence(std::memory_order_acquire); // not before what the warp has just read
+  Acquired together;                                   // by lanes that acquire the same
   for (const Notes::Reads& each : mine.reads) {
-    const std::shared_ptr<ReleaseLog> log = logs_.find(each.address);
+    ReleaseLog* const log = mine.recent_logs.find(logs_, each.address);
     if (!log) continue;
     Acquired acquired = log->acquire(each.lanes, mine.order.place, !mine.reads_wait_for_fence);
     acquired.by = mine.read_by;
     if (acquired.empty()) continue;
     mine.order.has_read_any = true;
     if (mine.reads_wait_for_fence) {
-      order.take(acquired);
+      order.take(std::move(acquired));
+    } else if (acquired.is_same(together)) {
+      together.lanes |= acquired.lanes;
     } else {
-      order.acquire(acquired.from, Level::system, acquired.lanes);
+      order.acquire(together.from, Level::system, together.lanes);
+      together = std::move(acquired);
     }
   }
+  order.acquire(together.from, Level::system, together.lanes);
   mine.reads.clear();
 }
 

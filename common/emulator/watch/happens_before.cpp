@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace warpfold::watch {
@@ -64,13 +65,13 @@ const CausalClock& WarpOrder::acquired_by(unsigned lane) const {
   return found == of_lanes.end() ? acquired : found->clock;
 }
 
-void WarpOrder::take(const Acquired& now) {
+void WarpOrder::take(Acquired now) {
   for (Acquired& before : taken)
     if (before.lanes == now.lanes && before.by == now.by && before.fenced == now.fenced) {
       for (std::size_t level = 0; level < level_count; ++level) before.from[level].join(now.from[level]);
       return;
     }
-  taken.push_back(now);
+  taken.push_back(std::move(now));
 }
 
 void BlockOrder::barrier(ptx::Space orders) {
@@ -162,12 +163,17 @@ BlockOrder::Fences BlockOrder::begin_release(unsigned warp, std::uint32_t lanes,
 void BlockOrder::fence(unsigned warp, std::uint32_t lanes, Level level) {
   WarpOrder& self = warps[warp];
   begin_release(warp, lanes, level);
-  for (Acquired& each : self.taken) {
-    if (!(each.lanes & lanes)) continue;
-    each.fenced = true;
-    self.acquire(each.from, level, each.lanes);
-    for (std::size_t reached = 0; reached <= static_cast<std::size_t>(level); ++reached)
-      each.from[reached] = {};
+  for (std::size_t first = 0; first < self.taken.size(); ++first) {
+    if (!(self.taken[first].lanes & lanes) || self.taken[first].empty()) continue;
+    Acquired together = self.taken[first]; // by lanes that took the same
+    for (Acquired& each : std::span(self.taken).subspan(first)) {
+      if (!(each.lanes & lanes) || !each.is_same(together)) continue;
+      together.lanes |= each.lanes;
+      each.fenced = true;
+      for (std::size_t reached = 0; reached <= static_cast<std::size_t>(level); ++reached)
+        each.from[reached] = {};
+    }
+    self.acquire(together.from, level, together.lanes);
   }
   std::erase_if(self.taken, [](const Acquired& each) { return each.empty(); });
 }

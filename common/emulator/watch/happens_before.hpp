@@ -76,7 +76,7 @@ struct WarpOrder {
   std::vector<Acquired> taken; // without acquiring it: no fence since then reaches as far
   void acquire(const CausalClock& clock, std::uint32_t lanes);
   void acquire(const std::array<CausalClock, level_count>& from, Level up_to, std::uint32_t lanes);
-  void take(const Acquired& acquired);
+  void take(Acquired acquired);
   const CausalClock& acquired_by(unsigned lane) const;
 };
 

@@ -65,7 +65,7 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   const bool shared = a.access.space == ptx::Space::shared;
   if (a.places) return false; // of a cluster: a flag between blocks is no volatile word
   const std::uint64_t word = address / word_bytes * word_bytes;
-  const auto log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, word) : word);
+  const ReleaseLog* const log = a.logs.find(shared ? ReleaseLogs::shared_address(mine.block, word) : word);
   return log && log->is_polled();
 }
 

@@ -65,21 +65,21 @@ Acquired ReleaseLog::acquire(std::uint32_t lanes, const Place& by, bool at_once)
   return acquired;
 }
 
-std::shared_ptr<ReleaseLog> ReleaseLogs::find(std::uint64_t address) const {
+ReleaseLog* ReleaseLogs::find(std::uint64_t address) const {
   if (!any()) return nullptr;
   const Shard& shard = shards_[shard_of(address)];
   std::lock_guard lock(shard.mutex);
   const auto found = shard.logs.find(address);
-  return found == shard.logs.end() ? nullptr : found->second;
+  return found == shard.logs.end() ? nullptr : found->second.get();
 }
 
-std::shared_ptr<ReleaseLog> ReleaseLogs::at(std::uint64_t address) {
+ReleaseLog& ReleaseLogs::at(std::uint64_t address) {
   any_ = true;
   Shard& shard = shards_[shard_of(address)];
   std::lock_guard lock(shard.mutex);
-  std::shared_ptr<ReleaseLog>& log = shard.logs[address];
-  if (!log) log = std::make_shared<ReleaseLog>();
-  return log;
+  std::unique_ptr<ReleaseLog>& log = shard.logs[address];
+  if (!log) log = std::make_unique<ReleaseLog>();
+  return *log;
 }
 
 void ReleaseLogs::remove(std::uint64_t address) {
@@ -92,6 +92,13 @@ void ReleaseLogs::clear() {
   if (!any_) return;
   for (Shard& shard : shards_) shard.logs.clear();
   any_ = false;
+}
+
+ReleaseLog* RecentLogs::find(const ReleaseLogs& all, std::uint64_t address) {
+  Found& found = found_[(address * 0x9e3779b97f4a7c15ull >> 32) % found_.size()];
+  if (found.address == address && found.log) return found.log;
+  found = {address, all.find(address)};
+  return found.log;
 }
 
 } // namespace warpfold::watch

@@ -71,6 +71,11 @@ struct Acquired {
   bool empty() const {
     return std::ranges::all_of(from, [](const CausalClock& each) { return each.empty(); });
   }
+  bool is_same(const Acquired& other) const {
+    return std::ranges::equal(from, other.from, [](const CausalClock& mine, const CausalClock& theirs) {
+      return mine.is_same(theirs);
+    });
+  }
 };
 
 class ReleaseLog {
@@ -110,8 +115,8 @@ public:
   static std::uint64_t shared_address(std::uint64_t block, std::uint64_t offset) {
     return 1ull << 63 | block << 20 | offset;
   }
-  std::shared_ptr<ReleaseLog> find(std::uint64_t address) const; // null if there is none
-  std::shared_ptr<ReleaseLog> at(std::uint64_t address);         // created if there is none
+  ReleaseLog* find(std::uint64_t address) const; // null if there is none
+  ReleaseLog& at(std::uint64_t address);         // created if there is none
   void remove(std::uint64_t address);
   bool any() const { return any_.load(std::memory_order_relaxed); }
   void clear();
@@ -120,13 +125,27 @@ private:
   static constexpr std::size_t shard_count = 64;
   struct Shard {
     mutable std::mutex mutex;
-    std::unordered_map<std::uint64_t, std::shared_ptr<ReleaseLog>> logs;
+    std::unordered_map<std::uint64_t, std::unique_ptr<ReleaseLog>> logs;
   };
   Shard shards_[shard_count];
   std::atomic<bool> any_{false};
   static std::size_t shard_of(std::uint64_t address) {
     return (address * 0x9e3779b97f4a7c15ull >> 32) % shard_count;
   }
+};
+
+// Those that a block has found lately; they are there as long as the block is.
+class RecentLogs {
+public:
+  ReleaseLog* find(const ReleaseLogs& all, std::uint64_t address);
+  void forget() { found_ = {}; }
+
+private:
+  struct Found {
+    std::uint64_t address = 0;
+    ReleaseLog* log = nullptr;
+  };
+  std::array<Found, 256> found_;
 };
 
 } // namespace warpfold::watch

@@ -27,10 +27,10 @@ protected:
     return other.is_released(earlier, 3, warp, lane, launches);
   }
   void release(BlockOrder& by, std::uint64_t flag, bool store = false, std::uint32_t lanes = lane_3) {
-    logs.at(flag)->release(by.release(0, lanes, 9), store);
+    logs.at(flag).release(by.release(0, lanes, 9), store);
   }
   void acquire(BlockOrder& by, std::uint64_t flag, unsigned warp = 0, std::uint32_t lanes = 1) {
-    const Acquired acquired = logs.at(flag)->acquire(lanes, by.place);
+    const Acquired acquired = logs.at(flag).acquire(lanes, by.place);
     for (const CausalClock& each : acquired.from) by.warps[warp].acquire(each, lanes);
   }
 };
@@ -152,7 +152,7 @@ TEST_F(Order, UpdateCarriesTheReleaseOn) {
 TEST_F(Order, StoreBetweenCutsIt) {
   order.fence(0, lane_3, Level::device);
   release(order, 8);
-  logs.at(8)->cut({other.place.block, 0, 1});
+  logs.at(8).cut({other.place.block, 0, 1});
   acquire(other, 8);
   EXPECT_FALSE(ordered_in_other());
 }
@@ -184,7 +184,7 @@ TEST_F(Order, HandedOnAtAnotherAddress) {
 TEST_F(Order, LockAcquiresAtTheNextFence) {
   order.fence(0, lane_3, Level::device);
   release(order, 8);
-  Acquired acquired = logs.at(8)->acquire(1, other.place);
+  Acquired acquired = logs.at(8).acquire(1, other.place);
   acquired.by = Acquired::By::lock;
   other.warps[0].take(acquired);
   EXPECT_FALSE(ordered_in_other());
@@ -201,7 +201,7 @@ TEST_F(Order, WhatABlocksOwnThreadReleasedIsHandedOnFurther) {
   release(order, 8);
   acquire(order, 8, 1);
   order.fence(1, 1, Level::device);
-  logs.at(16)->release(order.release(1, 1, 9), false);
+  logs.at(16).release(order.release(1, 1, 9), false);
   acquire(other, 16);
   EXPECT_TRUE(ordered_in_other());
 }

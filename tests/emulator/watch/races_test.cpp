@@ -182,12 +182,12 @@ protected:
     const Release released = orders[0].release(0, 1, 0);
     for (std::size_t each = 0; each <= static_cast<std::size_t>(released.level); ++each)
       launches.history_of(0).released[each] = released.moment[each];
-    logs.at(flag)->release(released, false);
+    logs.at(flag).release(released, false);
   }
   void acquire(std::uint64_t flag) {
     orders[1].has_read_strongly = true;
     constexpr auto device = static_cast<std::size_t>(Level::device);
-    orders[1].warps[0].acquire(logs.at(flag)->acquire(1, orders[1].place).from[device], 1);
+    orders[1].warps[0].acquire(logs.at(flag).acquire(1, orders[1].place).from[device], 1);
   }
 };
 
