@@ -218,6 +218,7 @@ void Provenance::launch_begin(const machine::Grid& grid) {
 void Provenance::launch_end(const machine::Grid& grid) {
   std::lock_guard lock(mutex_);
   running_.erase(&grid);
+  if (!running_.empty()) return; // other devices' registers
   for (auto& [number, page] : pages_)
     for (Cell& each : page)
       if (!each.in_memory) each.width = 0;
