@@ -40,10 +40,13 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
                      (access.kind == AccessKind::atomic && !facts.ignores_value && access.operation.d != 0);
   const bool releases = writes && order.has_fence(warp, access.mask);
   if (reads && (access.kind == AccessKind::atomic || access.order >= MemoryOrder::relaxed || facts.polls))
-    order.has_read_strongly = true;
+    order.warps[warp].has_read_strongly = true;
   const std::uint32_t written_at = order.clock;
   const auto publish = [&] { // after release(): who sees that this was published also sees how far
-    if (writes) launches_.history_of(block).published.store(written_at, std::memory_order_release);
+    if (!writes) return;
+    BlockHistories::History& history = launches_.history_of(block);
+    history.published_at.store(access.addresses[std::countr_zero(access.mask)], std::memory_order_relaxed);
+    history.published.store(written_at, std::memory_order_release);
   };
   if (!releases && !reads && !logs_.any()) return publish();
   each_place(access, [&](std::uint64_t address, std::uint32_t lanes) {

@@ -12,9 +12,9 @@ namespace warpfold::watch {
 void BlockOrder::begin(std::size_t warp_count, const Place& at, const CausalClock& known) {
   place = at;
   begun = floor = floor_in_shared = ++clock;
-  has_read_strongly = false;
   acquired = known;
   warps.resize(warp_count); // moments of earlier blocks are older than the floor and have no effect
+  for (WarpOrder& warp : warps) warp.has_read_strongly = false;
   has_read_any = has_read_any || !known.empty();
   for (WarpOrder& warp : warps) {
     if (!has_read_any) break;
@@ -75,6 +75,8 @@ void WarpOrder::take(Acquired now) {
 }
 
 void BlockOrder::barrier(ptx::Space orders) {
+  const bool has_read_strongly = std::ranges::any_of(warps, &WarpOrder::has_read_strongly);
+  for (WarpOrder& warp : warps) warp.has_read_strongly = has_read_strongly;
   if (orders == ptx::Space::shared) {
     floor_in_shared = ++clock;
     return;

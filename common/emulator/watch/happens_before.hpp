@@ -31,6 +31,7 @@ public:
     // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence:
     // by how far the two reach.
     std::atomic<std::uint32_t> published{0}, released[level_count] = {};
+    std::atomic<std::uint64_t> published_at{0}; // the address of the last of them
     // How many of its accesses to global memory have been judged; all before the last one have been
     // performed.
     std::atomic<std::uint32_t> accesses{0};
@@ -65,6 +66,7 @@ struct WarpOrder {
   std::array<std::array<LaneFence, 32>, level_count> fences{}; // by how far they reach
   std::uint32_t phase = 0;                                     // when it last synchronised on its own
   std::uint32_t published = 0;                                 // when it last released
+  bool has_read_strongly = false;                              // or another warp has, before a barrier
   CausalClock acquired;                                        // by the whole block or by any lane
   // By lanes, as lanes of one warp may acquire from each other. Empty until one has acquired something that
   // the block has not.
@@ -87,9 +89,8 @@ struct BlockOrder {
   std::uint32_t floor = 0;           // older records of the block are ordered before all of it
   std::uint32_t floor_in_shared = 0; // the same for records of shared memory
   std::uint32_t last_fence = 0;      // of any warp
-  bool has_read_strongly = false;
-  bool has_read_any = true; // some warp may have acquired something
-  CausalClock acquired;     // by the whole block
+  bool has_read_any = true;          // some warp may have acquired something
+  CausalClock acquired;              // by the whole block
   std::vector<WarpOrder> warps;
   // What fences before the last barrier cover: any thread that releases after the barrier releases it.
   CausalClock fenced[level_count];

@@ -82,10 +82,12 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, c
   if (is_same_block(a, record) && record.warp == warp &&
       a.order.has_synced_since(record, lane_of(earlier), warp, lane))
     return Missing::narrow_sync;
-  if (is_same_block(a, record) || !a.order.has_read_strongly) return Missing::order;
+  if (is_same_block(a, record) || !a.order.warps[warp].has_read_strongly) return Missing::order;
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);
-  const bool was_published = record.moment <= history.published.load(std::memory_order_acquire);
+  // Another write announces it; one to the same place may be this one.
+  const bool was_published = record.moment <= history.published.load(std::memory_order_acquire) &&
+                             history.published_at.load(std::memory_order_relaxed) != a.access.addresses[lane];
   if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;
   if (needed == Level::system && record.moment < history.released[static_cast<std::size_t>(Level::device)])
     return Missing::system_fence;

@@ -185,7 +185,7 @@ protected:
     logs.at(flag).release(released, false);
   }
   void acquire(std::uint64_t flag) {
-    orders[1].has_read_strongly = true;
+    orders[1].warps[0].has_read_strongly = true;
     constexpr auto device = static_cast<std::size_t>(Level::device);
     orders[1].warps[0].acquire(logs.at(flag).acquire(1, orders[1].place).from[device], 1);
   }
@@ -257,7 +257,7 @@ TEST_F(GlobalRaces, AtAnotherAddressTheyOrderNothing) {
 TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
   races(0, {AccessKind::store});
   launches.history_of(0).published = orders[0].clock;
-  orders[1].has_read_strongly = true;
+  orders[1].warps[0].has_read_strongly = true;
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
   EXPECT_EQ(missing, Missing::fence);
 }
