@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,7 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
+  std::clock_t processor_time_before; // of this process
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
