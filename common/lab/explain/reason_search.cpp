@@ -59,8 +59,9 @@ public:
       return progress_.decide(
           of_nothing->check,
           {"no-elements",
-           "There are no elements, and the sum of none is 0: something is added that is not an element, such "
-           "as a variable that is never set, or what lies past the end of an array.",
+           "There are no elements, and the sum of none is 0: the result holds something that is not an "
+           "element, such as a variable that is never set, or what lies past the end of an array; or part "
+           "of its bytes were never written.",
            true});
     }
     const bool only_other_blocks =

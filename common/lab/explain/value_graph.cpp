@@ -1,6 +1,8 @@
 #include "explain/value_graph.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -62,6 +64,18 @@ std::string_view result_type(std::string_view operation) {
   const std::string_view of = operand_type(operation);
   return operation.starts_with("cvt.") ? operand_type(operation.substr(0, operation.size() - of.size() - 1))
                                        : of;
+}
+
+// PTX knows no sign of an integer that is cut off.
+unsigned bits_kept(std::string_view of, std::string_view to, std::uint64_t bits) {
+  const auto width = [](std::string_view type) {
+    unsigned found = 0;
+    if (type.starts_with('s') || type.starts_with('u'))
+      std::from_chars(type.data() + 1, type.data() + type.size(), found);
+    return found;
+  };
+  const unsigned kept = std::min(width(of), width(to));
+  return kept < 64 && kept > 0 && bits >> kept != 0 ? kept : 0;
 }
 
 double number(std::uint64_t bits, std::string_view type) {

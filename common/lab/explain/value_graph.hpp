@@ -73,6 +73,8 @@ std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at
 // Of PTX, such as "add.f32" and "cvt.rzi.s32.f32": the type of the operands, and that of the result.
 std::string_view operand_type(std::string_view operation);
 std::string_view result_type(std::string_view operation);
+// How many bits of an integer a conversion between these types keeps; 0: all, or one of the types is none.
+unsigned bits_kept(std::string_view of, std::string_view to, std::uint64_t bits);
 // The value that the bits have in a type of PTX's, such as "f32".
 double number(std::uint64_t bits, std::string_view type);
 

@@ -509,6 +509,8 @@ std::string Explanation::explain_operation() {
     return sentence("{} combines {} ({}).", who, values, operation);
   if (!operation.starts_with("cvt."))
     return sentence("{} makes {:.10g} of {} ({}).", who, made, values, operation);
+  if (const unsigned kept = bits_kept(of, to, graph_.operands_of(node)[0].bits))
+    return sentence("{} keeps only the last {} bits of an integer.", who, kept);
   std::string text = sentence("{} converts {}, {}, to {}: {:.10g}.", who, values, type_in_words(of),
                               type_in_words(to), made);
   if (counts_.is_taken_for_another_type(first->node))

@@ -27,11 +27,13 @@ std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options&
                                     "elements together are {:.16g}",
                                     outcome->results[0], all)
                       : outcome->error;
-  check.diagnosis = {"beyond-32-bits",
-                     "With fewer elements it is right. From 2^32 = 4294967296 on, a number of 32 bits "
-                     "starts again at 0: are the index and the stride of 64 bits (std::size_t), and each "
-                     "product that they are made of (std::size_t{blockIdx.x} * blockDim.x)?",
-                     true};
+  check.diagnosis = {
+      "beyond-32-bits",
+      "With the smaller sizes that were tried it is right. From 2^31 on, an int is negative, and from 2^32 = "
+      "4294967296 on, an unsigned starts again at 0: are the index, the stride and the number "
+      "of elements of 64 bits (std::size_t) wherever they are used, and each product that they "
+      "are made of (std::size_t{blockIdx.x} * blockDim.x)?",
+      true};
   return beyond;
 }
 

@@ -20,34 +20,35 @@ Promise steps_of_all_warps() {
 } // namespace
 
 std::vector<Rung> warp_unroll() {
-  return {Rung("unroll_last_warp")
-              .block_sizes(64, 1024)
-              .depth(depth_of_first_add)
-              .promise(two_elements_per_thread())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(tree_by_all_threads())
-              .promise(steps_of_all_warps())
-              .promise(few_barriers())
-              .promise(the_whole_block_waits())
-              .promise(one_atomic_per_block()),
-          Rung("unroll_all")
-              .builds_on("unroll_last_warp")
-              .block_sizes(64, 1024)
-              .depth(depth_of_first_add)
-              .promise(two_elements_per_thread())
-              .promise(no_shuffle())
-              .promise(no_vote())
-              .promise(tree_by_all_threads())
-              .promise(steps_of_all_warps())
-              .promise(few_barriers())
-              .promise(the_whole_block_waits())
-              .promise(at_most(
-                  Counter::branches,
-                  [](const Size& s) { return s.blocks * s.warps() * (log2(s.block / 64) + 5); },
-                  "a loop over strides is left in the tree: its steps must be written out for this block "
-                  "size"))
-              .promise(one_atomic_per_block())};
+  return {
+      Rung("unroll_last_warp")
+          .block_sizes(64, 1024)
+          .depth(depth_of_first_add)
+          .promise(two_elements_per_thread())
+          .promise(no_shuffle())
+          .promise(no_vote())
+          .promise(tree_by_all_threads())
+          .promise(steps_of_all_warps())
+          .promise(few_barriers())
+          .promise(the_whole_block_waits())
+          .promise(one_atomic_per_block()),
+      Rung("unroll_all")
+          .builds_on("unroll_last_warp")
+          .block_sizes(64, 1024)
+          .depth(depth_of_first_add)
+          .promise(two_elements_per_thread())
+          .promise(no_shuffle())
+          .promise(no_vote())
+          .promise(tree_by_all_threads())
+          .promise(steps_of_all_warps())
+          .promise(few_barriers())
+          .promise(the_whole_block_waits())
+          .promise(at_most(
+              Counter::branches,
+              [](const Size& s) { return s.blocks * s.warps() * (log2(s.block / 64) + 5); },
+              "a question is left at each step of the tree, such as a loop's or an if's: its steps must be "
+              "written out for this block size, and decided when it is compiled"))
+          .promise(one_atomic_per_block())};
 }
 
 } // namespace lab::promises
