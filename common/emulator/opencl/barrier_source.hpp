@@ -14,6 +14,8 @@ __attribute__((convergent, always_inline, nodebug)) static void barrier(cl_mem_f
     __asm__ volatile(".pragma \"warpfold orders shared\";\n\tbar.sync 0;" ::: "memory");
   else if (flags == CLK_GLOBAL_MEM_FENCE)
     __asm__ volatile(".pragma \"warpfold orders global\";\n\tbar.sync 0;" ::: "memory");
+  else if (flags == 0)
+    __asm__ volatile(".pragma \"warpfold orders nothing\";\n\tbar.sync 0;" ::: "memory");
   else
     __asm__ volatile("bar.sync 0;" ::: "memory");
 }

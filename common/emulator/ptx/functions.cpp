@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t deepest_scope = 128;
 // What common/emulator/opencl makes of the flags of OpenCL's barrier().
-constexpr std::string_view orders_shared = "warpfold orders shared", orders_global = "warpfold orders global";
+constexpr std::string_view orders_shared = "warpfold orders shared", orders_global = "warpfold orders global",
+                           orders_nothing = "warpfold orders nothing";
 
 } // namespace
 
@@ -237,6 +238,7 @@ void Parser::body_directive() {
     for (; token().kind == Token::Kind::string || token().is(','); lexer_.advance()) {
       if (token().text == orders_shared) next_barrier_orders_ = Space::shared;
       if (token().text == orders_global) next_barrier_orders_ = Space::global;
+      if (token().text == orders_nothing) next_barrier_orders_ = Space::local;
     }
     expect(';', "after '.pragma'");
   } else if (token().is(".file")) {

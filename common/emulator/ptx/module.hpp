@@ -180,8 +180,8 @@ struct Instruction {
   std::uint32_t text_line = 0; // line in the PTX text, from 1
   // It comes from CUB, Thrust, libcu++ or cooperative groups, or from what these call.
   bool of_library = false;
-  // Of a barrier: the memory that it orders (`.pragma "warpfold orders shared"` or `global` before it, as
-  // OpenCL's flags say); generic: all.
+  // Of a barrier: the memory that it orders (`.pragma "warpfold orders shared"`, `global` or `nothing` before
+  // it, as OpenCL's flags say); generic: all; local: none.
   Space orders = Space::generic;
   bool has(std::string_view modifier) const;
   std::string name() const; // "ld.global.v4.f32"

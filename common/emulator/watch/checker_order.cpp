@@ -128,7 +128,7 @@ void Checker::barrier(const machine::Block& block, const machine::Operation& ope
   Notes& mine = notes(block);
   const ptx::Space orders = mine.facts->code->facts[operation.index].orders;
   mine.order.barrier(orders);
-  if (orders == ptx::Space::global) return;
+  if (orders == ptx::Space::global || orders == ptx::Space::local) return;
   mine.records.forget();
   mine.shared.forget_more();
 }

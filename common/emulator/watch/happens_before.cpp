@@ -77,6 +77,10 @@ void WarpOrder::take(Acquired now) {
 void BlockOrder::barrier(ptx::Space orders) {
   const bool has_read_strongly = std::ranges::any_of(warps, &WarpOrder::has_read_strongly);
   for (WarpOrder& warp : warps) warp.has_read_strongly = has_read_strongly;
+  if (orders == ptx::Space::local) { // which no other thread sees
+    last_without_order = ++clock;
+    return;
+  }
   if (orders == ptx::Space::shared) {
     floor_in_shared = ++clock;
     return;

@@ -84,13 +84,14 @@ struct WarpOrder {
 
 struct BlockOrder {
   Place place;
-  std::uint32_t clock = 1;           // advances with each synchronisation, and from block to block
-  std::uint32_t begun = 0;           // when the block began
-  std::uint32_t floor = 0;           // older records of the block are ordered before all of it
-  std::uint32_t floor_in_shared = 0; // the same for records of shared memory
-  std::uint32_t last_fence = 0;      // of any warp
-  bool has_read_any = true;          // some warp may have acquired something
-  CausalClock acquired;              // by the whole block
+  std::uint32_t clock = 1;              // advances with each synchronisation, and from block to block
+  std::uint32_t begun = 0;              // when the block began
+  std::uint32_t floor = 0;              // older records of the block are ordered before all of it
+  std::uint32_t floor_in_shared = 0;    // the same for records of shared memory
+  std::uint32_t last_without_order = 0; // the last barrier that orders no memory
+  std::uint32_t last_fence = 0;         // of any warp
+  bool has_read_any = true;             // some warp may have acquired something
+  CausalClock acquired;                 // by the whole block
   std::vector<WarpOrder> warps;
   // What fences before the last barrier cover: any thread that releases after the barrier releases it.
   CausalClock fenced[level_count];
@@ -113,7 +114,7 @@ struct BlockOrder {
   void begin(std::size_t warp_count, const Place& at, const CausalClock& known = {});
   // It orders all memory, or in OpenCL what its flags name.
   void barrier(ptx::Space orders = ptx::Space::generic);
-  std::uint32_t last_barrier() const { return std::max(floor, floor_in_shared); }
+  std::uint32_t last_barrier() const { return std::max({floor, floor_in_shared, last_without_order}); }
   void hand_on_taken();
   void warp_barrier(unsigned warp, std::uint32_t members);
   void fence(unsigned warp, std::uint32_t lanes, Level level);

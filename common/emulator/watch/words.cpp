@@ -24,7 +24,7 @@ const char* between(const Race& race) {
   case Missing::narrow_sync:
     return "with a __syncwarp() between the two whose mask does not name both lanes";
   case Missing::other_memory:
-    return "with a barrier between the two that orders only other memory";
+    return "with a barrier between the two that does not order this memory";
   case Missing::fence:
     return "with no fence before the flag is set";
   case Missing::wide_fence:

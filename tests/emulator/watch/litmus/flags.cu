@@ -8,6 +8,9 @@ __device__ void barrier_of_local() {
 __device__ void barrier_of_global() {
   asm volatile(".pragma \"warpfold orders global\";\n\tbar.sync 0;" ::: "memory");
 }
+__device__ void barrier_of_nothing() {
+  asm volatile(".pragma \"warpfold orders nothing\";\n\tbar.sync 0;" ::: "memory");
+}
 
 // LITMUS global_by_global: right
 __global__ void global_by_global(int* m) {
@@ -18,7 +21,7 @@ __global__ void global_by_global(int* m) {
 RUN(global_by_global, 1, 64)
 
 // LITMUS global_by_local: race-global
-// SAYS with a barrier between the two that orders only other memory
+// SAYS with a barrier between the two that does not order this memory
 __global__ void global_by_local(int* m) {
   m[threadIdx.x] = int(threadIdx.x); // HERE
   barrier_of_local();
@@ -27,7 +30,7 @@ __global__ void global_by_local(int* m) {
 RUN(global_by_local, 1, 64)
 
 // LITMUS lanes_by_local: race-global
-// SAYS with a barrier between the two that orders only other memory
+// SAYS with a barrier between the two that does not order this memory
 __global__ void lanes_by_local(int* m) {
   m[threadIdx.x] = int(threadIdx.x); // HERE
   barrier_of_local();
@@ -45,7 +48,7 @@ __global__ void local_by_local(int* m) {
 RUN(local_by_local, 1, 64)
 
 // LITMUS local_by_global: race-shared
-// SAYS with a barrier between the two that orders only other memory
+// SAYS with a barrier between the two that does not order this memory
 __global__ void local_by_global(int* m) {
   __shared__ int s[64];
   s[threadIdx.x] = int(threadIdx.x); // HERE
@@ -53,6 +56,16 @@ __global__ void local_by_global(int* m) {
   m[threadIdx.x] = s[threadIdx.x ^ 32]; // HERE
 }
 RUN(local_by_global, 1, 64)
+
+// LITMUS local_by_nothing: race-shared
+// SAYS with a barrier between the two that does not order this memory
+__global__ void local_by_nothing(int* m) {
+  __shared__ int s[64];
+  s[threadIdx.x] = int(threadIdx.x); // HERE
+  barrier_of_nothing();
+  m[threadIdx.x] = s[threadIdx.x ^ 32]; // HERE
+}
+RUN(local_by_nothing, 1, 64)
 
 // LITMUS first_one_then_the_other: right
 __global__ void first_one_then_the_other(int* m) {
