@@ -42,7 +42,7 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
-  std::clock_t processor_time_before; // of this process
+  std::clock_t processor_time_before = 0; // of this process
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
