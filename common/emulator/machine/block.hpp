@@ -10,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,7 +41,6 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
-  std::clock_t processor_time_before = 0; // of this process
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all

@@ -189,9 +189,7 @@ struct LaunchShape {
 struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
-  // Of the launch, as wall time; 0: none. Where other programs keep the processors busy, it ends when this
-  // one has had nine tenths of it as processor time, at the latest after three times as long.
-  std::chrono::milliseconds time_limit{0};
+  std::chrono::milliseconds time_limit{0};       // of the launch, as wall time; 0: none
   bool prints = true;                            // whether printf prints
   std::uint64_t print_limit = 0;                 // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;                    // null: count only
