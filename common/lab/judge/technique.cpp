@@ -40,7 +40,7 @@ std::vector<Shape> matrices(std::mt19937_64& chance) {
   const auto between = [&](std::size_t least, std::size_t most) {
     return least + chance() % (most - least + 1);
   };
-  return {shape(between(3968, 4224), 32), shape(between(240, 272), 32 * between(14, 18)),
+  return {shape(between(1216, 1472), 32), shape(between(240, 272), 32 * between(14, 18)),
           shape(4, 32 * between(960, 1088)), shape(between(240, 272), 32 * between(14, 18), 128)};
 }
 
