@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "common"))
 from kit import gpu  # noqa: E402
 from kit.errors import KitError  # noqa: E402
 from kit.paths import OWN, VENV  # noqa: E402
-from kit.setup import environment, libraries, packages, system  # noqa: E402
+from kit.setup import environment, libraries  # noqa: E402
 from kit.setup.lock import exclusive  # noqa: E402
 
 SKIP = 77  # Meson's exit code for a test that was left out
@@ -38,17 +38,16 @@ def run(*command, **options) -> subprocess.CompletedProcess:
 
 
 def build_wheel() -> Path:
-    """Keeps its build folder, so that only what changed is compiled again."""
+    """Keeps its build folder, so that only what changed is compiled again. The libraries are the kit's, which compile faster than
+    a distribution's headers of fmt, of which there is no static library."""
     with exclusive():
         for group, why in [("build", "they build the wheel"), ("package", "they build the wheel")]:
             environment.install(group, why)
-        ours = system.provide([need for need in packages.LIBRARIES if not system.has_library(need)])
-        if ours:
-            libraries.fetch()
+        libraries.fetch()
     dist = WORK / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     options = ["--no-isolation", "--skip-dependency-check", f"-Cbuild-dir={WORK / 'build'}", "-o", dist]
-    options.append(f"-Csetup-args=-Dkit_libraries={str(ours).lower()}")
+    options.append("-Csetup-args=-Dkit_libraries=true")
     with_tools = os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}
     said = run(environment.python(), "-m", "build", "--wheel", *options, ROOT, env=with_tools)
     wheels = list(dist.glob("*.whl"))
