@@ -16,6 +16,7 @@
 #include "lab.hpp"
 
 #include <cstdint>
+#include <cstring>
 
 // ---- shared by all rungs ---------------------------------------------------------------------------------
 
@@ -65,11 +66,9 @@ struct alignas(16) Vector {
 // all.
 template <class T>
 __device__ Vector<T> load(const Vector<T>* from) {
-  union {
-    uint4 raw;
-    Vector<T> vector;
-  };
-  raw = __ldcs(reinterpret_cast<const uint4*>(from));
+  const uint4 raw = __ldcs(reinterpret_cast<const uint4*>(from));
+  Vector<T> vector;
+  memcpy(&vector, &raw, sizeof(raw));
   return vector;
 }
 
@@ -223,10 +222,18 @@ __device__ Workspace workspaces[most_streams]; // all 0
 template <class T>
 constexpr unsigned words_under_way = sizeof(T) == 4 ? 5 : 2;
 
+// The bits of a value, 4 bytes at a time.
 template <class T>
-union Halves {
-  T value;
+struct Halves {
   unsigned half[sizeof(T) / 4];
+
+  Halves() = default;
+  __device__ explicit Halves(T value) { memcpy(half, &value, sizeof(T)); }
+  __device__ T value() const {
+    T whole;
+    memcpy(&whole, half, sizeof(T));
+    return whole;
+  }
 };
 
 template <class T>

@@ -1,6 +1,7 @@
 """Clones in folders with unusual names, and clones that are moved. The small part: what of it takes seconds; the whole is
 tests/everywhere/odd_paths.py."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 import support
+from kit.building import compile_commands
 from kit.emulate import compiler
 from kit.errors import KitError
 from kit.setup import environment, toolchain, toolkit_paths
@@ -84,11 +86,25 @@ class Paths(unittest.TestCase):
             (build.parent / "libraries").symlink_to(own)
         how = f"-Dkit_libraries={str(self.tools.kit_libraries).lower()}"
         self.run_here(self.tools.meson, "setup", build, clone, how, env=self.tools.environ())
+        described = {entry["file"] for entry in json.loads((clone / ".kit" / "compile_commands.json").read_text())}
+        self.assertIn(str(clone / "labs" / "01_naive_atomic" / "naive_atomic.cu"), described, "what an editor reads")
         # A library of C++, and a program that nvcc compiles.
         self.run_here(
             self.tools.ninja, "-C", build, "common/emulator/fatbin/libemulator_fatbin.a", "common/lab/links", env=self.tools.environ()
         )
         self.assertTrue(os.access(build / "common" / "lab" / "links", os.X_OK))
+
+    def test_editors_read_how_the_kits_own_build_compiles_where_there_is_one(self):
+        own, file = self.folder / "build", self.folder / "compile_commands.json"
+        patches = {"OWN": self.folder, "FILE": file, "KITS_BUILD": own}
+        with mock.patch.multiple(compile_commands, **patches), mock.patch.object(compile_commands, "inspect"):
+            for there, said in (("plain", "plain"), ("build", "build"), ("plain", "build")):
+                source = self.folder / there / f"{there}.cpp"
+                source.parent.mkdir(exist_ok=True)
+                entry = {"directory": str(source.parent), "command": "c++ -c", "file": source.name, "output": "it"}
+                (source.parent / "compile_commands.json").write_text(json.dumps([entry]))
+                compile_commands.after_meson(str(source.parent), "nvcc")
+                self.assertEqual([Path(one["file"]).stem for one in json.loads(file.read_text())], [said])
 
     def test_kit_nvcc_finds_headers_and_the_runtime_by_such_paths(self):
         headers = self.folder / "headers"

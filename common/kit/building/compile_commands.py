@@ -13,6 +13,7 @@ from ..paths import OWN, ROOT
 from ..setup.toolkit_paths import Toolkit, inspect
 
 FILE = OWN / "compile_commands.json"
+KITS_BUILD = OWN / "build"
 # Read before a CUDA file instead of Clang's own header, which accepts only the toolkits that it knows.
 CUDA_FOR_CLANG = ROOT / "common" / "editor" / "cuda_for_clang.hpp"
 
@@ -77,3 +78,15 @@ def refresh(build: Path, nvcc: Path) -> None:
     fresh = FILE.with_suffix(".new")
     fresh.write_text(text)
     fresh.replace(FILE)
+
+
+def after_meson(build: str, nvcc: str) -> None:
+    """Meson calls this when it has configured any build: who never starts `./kit` has an editor, too. Beside the kit's own build, another
+    one's commands are no news."""
+    if KITS_BUILD.exists() and KITS_BUILD != Path(build).resolve():
+        return
+    try:
+        OWN.mkdir(exist_ok=True)
+        refresh(Path(build), Path(nvcc))
+    except OSError as error:  # a tree that cannot be written to can still be built
+        print(f"Editors will not know how the files are compiled: {error}")

@@ -11,9 +11,10 @@ warpfold.example("neighbours")        # what pictures, profiles and traces look 
 
 from .examples import example
 from .figures import figure
-from .labs import Lab, open
+from .labs import Lab
 from .ladders import ladder
 from .measured import measured
+from .opening import open
 from .verdict import BuildFailed, CheckFailed, LabError
 
 __all__ = ["BuildFailed", "CheckFailed", "Lab", "LabError", "example", "figure", "ladder", "load_ipython_extension", "measured", "open"]

@@ -68,23 +68,13 @@ def only_rung(name: str) -> str:
     return name
 
 
-def open(name: str) -> "Lab":
-    """The lab of that name; its number or any unmistakable part of its name will do."""
-    folders = sorted(path.name for path in tree().iterdir() if path.is_dir())
-    found = [each for each in folders if each == name] or [each for each in folders if name in each]
-    if not found and (absent := left_out(name)):
-        return Lab(absent, False).solved
-    if len(found) != 1:
-        raise LabError(f"{name}: {'could be several labs' if found else 'no such lab'}. The labs: {', '.join(found or folders)}")
-    return Lab(found[0], solved_by_default())
-
-
 class Lab:
     """check, profile, trace, compare and time; each takes the names of rungs, and means all without. n is the number
     of elements and, in a lab that sums the rows of a matrix, rows how many rows they make."""
 
     def __init__(self, name: str, solved: bool):
         self.name, self.is_solved = name, solved
+        self.solved = self  # what a handout shows of the finished ladder; open() sets it
 
     def __repr__(self) -> str:
         return f"<lab {self.name}: {relative(self.path)}>"
@@ -95,16 +85,6 @@ class Lab:
         if not found:
             raise LabError(f"{relative(tree(self.is_solved) / self.name)} holds no lab")
         return found[0]
-
-    @property
-    def solved(self) -> "Lab":
-        """The same lab from solutions/, for what a handout shows of the finished ladder; where there are no solutions, what the
-        student's own rungs show once they are right."""
-        if has_solutions():
-            return Lab(self.name, True)
-        from .own_rungs import OwnRungs
-
-        return OwnRungs(self.name)
 
     def rungs(self) -> list[str]:
         with Progress() as progress:

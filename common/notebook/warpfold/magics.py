@@ -5,7 +5,7 @@ from pathlib import Path
 from IPython.core.magic import register_cell_magic
 from IPython.display import display
 
-from . import labs, programs, regions
+from . import labs, opening, programs, regions
 from .plots import Note, StillOpen
 from .verdict import BuildFailed, Cell, LabError
 
@@ -31,7 +31,7 @@ def fill(line: str, cell: str) -> None:
             print(f"{which} is written to {name}, lines {region.begin + 2} and on; what was there before is in {backup.name}")
     in_cell = cell_of(path, region, cell) if regions.has_code(cell) else None
     try:
-        verdict = labs.open(path.parent.name).verdict(rung, cell=in_cell)
+        verdict = opening.open(path.parent.name).verdict(rung, cell=in_cell)
     except BuildFailed as error:
         if error.cell not in ("", f"%%lab {rung}", f"%%lab {rung} {found.index(region) + 1}"):
             display(Note(f"{which} is not checked: {name} does not compile because of the cell {error.cell}. Correct that one first."))

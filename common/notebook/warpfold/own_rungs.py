@@ -48,10 +48,6 @@ class OwnRungs(Lab):
         return f"<lab {self.name}: there are no solutions in this edition, so this is {relative(clone.ROOT / 'labs' / self.name)}>"
 
     @property
-    def solved(self) -> "OwnRungs":
-        return self
-
-    @property
     def is_here(self) -> bool:
         """An edition may be for some labs only."""
         return (clone.ROOT / "labs" / self.name).is_dir()
