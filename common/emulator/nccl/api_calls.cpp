@@ -26,11 +26,11 @@ void check_stream(const ncclComm& comm, cudaStream_t stream) {
   static const auto device_of = reinterpret_cast<GetDevice>(dlsym(RTLD_DEFAULT, "cudaStreamGetDevice"));
   int device = comm.device;
   if (stream == nullptr || device_of == nullptr || device_of(stream, &device) != cudaSuccess) return;
-  require(
-      device == comm.device, ncclUnhandledCudaError,
-      fmt::format("the stream belongs to device {}, but rank {} uses device {} (call cudaSetDevice before "
-                  "cudaStreamCreate)",
-                  device, comm.rank(), comm.device));
+  require(device == comm.device, ncclUnhandledCudaError,
+          fmt::format("the stream belongs to device {}, but the communicator is rank {}'s, which uses device "
+                      "{} (call cudaSetDevice before "
+                      "cudaStreamCreate)",
+                      device, comm.rank(), comm.device));
 }
 
 struct Arguments {

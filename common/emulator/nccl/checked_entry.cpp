@@ -35,7 +35,8 @@ void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
   require(error == cudaSuccess && attributes.type != cudaMemoryTypeUnregistered, ncclInvalidArgument,
           fmt::format("{} is no memory that a GPU can reach (allocate it with cudaMalloc)", name));
   require(attributes.type != cudaMemoryTypeDevice || attributes.device == comm.device, ncclInvalidArgument,
-          fmt::format("{} is memory of device {}, but rank {} uses device {} (a rank's buffers lie on its "
+          fmt::format("{} is memory of device {}, but the communicator is rank {}'s, which uses device {} (a "
+                      "rank's buffers lie on its "
                       "own device, and of a reduction only the root receives)",
                       name, attributes.device, comm.rank(), comm.device));
 }

@@ -3,6 +3,7 @@
 // copy back.
 #include "arithmetic.hpp"
 #include "issue.hpp"
+#include "origins.hpp"
 #include "telling.hpp"
 
 #include <algorithm>
@@ -77,17 +78,22 @@ void take(ncclComm& comm, const Call& call, std::uint64_t piece, std::size_t ele
   const int rank = segment.rank(), ranks = segment.size();
   const std::size_t bytes = elements * width;
   const std::size_t share = sends_shares(call.kind) ? rank * bytes : 0; // in another rank's slot
-  if (only_root_sends(call.kind)) {
-    std::memcpy(comm.incoming, segment.slot(call.peer, piece) + share, bytes);
-  } else if (receives_shares(call.kind)) {
-    for (int from = 0; from < ranks; ++from)
-      std::memcpy(comm.incoming + from * bytes, segment.slot(from, piece) + share, bytes);
-  } else {
-    std::memcpy(comm.incoming, segment.slot(0, piece) + share, bytes);
-    for (int from = 1; from < ranks; ++from)
-      combine(call.type, call.op, comm.incoming, segment.slot(from, piece) + share, elements);
-    finish(call.type, call.op, ranks, comm.incoming, elements);
+  const auto copy_from = [&](int from, std::byte* to) {
+    const std::byte* const sent = segment.slot(from, piece) + share;
+    std::memcpy(to, sent, bytes);
+    note_copied(segment, call, to, sent, bytes);
+  };
+  if (only_root_sends(call.kind)) return copy_from(call.peer, comm.incoming);
+  if (receives_shares(call.kind)) {
+    for (int from = 0; from < ranks; ++from) copy_from(from, comm.incoming + from * bytes);
+    return;
   }
+  std::vector<const void*> sent;
+  for (int from = 0; from < ranks; ++from) sent.push_back(segment.slot(from, piece) + share);
+  std::memcpy(comm.incoming, sent[0], bytes);
+  for (int from = 1; from < ranks; ++from) combine(call.type, call.op, comm.incoming, sent[from], elements);
+  finish(call.type, call.op, ranks, comm.incoming, elements);
+  note_combined(segment, call, comm.incoming, sent, elements);
 }
 
 // This rank's part of one piece, in a host function.
@@ -101,7 +107,9 @@ void exchange(ncclComm& comm, const Call& call, std::size_t elements, std::size_
   if (contributes(segment, call)) {
     const std::size_t sent = sends_shares(call.kind) ? segment.size() * elements : elements;
     if (call.op == scaled_sum) scale(call.type, comm.scalar, comm.outgoing, sent);
-    std::memcpy(segment.slot(segment.rank(), piece), comm.outgoing, sent * width);
+    std::byte* const slot = segment.slot(segment.rank(), piece);
+    std::memcpy(slot, comm.outgoing, sent * width);
+    note_copied(segment, call, slot, comm.outgoing, sent * width);
   }
   segment.own().put.store(piece);
   segment.ring();

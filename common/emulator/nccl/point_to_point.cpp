@@ -2,6 +2,7 @@
 // is over when its last piece has been taken, so a send without a receive is noticed however small it is.
 #include "arithmetic.hpp"
 #include "issue.hpp"
+#include "origins.hpp"
 #include "telling.hpp"
 
 #include <algorithm>
@@ -105,7 +106,9 @@ bool put(Segment& segment, const std::byte* outgoing, const Piece& piece) {
   Channel& channel = segment.channel(segment.rank(), piece.call.peer);
   if (!wait_for_peer(segment, piece, channel.taken, piece.number - 1, channel.receives_issued)) return false;
   if (piece.is_first) channel.send = piece.call;
-  std::memcpy(segment.channel_slot(segment.rank(), piece.call.peer), outgoing, piece.bytes);
+  std::byte* const slot = segment.channel_slot(segment.rank(), piece.call.peer);
+  std::memcpy(slot, outgoing, piece.bytes);
+  note_copied(segment, piece.call, slot, outgoing, piece.bytes);
   channel.put.store(piece.number);
   segment.ring();
   return true;
@@ -125,7 +128,9 @@ bool take(Segment& segment, std::byte* incoming, const Piece& piece) {
                      line_of(segment, from, sent), line_of(segment, segment.rank(), piece.call)));
     return false;
   }
-  std::memcpy(incoming, segment.channel_slot(from, segment.rank()), piece.bytes);
+  const std::byte* const slot = segment.channel_slot(from, segment.rank());
+  std::memcpy(incoming, slot, piece.bytes);
+  note_copied(segment, piece.call, incoming, slot, piece.bytes);
   channel.taken.store(piece.number);
   segment.ring();
   return true;

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -49,6 +51,43 @@ void remove_abandoned() {
   }
 }
 
+// What ranks of this process may still find by its name.
+struct Mapped {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::size_t>, std::weak_ptr<std::byte>> by_name_and_bytes;
+};
+Mapped& mapped() {
+  static Mapped& only = *new Mapped;
+  return only;
+}
+
+// Mapped at the first rank's request, until the last one's segment is gone.
+std::shared_ptr<std::byte> map_memory(const std::string& name, std::size_t bytes) {
+  std::lock_guard lock(mapped().mutex);
+  auto& known = mapped().by_name_and_bytes[{name, bytes}];
+  if (auto memory = known.lock()) return memory;
+  const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file >= 0) flock(file, LOCK_SH);
+  if (file < 0) give_up(name, "cannot open shared memory");
+  // Reserved, since a page that is missing later ends the process by a signal.
+  if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes))) {
+    close(file);
+    errno = error;
+    give_up(name, "cannot reserve shared memory (is /dev/shm full?)");
+  }
+  void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (base == MAP_FAILED) {
+    close(file);
+    give_up(name, "cannot map shared memory");
+  }
+  const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(base), [bytes, file](std::byte* begin) {
+    close(file); // and its lock
+    munmap(begin, bytes);
+  });
+  known = memory;
+  return memory;
+}
+
 } // namespace
 
 Segment::Segment(const std::string& name, int size, int rank) : name_(name), size_(size), rank_(rank) {
@@ -63,27 +102,8 @@ Segment::Segment(const std::string& name, int size, int rank) : name_(name), siz
   bytes_ = channel_slots_at_ + ranks * ranks * channel_bytes_;
 
   remove_abandoned();
-  const int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file >= 0) flock(file, LOCK_SH);
-  if (file < 0) give_up(name, "cannot open shared memory");
-  // Reserved, since a page that is missing later ends the process by a signal.
-  if (const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes_))) {
-    close(file);
-    errno = error;
-    give_up(name, "cannot reserve shared memory (is /dev/shm full?)");
-  }
-  void* const base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (base == MAP_FAILED) {
-    close(file);
-    give_up(name, "cannot map shared memory");
-  }
-  base_ = static_cast<std::byte*>(base);
-  file_ = file; // and its lock
-}
-
-Segment::~Segment() {
-  close(file_);
-  munmap(base_, bytes_);
+  memory_ = map_memory(name, bytes_);
+  base_ = memory_.get();
 }
 
 Rank& Segment::of(int rank) {
@@ -112,6 +132,8 @@ void Segment::wait_for_bell(std::uint32_t heard) {
 
 void Segment::unlink() {
   shm_unlink(name_.c_str());
+  std::lock_guard lock(mapped().mutex);
+  mapped().by_name_and_bytes.erase({name_, bytes_});
 }
 
 void Segment::keep(Call& call, const CallSite& site) {

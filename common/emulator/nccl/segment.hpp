@@ -4,6 +4,7 @@
 #include "call_site.hpp"
 #include "shared.hpp"
 
+#include <memory>
 #include <span>
 #include <string>
 
@@ -14,7 +15,6 @@ public:
   // Opens the segment of that name, or creates it. Throws std::runtime_error if there is no room for it.
   // Whether all ranks agree on the size is for the caller to see: shared().size.
   Segment(const std::string& name, int size, int rank);
-  ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
@@ -56,8 +56,8 @@ private:
   int size_ = 0, rank_ = 0;
   std::size_t bytes_ = 0, slot_bytes_ = 0, channel_bytes_ = 0, channels_at_ = 0, slots_at_ = 0,
               channel_slots_at_ = 0;
+  std::shared_ptr<std::byte> memory_; // all ranks of a process see it at the same place
   std::byte* base_ = nullptr;
-  int file_ = -1;
 };
 
 // A name that nobody else has.

@@ -49,6 +49,16 @@ int warpfold_emulator_option(const char* name, const char* value);
  * the next call. "" if the option is off. */
 const char* warpfold_emulator_provenance(const void* results, size_t width, size_t count);
 
+/* Whether the option "provenance" is on. */
+int warpfold_emulator_follows_values(void);
+
+/* A library has made `count` values of `width` bytes at `result`, in the host's memory: each is `operation`,
+ * named as PTX does ("add.f32"), of the values with its index at each of the `sources`; or, if that is "", a
+ * copy of the only one. The program asked for it by `call`, such as "ncclAllReduce(...)", at `place`, as
+ * "file:line". Does nothing while the option "provenance" is off. */
+void warpfold_emulator_made(const void* result, const void* const* sources, size_t source_count, size_t width,
+                            size_t count, const char* operation, const char* call, const char* place);
+
 /* Stops what runs on the device and lets nothing start: a running launch fails with a message that says where
  * its threads are, and later launches fail immediately. Any thread may call it, at any time. */
 void warpfold_emulator_interrupt(void);

@@ -163,6 +163,18 @@ std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Ope
   return entry->second;
 }
 
+std::uint32_t Provenance::place_of(const LibraryCall& by) {
+  const auto [entry, is_new] = library_places_.try_emplace(by, places_.size());
+  if (is_new) {
+    const std::size_t colon = by.place.rfind(':');
+    const std::string line = colon == by.place.npos ? "" : by.place.substr(colon + 1);
+    const bool is_line = !line.empty() && line.find_first_not_of("0123456789") == line.npos;
+    places_.push_back(fmt::format("[{},{},{},0,{}]", quoted(by.operation), quoted(by.place.substr(0, colon)),
+                                  is_line ? line : "0", quoted(by.call)));
+  }
+  return entry->second;
+}
+
 Provenance::Where Provenance::where(const machine::Warp& warp, const machine::Operation& operation,
                                     unsigned lane) {
   const machine::Grid& grid = warp.worker->grid;
@@ -502,6 +514,22 @@ void Provenance::copied(const void* to, const void* from, std::size_t bytes) {
                         {}),
           &here);
     at += width;
+  }
+}
+
+void Provenance::made(const void* result, std::span<const void* const> sources, std::size_t width,
+                      std::size_t count, const LibraryCall& by) {
+  std::lock_guard lock(mutex_);
+  const auto bytes = static_cast<unsigned>(width);
+  const Where here{.place = place_of(by), .launch = static_cast<std::uint32_t>(launches_.size())};
+  for (std::uint64_t at = address_of(result), end = at + width * count, i = 0; at < end; at += width, ++i) {
+    std::vector<Value> values;
+    for (const void* source : sources)
+      values.push_back(read(address_of(source) + i * width, bytes, here, true));
+    write(at, bytes,
+          by.operation.empty() ? values.at(0).node
+                               : combined(Node::Kind::computed, bytes, bits_at(at, bytes), values, here),
+          &here);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -34,6 +35,14 @@ public:
   // The host copies, or fills memory with what comes from no kernel.
   void copied(const void* to, const void* from, std::size_t bytes);
   void filled(const void* begin, std::size_t bytes);
+  // A library's work on the host, in a call of the program's at "file:line". No operation: a copy.
+  struct LibraryCall {
+    std::string operation, call, place;
+    auto operator<=>(const LibraryCall&) const = default;
+  };
+  // Each value at `result` is the operation of those with its index at the sources.
+  void made(const void* result, std::span<const void* const> sources, std::size_t width, std::size_t count,
+            const LibraryCall& by);
 
   void launch_begin(const machine::Grid&) override;
   void launch_end(const machine::Grid&) override;
@@ -111,6 +120,7 @@ private:
   NodeId combined(Node::Kind kind, unsigned width, std::uint64_t bits, const std::vector<Value>& operands,
                   const Where& where);
   std::uint32_t place_of(const machine::Code& code, const machine::Operation& operation);
+  std::uint32_t place_of(const LibraryCall& by);
   Where where(const machine::Warp& warp, const machine::Operation& operation, unsigned lane);
   std::vector<Value> sources(const machine::Warp& warp, const machine::ValueFlow& flow, unsigned lane);
   Value source(const machine::Warp& warp, const machine::ValueFlow::Place& place, unsigned lane);
@@ -132,6 +142,7 @@ private:
   std::vector<HostCopy> host_copies_;
   bool complete_ = true;
   std::map<std::pair<const machine::Code*, std::uint32_t>, std::uint32_t> place_numbers_;
+  std::map<LibraryCall, std::uint32_t> library_places_;
   std::vector<std::string> places_{"[\"\",\"\",0,0]"}; // the first is the host
   std::vector<std::string> launches_;
   std::map<const machine::Grid*, Running> running_;

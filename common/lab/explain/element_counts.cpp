@@ -19,7 +19,19 @@ bool does(std::string_view operation, Operator op) {
   return is_atomic ? operation.find(name) != operation.npos : operation.starts_with(name.substr(1));
 }
 
+bool is_float(std::string_view type) { // of PTX
+  return type.find('f') != type.npos;
+}
+bool is_float(Type type) {
+  return type == Type::float32 || type == Type::float64;
+}
+
 } // namespace
+
+std::string_view name_in_ptx(Type type) {
+  constexpr std::string_view names[] = {"f32", "f64", "s32", "u32"}; // in the order of Type
+  return names[static_cast<int>(type)];
+}
 
 ElementCounts::ElementCounts(const ValueGraph& graph, const Outcome& outcome, const Case& given,
                              const Sequence& input, std::size_t row)
@@ -45,7 +57,6 @@ void ElementCounts::find_values() {
 
 // An integer that a float was converted to, where the next step computes in floats, or stores it as one.
 void ElementCounts::find_retyped() {
-  const auto is_float = [](std::string_view type) { return type.find('f') != type.npos; };
   std::vector<bool> is_integer(graph_.end());
   for (NodeId id = first_node; id < graph_.end(); ++id) {
     const Node& node = graph_.node(id);
@@ -59,9 +70,22 @@ void ElementCounts::find_retyped() {
     is_integer[id] = operation.starts_with("cvt.") && is_float(operand_type(operation)) &&
                      !is_float(result_type(operation));
   }
-  const bool floats = input_.type == Type::float32 || input_.type == Type::float64;
   for (const NodeId root : graph_.roots)
-    if (floats && is_integer[root]) is_retyped_[root] = true;
+    if (is_float(input_.type) && is_integer[root]) is_retyped_[root] = true;
+}
+
+std::optional<std::string_view> ElementCounts::type_given_to_library(const Node& node) const {
+  if (node.kind != Node::Kind::computed || graph_.library_call(node.where).empty()) return std::nullopt;
+  const std::string_view told = operand_type(graph_.operation_of(node));
+  for (const ValueGraph::Operand& operand : graph_.operands_of(node)) {
+    if (ValueGraph::is_bare(operand.node)) continue;
+    const Node& given = graph_.node(operand.node);
+    std::string_view type;
+    if (element_of(given)) type = name_in_ptx(input_.type);
+    if (given.kind == Node::Kind::computed) type = result_type(graph_.operation_of(given));
+    if (!type.empty() && (is_float(type) != is_float(told) || node.width < given.width)) return type;
+  }
+  return std::nullopt;
 }
 
 void ElementCounts::find_users() {
@@ -119,6 +143,7 @@ ElementCounts::Factors ElementCounts::factors(NodeId id) const {
     return first;
   }
   const std::string_view operation = graph_.operation_of(node);
+  if (type_given_to_library(node)) return {};
   if (does(operation, input_.op)) return Factors(node.operands, 1);
   if (operation.starts_with("cvt.") && node.operands == 1) {
     if (is_taken_for_another_type(id)) return {};
@@ -160,6 +185,7 @@ ElementCounts::Factors ElementCounts::in_sum(const Node& node) const {
   const auto begins = [&](std::string_view name) { return operation.starts_with(name); };
   if (begins("sub.") && count == 2) return {1, -1};
   if (begins("neg.") && count == 1) return {-1};
+  if (begins("avg.")) return Factors(count, 1.0 / static_cast<double>(count));
   if (begins("mul.") && count == 2 && bare(0) != bare(1))
     return bare(0) ? Factors{0, value(0)} : Factors{value(1), 0};
   if ((begins("fma.") || begins("mad.")) && count == 3 && bare(0) != bare(1))

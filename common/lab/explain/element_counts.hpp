@@ -8,9 +8,12 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace lab {
+
+std::string_view name_in_ptx(Type type);
 
 class ElementCounts {
 public:
@@ -58,6 +61,8 @@ public:
   double value_of(NodeId id) const { return value_in(graph_.node(id), bits_[id]); }
   // Whether its bits, an integer's, are used as those of a float.
   bool is_taken_for_another_type(NodeId id) const { return is_retyped_[id]; }
+  // What a library was given, in PTX's words, if it was told another type.
+  std::optional<std::string_view> type_given_to_library(const ValueGraph::Node& node) const;
 
 private:
   // How an operation on a value's way combines its operands: each counts so often. Empty if it is none of

@@ -2,6 +2,7 @@
 
 #include "explain/index_names.hpp"
 #include "explain/reason.hpp"
+#include "explain/where_values_went.hpp"
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
@@ -56,6 +57,8 @@ public:
       return failure.given.n == 0 && failure.results[0] != poison(failure.variant->type, Kind::exact);
     });
     if (of_nothing != sums_.end() && of_nothing->results[0] != 0) {
+      if (Found other = look_at_some_elements(search); other.reason.kind == library_told_another_type)
+        return progress_.decide(other.failure.check, std::move(other.reason));
       return progress_.decide(
           of_nothing->check,
           {"no-elements",
@@ -90,6 +93,14 @@ private:
   // A hazard explains a wrong result.
   bool is_over(const SearchForReasons& search) {
     return judge_.judged.device_lost || search.is_over() || judge_.has_hazard();
+  }
+
+  // The one with the fewest elements.
+  Found look_at_some_elements(const SearchForReasons& search) {
+    const auto some = std::ranges::min_element(sums_, {}, [](const Failure& failure) {
+      return failure.given.n == 0 ? no_size : failure.given.n;
+    });
+    return some->given.n == 0 ? Found{*some, {}} : Found{*some, reason_of(*some, search)};
   }
 
   Diagnosis reason_for_one(const Failure& failure, bool has_exact_sum) {

@@ -48,6 +48,7 @@ void check_all(const ValueGraph& graph) {
 } // namespace
 
 std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices) {
+  if (!graph.library_call(at).empty()) return graph.library_call(at);
   const ValueGraph::Launch& launch = graph.launches[at.launch];
   std::string text = fmt::format("thread {}", at.thread);
   if (launch.blocks > 1) text += fmt::format(" of block {}", at.block);
@@ -93,7 +94,7 @@ ValueGraph value_graph_from(const std::string& text) {
   ValueGraph graph;
   graph.complete = all.at("complete");
   graph.roots = all.at("roots").get<std::vector<std::uint32_t>>();
-  for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2)});
+  for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2), place.size() > 4 ? place.at(4) : json("")});
   if (graph.places.empty()) graph.places.emplace_back();
   for (const json& launch : all.at("launches"))
     graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3), launch.at(4)});

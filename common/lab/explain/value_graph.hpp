@@ -32,6 +32,7 @@ struct ValueGraph {
   struct Place {
     std::string operation; // "add.f32"
     unsigned line = 0;
+    std::string call; // of a library, which did it on the host: "ncclAllReduce(...)"
   };
   struct Launch {
     std::uint64_t blocks = 0, threads = 0; // threads per block
@@ -65,9 +66,10 @@ struct ValueGraph {
   }
   std::string_view operation_of(const Node& of) const { return places[of.where.place].operation; }
   unsigned line(const Where& at) const { return places[at.place].line; }
+  const std::string& library_call(const Where& at) const { return places[at.place].call; }
 };
 
-// "thread 3 of block 1 on device 0": with what there is more than one of.
+// "thread 3 of block 1 on device 0": with what there is more than one of. Or a library's call.
 std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices);
 
 // Of PTX, such as "add.f32" and "cvt.rzi.s32.f32": the type of the operands, and that of the result.

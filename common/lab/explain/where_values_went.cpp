@@ -20,8 +20,10 @@ using NodeKind = ValueGraph::Node::Kind;
 using NodeId = std::uint32_t;
 using Where = ValueGraph::Where;
 
+// A library's name stays as it is.
 std::string capital(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  if (!text.empty() && !text.starts_with("nccl"))
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text;
 }
 
@@ -42,11 +44,6 @@ std::string type_in_words(std::string_view ptx) {
   return found == std::end(types) ? fmt::format("the type {}", ptx) : std::string(found->second);
 }
 
-constexpr std::string_view name_in_ptx(Type type) {
-  constexpr std::string_view names[] = {"f32", "f64", "s32", "u32"}; // in the order of Type
-  return names[static_cast<int>(type)];
-}
-
 bool is_same_thread(const Where& one, const Where& other) {
   return one.launch == other.launch && one.block == other.block && one.thread == other.thread;
 }
@@ -63,6 +60,7 @@ public:
 
 private:
   Diagnosis of_the_host();
+  Diagnosis of_library_type() const;
   std::string explain_operation();
   std::string explain_elements();
   std::string explain_best_element();
@@ -77,6 +75,8 @@ private:
   std::string lines_of(const std::vector<NodeId>& nodes) const;
   std::string threads_of(const std::vector<NodeId>& nodes) const;
   std::string value_of(NodeId node) const;
+  std::string operation_named(const ValueGraph::Node& node) const;
+  std::string who(const Where& at) const;
   std::vector<NodeId> ends_of_ways();
   NodeId handed_on(NodeId id) const;
   NodeId first_join(NodeId load) const;
@@ -162,6 +162,17 @@ std::string Explanation::value_of(NodeId id) const {
                      in_words(not_once, given_.n, given_.block), not_once.size() == 1 ? "es" : "");
 }
 
+// " (add.f32)"; a library's call says it itself.
+std::string Explanation::operation_named(const ValueGraph::Node& node) const {
+  return graph_.library_call(node.where).empty() ? fmt::format(" ({})", graph_.operation_of(node)) : "";
+}
+
+// "in line 12, thread 3"; a library's call alone, if its line is unknown.
+std::string Explanation::who(const Where& at) const {
+  const unsigned line = graph_.line(at);
+  return line == 0 ? thread(at) : fmt::format("in line {}, {}", line, thread(at));
+}
+
 // ---- what happened to elements
 
 // Which elements each thread reads, if one formula holds for all. Said once.
@@ -245,17 +256,22 @@ std::vector<NodeId> Explanation::ends_of_ways() {
   struct End {
     bool fits = false; // had it gone on, each of its elements would count once
     std::size_t elements = 0;
+    bool stored = false;    // for others to read
+    std::int64_t first = 0; // of several threads that have it, the first may have been meant to go on
     NodeId node = 0;
     auto operator<=>(const End&) const = default;
   };
+  std::vector<bool> stored(graph_.end());
+  for (const ValueGraph::Loss& loss : graph_.losses) stored[loss.node] = true;
   std::vector<End> ends(graph_.end());
   const auto end_at = [&](NodeId id) {
-    if (counts_.is_selection()) return End{true, 0, id};
+    if (counts_.is_selection()) return End{.fits = true, .node = id};
     const auto counted = counts_.elements_in(id);
-    return End{std::ranges::all_of(
-                   counted,
-                   [&](const auto& each) { return each.second == 1 && counts_.of_element(each.first) == 0; }),
-               counted.size(), id};
+    const auto is_missing = [&](const auto& each) {
+      return each.second == 1 && counts_.of_element(each.first) == 0;
+    };
+    return End{std::ranges::all_of(counted, is_missing), counted.size(), stored[id],
+               -static_cast<std::int64_t>(graph_.node(id).where.thread), id};
   };
   std::vector<bool> concerned(graph_.end());
   for (std::size_t i = first_; i < first_ + columns_; ++i)
@@ -313,7 +329,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
                       })->second;
   const std::string value = value_of(story.node);
   const Where& made = graph_.node(story.node).where;
-  if (graph_.line(made) == 0) return ""; // the host has copied it
+  if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
   const std::string which = story.elements.size() == missing
                                 ? ""
                                 : fmt::format("{}: ", in_words(story.elements, given_.n, given_.block));
@@ -322,40 +338,39 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin());
       row < graph_.roots.size() && row != row_) {
     kind_ = "other-row";
-    return sentence("{}in line {}, {} has {}, which becomes the result of row {}.", which, graph_.line(made),
-                    thread(made), value, row);
+    return sentence("{}{} has {}, which becomes the result of row {}.", which, who(made), value, row);
   }
   std::vector<NodeId> users = counts_.users_of(story.node);
   if (std::ranges::any_of(users, [&](NodeId user) { return !is_same_thread(graph_.node(user).where, made); }))
     std::erase_if(users, [&](NodeId user) { return is_same_thread(graph_.node(user).where, made); });
   if (!users.empty()) {
     kind_ = "not-used";
-    const std::string who = fmt::format("{}in line {}, {} {} {}", which, graph_.line(made), thread(made),
-                                        is_loaded ? "reads" : "has", value);
+    const std::string has = fmt::format("{}{} {} {}", which, who(made), is_loaded ? "reads" : "has", value);
     if (is_same_thread(graph_.node(users[0]).where, made))
-      return sentence("{}, and what it makes of that in {} does not get into the result.", who,
+      return sentence("{}, and what it makes of that in {} does not get into the result.", has,
                       lines_of(users));
     const bool one = std::ranges::all_of(users, [&](NodeId user) {
       return is_same_thread(graph_.node(user).where, graph_.node(users[0]).where);
     });
-    return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into the result.", who,
+    return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into the result.", has,
                     capital(threads_of(users)), one ? "s" : "", lines_of(users),
                     one ? "it makes" : "they make");
   }
   if (!story.loss) {
     kind_ = "not-used";
     if (counts_.is_selection())
-      return sentence("{}in line {}, {} {} {}, and goes on without it.", which, graph_.line(made),
-                      thread(made), is_loaded ? "reads" : "has", value);
-    return sentence("{}in line {}, {} {} {}, and nothing is made of it. Where should it go?", which,
-                    graph_.line(made), thread(made), is_loaded ? "reads" : "has", value);
+      return sentence("{}{} {} {}, and goes on without it.", which, who(made), is_loaded ? "reads" : "has",
+                      value);
+    return sentence("{}{} {} {}, and nothing is made of it. Where should it go?", which, who(made),
+                    is_loaded ? "reads" : "has", value);
   }
   const ValueGraph::Loss& loss = *story.loss;
-  const std::string stored = fmt::format("{}in line {}, {} stores {} in {}", which, graph_.line(loss.stored),
-                                         thread(loss.stored), value, loss.place);
+  const Where& stored_by = graph_.line(loss.stored) == 0 ? made : loss.stored; // it may be a library's copy
+  const std::string stored = fmt::format("{}{} stores {} in {}", which, who(stored_by), value, loss.place);
   if (!loss.overwritten) {
     kind_ = "never-read";
-    return sentence("{}, and nothing reads it from there. Which thread should, in which step?", stored);
+    return sentence("{}, and nothing reads it from there.{}", stored,
+                    graph_.library_call(stored_by).empty() ? " Which thread should, in which step?" : "");
   }
   kind_ = "overwritten";
   if (graph_.line(loss.by) == 0) return sentence("{}. The host overwrites it.", stored);
@@ -406,8 +421,8 @@ std::string Explanation::counted_often(const Indices& elements) {
       return sentence("in {}, {} adds {} to itself.", lines_of(uses), thread(user.where), value);
     if (counts_.of_node(id) < 0) kind_ = "subtracted";
     if (uses.size() == 1)
-      return sentence("in {}, {} makes {:g} times {} ({}).", lines_of(uses), thread(user.where),
-                      counts_.of_node(id) / counts_.of_node(uses[0]), value, graph_.operation_of(user));
+      return sentence("in {}, {} makes {:g} times {}{}.", lines_of(uses), thread(user.where),
+                      counts_.of_node(id) / counts_.of_node(uses[0]), value, operation_named(user));
     if (const NodeId join = first_join(loads.front());
         join != 0 && std::ranges::find(uses, join) == uses.end()) {
       const ValueGraph::Node& node = graph_.node(join);
@@ -500,15 +515,20 @@ std::string Explanation::explain_operation() {
   const ValueGraph::Node& node = graph_.node(first->node);
   const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                          to = result_type(operation);
-  const std::string who = fmt::format("in line {}, {}", graph_.line(node.where), thread(node.where));
+  const std::string who = this->who(node.where);
   std::string values;
-  for (const ValueGraph::Operand& operand : graph_.operands_of(node))
-    values += fmt::format("{}{:.10g}", values.empty() ? "" : " and ", number(operand.bits, of));
+  const auto operands = graph_.operands_of(node);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    values += fmt::format("{}{:.10g}",
+                          i == 0                     ? ""
+                          : i + 1 == operands.size() ? " and "
+                                                     : ", ",
+                          number(operands[i].bits, of));
   const double made = number(node.bits, to);
   if (operation.starts_with("atom.") || operation.starts_with("red.")) // what it makes is not known
-    return sentence("{} combines {} ({}).", who, values, operation);
+    return sentence("{} combines {}{}.", who, values, operation_named(node));
   if (!operation.starts_with("cvt."))
-    return sentence("{} makes {:.10g} of {} ({}).", who, made, values, operation);
+    return sentence("{} makes {:.10g} of {}{}.", who, made, values, operation_named(node));
   if (const unsigned kept = bits_kept(of, to, graph_.operands_of(node)[0].bits))
     return sentence("{} keeps only the last {} bits of an integer.", who, kept);
   std::string text = sentence("{} converts {}, {}, to {}: {:.10g}.", who, values, type_in_words(of),
@@ -623,8 +643,23 @@ std::string Explanation::untouched() const {
                                      : fmt::format(" and of {} other row{}", rows - 1, rows == 2 ? "" : "s"));
 }
 
+// It may also have made a part of a value.
+Diagnosis Explanation::of_library_type() const {
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (const auto given = counts_.type_given_to_library(node))
+      return {std::string(library_told_another_type),
+              sentence("{} takes the bits of {} for those of {}.", who(node.where), type_in_words(*given),
+                       type_in_words(operand_type(graph_.operation_of(node))))
+                  .substr(1),
+              true};
+  }
+  return {};
+}
+
 Diagnosis Explanation::diagnosis() {
   if (!graph_.complete || row_ >= graph_.roots.size()) return {};
+  if (Diagnosis found = of_library_type(); !found.kind.empty()) return found;
   if (!counts_.explain_result())
     return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL
   nothing_stored_ = is_old_result(graph_.roots[row_]) &&

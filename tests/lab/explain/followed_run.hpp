@@ -8,6 +8,7 @@
 #include <bit>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lab {
 
@@ -37,6 +38,12 @@ public:
   unsigned compute(const char* operation, unsigned line, unsigned thread, float value,
                    const std::vector<Operand>& operands, unsigned block = 0) {
     return node(2, operation, line, block, thread, value, 0, operands);
+  }
+  // By a library, on the host.
+  unsigned call(const char* operation, const char* what, unsigned line, float value,
+                const std::vector<Operand>& operands, unsigned width = 4) {
+    library_call_ = what;
+    return node(2, operation, line, 0, 0, value, 0, operands, width);
   }
   void lose(unsigned node, const char* place, unsigned line, unsigned thread, unsigned by_line = 0,
             unsigned by_thread = 0) {
@@ -72,14 +79,15 @@ private:
 
   static void append(std::string& list, const std::string& one) { list += (list.empty() ? "" : ",") + one; }
   unsigned place_of(const char* operation, unsigned line) {
-    append(places_, fmt::format(R"(["{}","lab.cu",{},0])", operation, line));
+    append(places_,
+           fmt::format(R"(["{}","lab.cu",{},0,"{}"])", operation, line, std::exchange(library_call_, "")));
     return place_count_++;
   }
   unsigned node(int kind, const char* operation, unsigned line, unsigned block, unsigned thread, float value,
-                std::uint64_t address, const std::vector<Operand>& operands) {
-    append(nodes_,
-           fmt::format("[{},4,[{},0,{},{}],{},{},{},{}]", kind, place_of(operation, line), block, thread,
-                       std::bit_cast<std::uint32_t>(value), address, operand_count_, operands.size()));
+                std::uint64_t address, const std::vector<Operand>& operands, unsigned width = 4) {
+    append(nodes_, fmt::format("[{},{},[{},0,{},{}],{},{},{},{}]", kind, width, place_of(operation, line),
+                               block, thread, std::bit_cast<std::uint32_t>(value), address, operand_count_,
+                               operands.size()));
     for (const Operand& operand : operands)
       append(operands_, fmt::format("[{},{}]", operand.node, std::bit_cast<std::uint32_t>(operand.value)));
     operand_count_ += operands.size();
@@ -88,7 +96,7 @@ private:
 
   Case given_;
   Sequence input_;
-  std::string nodes_, operands_, places_, losses_;
+  std::string nodes_, operands_, places_, losses_, library_call_;
   unsigned node_count_ = 0, place_count_ = 0;
   std::size_t operand_count_ = 0;
 };

@@ -178,6 +178,57 @@ TEST(WhereValuesWent, AStepOfAnotherOperator) {
   EXPECT_EQ(said.text, "In line 20, thread 0 of block 0 makes 2 of 1 and 2 (mul.f32).");
 }
 
+TEST(WhereValuesWent, AnotherOperatorInALibrarysCall) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said(
+      run.call("max.f32", "ncclReduce(1 of ncclFloat32, ncclMax, root 0)", 40, 2, {{a, 1}, {b, 2}}), 2);
+  EXPECT_EQ(said.kind, "operation");
+  EXPECT_EQ(said.text, "In line 40, ncclReduce(1 of ncclFloat32, ncclMax, root 0) makes 2 of 1 and 2.");
+}
+
+TEST(WhereValuesWent, AnAverageInALibrarysCall) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said(run.call("avg.f32", "ncclReduce(...)", 40, 1.5F, {{a, 1}, {b, 2}}), 1.5);
+  EXPECT_EQ(said.text, "Each element should count once. Here elements 0 and 1 count 0.5 times. In line 40, "
+                       "ncclReduce(...) makes 0.5 times element 0.");
+}
+
+TEST(WhereValuesWent, AnotherTypeInALibrarysCall) {
+  for (const auto& [operation, type] : {std::pair("add.s32", "an int"), std::pair("add.f16", "a half")}) {
+    FollowedRun run(2);
+    const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+    const bool is_half = operation == std::string_view("add.f16");
+    const unsigned made = run.call(operation, "ncclReduce(...)", 0, 7, {{a, 1}, {b, 2}}, is_half ? 2 : 4);
+    const Diagnosis said = run.said(made, 12345);
+    EXPECT_EQ(said.kind, library_told_another_type);
+    EXPECT_EQ(said.text, fmt::format("ncclReduce(...) takes the bits of a float for those of {}.", type));
+  }
+}
+
+TEST(WhereValuesWent, WhatALibraryStoresAndNothingReads) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const unsigned sum = run.call("add.f32", "ncclReduce(...)", 40, 3, {{a, 1}, {b, 2}});
+  run.lose(sum, "scratch 1", 0, 0); // the library's copy
+  const Diagnosis said = run.said(run.load_old_result(9), 9);
+  EXPECT_EQ(said.text,
+            "What stood in the result before is still there. In line 40, ncclReduce(...) stores the "
+            "sum of elements 0 and 1 in scratch 1, and nothing reads it from there.");
+}
+
+// Of several threads that have it, the first may have been meant to go on.
+TEST(WhereValuesWent, ASumThatAllLanesHave) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  for (unsigned thread : {0u, 1u}) run.compute("add.f32", 20, thread, 3, {{a, 1}, {b, 2}});
+  const Diagnosis said = run.said(run.load_old_result(9), 9);
+  EXPECT_NE(said.text.find("In line 20, thread 0 of block 0 has the sum of elements 0 and 1"),
+            std::string::npos)
+      << said.text;
+}
+
 TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);

@@ -135,6 +135,16 @@ const char* warpfold_emulator_provenance(const void* results, size_t width, size
   return text.c_str();
 }
 
+int warpfold_emulator_follows_values(void) {
+  return Runtime::get().provenance != nullptr;
+}
+
+void warpfold_emulator_made(const void* result, const void* const* sources, size_t source_count, size_t width,
+                            size_t count, const char* operation, const char* call, const char* place) {
+  if (const auto& provenance = Runtime::get().provenance)
+    provenance->made(result, {sources, source_count}, width, count, {operation, call, place});
+}
+
 size_t warpfold_emulator_launches(void) {
   return Runtime::get().recorder.launch_count();
 }
