@@ -1,5 +1,5 @@
-// {fmt} compiled once. PyPI's package holds no static library, and as headers alone it takes more than half of the
-// time of each file that formats.
+// {fmt} compiled once. PyPI's package holds no static library, and as headers alone it takes more than half
+// of the time of each file that formats.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail { // what the headers expect of the library

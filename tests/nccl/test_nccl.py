@@ -320,7 +320,9 @@ class Mistakes(unittest.TestCase):
     def test_memory_and_streams_of_another_device(self):
         out, err = self.alone("wrong_device", 2)
         self.assertEqual(out, ["memory: 4", "stream: 1"])
-        self.told("wrong_device", err, r"memory of device 0, but the communicator is rank 1's, which uses device 1[^$]*stream belongs to device 0")
+        self.told(
+            "wrong_device", err, r"memory of device 0, but the communicator is rank 1's, which uses device 1[^$]*stream belongs to device 0"
+        )
 
     def test_a_group_that_the_program_leaves_open(self):
         out, err = self.alone("no_end", 1)

@@ -97,9 +97,8 @@ private:
 
   // The one with the fewest elements.
   Found look_at_some_elements(const SearchForReasons& search) {
-    const auto some = std::ranges::min_element(sums_, {}, [](const Failure& failure) {
-      return failure.given.n == 0 ? no_size : failure.given.n;
-    });
+    const auto some = std::ranges::min_element(
+        sums_, {}, [](const Failure& failure) { return failure.given.n == 0 ? no_size : failure.given.n; });
     return some->given.n == 0 ? Found{*some, {}} : Found{*some, reason_of(*some, search)};
   }
 
