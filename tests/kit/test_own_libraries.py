@@ -27,8 +27,8 @@ OUTPUT = ("-o", "-MF", "-MQ")
 class OwnLibraries(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.tools = toolchain.prepare(tests=True)
         try:
+            cls.tools = toolchain.prepare(tests=True)
             with exclusive():
                 libraries.fetch()
         except KitError as error:
