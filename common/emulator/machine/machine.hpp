@@ -95,6 +95,7 @@ struct Fault {
   enum class Argument {
     none,
     null,
+    null_and_zero, // a null pointer, and an integer that is 0
     more_than_elements,
     swapped
   } argument{}; // of the launch, that explains it

@@ -109,6 +109,7 @@ Hazard hazard_from(const machine::Fault& fault) {
                    : fault.region == Region::surface                ? HazardCause::beyond_surface
                    : fault.region == Region::end_of_array           ? HazardCause::partly_beyond
                    : fault.argument == Argument::null               ? HazardCause::null_argument
+                   : fault.argument == Argument::null_and_zero      ? HazardCause::null_and_zero
                    : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements
                    : fault.argument == Argument::swapped            ? HazardCause::swapped_arguments
                                                                     : HazardCause::beyond_bounds;

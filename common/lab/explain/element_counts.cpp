@@ -209,10 +209,10 @@ void ElementCounts::count_from(const std::vector<NodeId>& roots) {
     if (times == 0) continue;
     const Node& node = graph_.node(id);
     const auto add_term = [&](NodeId origin, double value, double counted) {
-      const bool is_conversion =
-          origin == id && node.kind == Node::Kind::computed &&
-          graph_.operation_of(node).starts_with("cvt."); // it has lost all of the value
-      if (is_conversion || value != identity(input_.type, input_.op))
+      // It has lost all of the value.
+      const bool is_another_operation = origin == id && node.kind == Node::Kind::computed &&
+                                        (is_selection() || graph_.operation_of(node).starts_with("cvt."));
+      if (is_another_operation || value != identity(input_.type, input_.op))
         terms_.push_back({id, origin, value, counted});
     };
     if (const auto element = element_of(node)) {

@@ -24,6 +24,11 @@ Promise contiguous() {
 double share_of_row(const Size& s, unsigned threads) {
   return std::max<double>(ceil_div(columns(s), threads), 4 * ceil_div(columns(s) / 4, threads));
 }
+Promise stored_once() {
+  return equal(
+      Counter::elements_written, [](const Size& s) { return double(s.rows); },
+      "each row's sum must be stored once, by one thread, and nothing else");
+}
 // Far more than a loop over a row takes, and far less than a look at each row.
 Promise visits_own_row_only() {
   return at_most(
@@ -43,6 +48,7 @@ std::vector<Rung> row_sums() {
               "one thread per row"))
           .promise(each_thread_reads_at_most([](const Size& s) { return double(columns(s)); }))
           .promise(visits_own_row_only())
+          .promise(stored_once())
           .promise(none(Counter::atomic_operations, "a thread adds up its row alone"))
           .promise(none(Counter::shuffles, "a thread adds up its row alone"))
           .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
@@ -54,6 +60,7 @@ std::vector<Rung> row_sums() {
               Counter::shuffles, [](const Size& s) { return 5.0 * double(s.rows); },
               "one warp per row, and five shuffles for its 32 sums"))
           .promise(each_thread_reads_at_most([](const Size& s) { return share_of_row(s, 32); }))
+          .promise(stored_once())
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("block_per_row")
@@ -68,6 +75,7 @@ std::vector<Rung> row_sums() {
               [](const Size& s) { return s.blocks * (s.warps() + 1); },
               "each warp must leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
+          .promise(stored_once())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
           .promise(at_most(
               Counter::barriers_per_block, [](const Size&) { return 2.0; },

@@ -56,6 +56,7 @@ class BadAccesses(unittest.TestCase):
     def test_an_argument_that_explains_it_is_named(self):
         reasons = {
             "null_argument": "The launch passes a null pointer.",
+            "null_and_zero": "The launch passes a null pointer, and the number 0.",
             "second_kernel": "does not belong to this program",
             "more_than_elements": "but the array has fewer elements than that",
             "swapped_arguments": "another one that the launch passes, for a parameter of the same type",

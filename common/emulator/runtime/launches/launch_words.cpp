@@ -147,6 +147,7 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
   using Argument = machine::Fault::Argument;
   Argument found = Argument::none;
   std::uint64_t number = 0;
+  bool has_zero = false;
   struct Array {
     std::string type;
     std::uint64_t elements;
@@ -158,10 +159,12 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
       arrays.push_back({type, elements_behind(type, bytes)});
     }
     const auto integer = integer_in(type, bytes);
+    has_zero = has_zero || integer == 0;
     if (integer && fault.elements != 0 && *integer > 0 &&
         static_cast<std::uint64_t>(*integer) > fault.element)
       found = Argument::more_than_elements, number = static_cast<std::uint64_t>(*integer);
   });
+  if (found == Argument::null && has_zero) return Argument::null_and_zero;
   if (found != Argument::more_than_elements) return found;
   const auto accessed = std::ranges::find(arrays, fault.elements, &Array::elements);
   const bool fits_another = accessed != arrays.end() && std::ranges::any_of(arrays, [&](const Array& array) {

@@ -57,6 +57,8 @@ int main(int argc, char** argv) {
     cudaDeviceSynchronize();
     load_at<<<1, 1>>>(a, a, 1000); // second launch
   } else if (is("null_argument")) {
+    load_at<<<1, 1>>>(a, nullptr, 1);
+  } else if (is("null_and_zero")) {
     load_at<<<1, 1>>>(a, nullptr, 0);
   } else if (is("more_than_elements")) {
     fill<<<4, 32>>>(a, 128);
