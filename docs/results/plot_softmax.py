@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of softmax.md and the picture softmax.svg from softmax_h100.json, which tests/gpu/softmax.py measured."""
+"""Write the tables of softmax.md and the picture softmax.svg from softmax_h200.json, which tests/gpu/softmax.py measured."""
 
 import json
 import re
@@ -11,7 +11,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
-DATA, PAGE, PICTURE = HERE / "softmax_h100.json", HERE / "softmax.md", HERE / "softmax.svg"
+DATA, PAGE, PICTURE = HERE / "softmax_h200.json", HERE / "softmax.md", HERE / "softmax.svg"
 RUNGS = ["three_reads", "online", "kept", "cluster", "bulk_copies", "longest_rows"]
 OTHERS = ["torch softmax", "compiled softmax"]
 NORMS = ["rms_norm", "torch rms_norm", "compiled rms_norm"]

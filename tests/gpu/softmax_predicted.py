@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the model of common/kit/ladder/predict.py says of lab 13's rungs, beside what was measured; prints Markdown.
 
-    softmax_predicted.py BUILD docs/results/softmax_h100.json
+    softmax_predicted.py BUILD docs/results/softmax_h200.json
 
 The emulator counts matrices of few rows; a count is a part that is always there and a part per row. What the model does not know:
 that rows which are read again come from L2, that blocks of a cluster wait for each other, and bulk copies.
