@@ -18,13 +18,14 @@ sys.path.insert(0, str(ROOT / "common"))
 from kit import gpu  # noqa: E402
 from kit.errors import KitError  # noqa: E402
 from kit.paths import OWN, VENV  # noqa: E402
-from kit.setup import environment, libraries  # noqa: E402
+from kit.setup import environment, libraries, packages, system  # noqa: E402
 from kit.setup.lock import exclusive  # noqa: E402
 
 SKIP = 77  # Meson's exit code for a test that was left out
 WORK = OWN / "wheel"
 PROGRAM = "histogram.cu"
 WITH_NCCL = "all_reduce.cu"
+WITH_TOOLS = os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}
 try:
     gpu.find()
     EMULATED = False
@@ -48,8 +49,7 @@ def build_wheel() -> Path:
     shutil.rmtree(dist, ignore_errors=True)
     options = ["--no-isolation", "--skip-dependency-check", f"-Cbuild-dir={WORK / 'build'}", "-o", dist]
     options.append("-Csetup-args=-Dkit_libraries=true")
-    with_tools = os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"}
-    said = run(environment.python(), "-m", "build", "--wheel", *options, ROOT, env=with_tools)
+    said = run(environment.python(), "-m", "build", "--wheel", *options, ROOT, env=WITH_TOOLS)
     wheels = list(dist.glob("*.whl"))
     if said.returncode != 0 or len(wheels) != 1:
         raise AssertionError(said.stdout[-4000:])
@@ -75,9 +75,18 @@ class Wheel(unittest.TestCase):
         self.assertEqual(self.install.returncode, 0, self.install.stdout)
         self.assertRegex(self.warpfold("--version").stdout, r"^Warpfold \d+\.\d+")
 
+    def test_the_machines_libraries_serve_as_well(self):
+        if missing := [need for need in packages.LIBRARIES if not system.has_library(need)]:
+            self.skipTest(f"this machine has no {', '.join(map(str, missing))}")
+        build = self.folder / "with the machine's"
+        configured = run("meson", "setup", build, ROOT, "-Dwheel=true", "-Dnative=false", "-Dkit_libraries=false", env=WITH_TOOLS)
+        self.assertEqual(configured.returncode, 0, configured.stdout)
+        compiled = run("ninja", "-C", build, "common/emulator/fatbin/libemulator_fatbin.a", env=WITH_TOOLS)
+        self.assertEqual(compiled.returncode, 0, compiled.stdout)
+
     def test_is_for_this_platform_and_any_python(self):
         self.assertRegex(self.wheel.name, r"-py3-none-linux_(x86_64|aarch64)\.whl$")
-        shown = run(VENV / "bin" / "auditwheel", "show", self.wheel, env=os.environ | {"PATH": f"{VENV / 'bin'}:{os.environ['PATH']}"})
+        shown = run(VENV / "bin" / "auditwheel", "show", self.wheel, env=WITH_TOOLS)
         self.assertRegex(shown.stdout.replace("\n", " "), r'platform tag: "manylinux_2_\d+_', shown.stdout)
 
     def test_holds_the_licences_of_what_is_inside(self):
