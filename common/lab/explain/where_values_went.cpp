@@ -421,7 +421,7 @@ std::string Explanation::counted_often(const Indices& elements) {
       return sentence("in {}, {} adds {} to itself.", lines_of(uses), thread(user.where), value);
     if (counts_.of_node(id) < 0) kind_ = "subtracted";
     if (uses.size() == 1)
-      return sentence("in {}, {} makes {:g} times {}{}.", lines_of(uses), thread(user.where),
+      return sentence("{} makes {:g} times {}{}.", who(user.where),
                       counts_.of_node(id) / counts_.of_node(uses[0]), value, operation_named(user));
     if (const NodeId join = first_join(loads.front());
         join != 0 && std::ranges::find(uses, join) == uses.end()) {

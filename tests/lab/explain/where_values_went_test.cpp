@@ -188,11 +188,15 @@ TEST(WhereValuesWent, AnotherOperatorInALibrarysCall) {
 }
 
 TEST(WhereValuesWent, AnAverageInALibrarysCall) {
-  FollowedRun run(2);
-  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
-  const Diagnosis said = run.said(run.call("avg.f32", "ncclReduce(...)", 40, 1.5F, {{a, 1}, {b, 2}}), 1.5);
-  EXPECT_EQ(said.text, "Each element should count once. Here elements 0 and 1 count 0.5 times. In line 40, "
-                       "ncclReduce(...) makes 0.5 times element 0.");
+  for (const auto& [line, where] : {std::pair(40u, "In line 40, "), std::pair(0u, "")}) {
+    FollowedRun run(2);
+    const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+    const unsigned made = run.call("avg.f32", "ncclReduce(...)", line, 1.5F, {{a, 1}, {b, 2}});
+    EXPECT_EQ(run.said(made, 1.5).text,
+              fmt::format("Each element should count once. Here elements 0 and 1 count 0.5 times. "
+                          "{}ncclReduce(...) makes 0.5 times element 0.",
+                          where));
+  }
 }
 
 TEST(WhereValuesWent, AnotherTypeInALibrarysCall) {
