@@ -33,6 +33,14 @@ std::string sentence(fmt::format_string<Values...> form, Values&&... values) {
   return " " + capital(fmt::format(form, std::forward<Values>(values)...));
 }
 
+// "a, b and c"
+std::string listed(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
+}
+
 // "f32" as the type that a student would write, "a float".
 std::string type_in_words(std::string_view ptx) {
   constexpr std::pair<std::string_view, std::string_view> types[] = {
@@ -117,11 +125,11 @@ std::string Explanation::threads(std::vector<Where> all) const {
       std::ranges::all_of(all, [&](const Where& at) { return at.thread == first.thread; });
   if (one_launch && one_thread && last.block - first.block + 1 == all.size() && all.size() > 2)
     return fmt::format("thread {} of blocks {} to {}", first.thread, first.block, last.block);
-  std::string text;
   constexpr std::size_t most = 3;
-  for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == all.size() ? " and " : ", ", thread(all[i]));
-  return all.size() > most ? fmt::format("{} and {} more", text, all.size() - most) : text;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) parts.push_back(thread(all[i]));
+  if (all.size() > most) parts.push_back(fmt::format("{} more", all.size() - most));
+  return listed(parts);
 }
 
 std::string Explanation::lines_of(const std::vector<NodeId>& nodes) const {
@@ -516,14 +524,10 @@ std::string Explanation::explain_operation() {
   const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                          to = result_type(operation);
   const std::string who = this->who(node.where);
-  std::string values;
-  const auto operands = graph_.operands_of(node);
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    values += fmt::format("{}{:.10g}",
-                          i == 0                     ? ""
-                          : i + 1 == operands.size() ? " and "
-                                                     : ", ",
-                          number(operands[i].bits, of));
+  std::vector<std::string> numbers;
+  for (const ValueGraph::Operand& operand : graph_.operands_of(node))
+    numbers.push_back(fmt::format("{:.10g}", number(operand.bits, of)));
+  const std::string values = listed(numbers);
   const double made = number(node.bits, to);
   if (operation.starts_with("atom.") || operation.starts_with("red.")) // what it makes is not known
     return sentence("{} combines {}{}.", who, values, operation_named(node));
@@ -648,11 +652,11 @@ Diagnosis Explanation::of_library_type() const {
   for (NodeId id = first_node; id < graph_.end(); ++id) {
     const ValueGraph::Node& node = graph_.node(id);
     if (const auto given = counts_.type_given_to_library(node))
-      return {std::string(library_told_another_type),
-              sentence("{} takes the bits of {} for those of {}.", who(node.where), type_in_words(*given),
-                       type_in_words(operand_type(graph_.operation_of(node))))
-                  .substr(1),
-              true};
+      return {
+          std::string(library_told_another_type),
+          capital(fmt::format("{} takes the bits of {} for those of {}.", who(node.where),
+                              type_in_words(*given), type_in_words(operand_type(graph_.operation_of(node))))),
+          true};
   }
   return {};
 }
