@@ -157,8 +157,8 @@ std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Ope
   const auto [entry, is_new] = place_numbers_.try_emplace({&code, operation.index}, places_.size());
   if (is_new) {
     const machine::SourceLine line = code.line_of(operation);
-    places_.push_back(fmt::format("[{},{},{},{}]", quoted(code.names[operation.index]), quoted(line.file),
-                                  line.line, line.call_line));
+    places_.push_back(fmt::format("[{},{},{},{},\"\"]", quoted(code.names[operation.index]),
+                                  quoted(line.file), line.line, line.call_line));
   }
   return entry->second;
 }

@@ -143,7 +143,7 @@ private:
   bool complete_ = true;
   std::map<std::pair<const machine::Code*, std::uint32_t>, std::uint32_t> place_numbers_;
   std::map<LibraryCall, std::uint32_t> library_places_;
-  std::vector<std::string> places_{"[\"\",\"\",0,0]"}; // the first is the host
+  std::vector<std::string> places_{"[\"\",\"\",0,0,\"\"]"}; // the first is the host
   std::vector<std::string> launches_;
   std::map<const machine::Grid*, Running> running_;
 };
