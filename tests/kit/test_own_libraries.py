@@ -1,6 +1,6 @@
 """All C++ of common/ compiles against the kit's own libraries, from PyPI, which an ordinary user gets: they are newer than a
-distribution's, and nothing else here uses them where the machine has its own. Shows that the headers fit each other, not
-that the programs link or run; for that the hosted workflow has a run as an ordinary user."""
+distribution's, and nothing else here but the wheel, which holds the emulator, uses them where the machine has its own. Shows
+that the headers fit each other, not that the programs link or run; for that the hosted workflow has a run as an ordinary user."""
 
 import json
 import os
@@ -46,18 +46,18 @@ class OwnLibraries(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(said.returncode, 0, said.stdout)
         entries = json.loads((build / "compile_commands.json").read_text())
-        # The sanitizers' own copy of the emulator would show the same again.
-        entries = [entry for entry in entries if entry["output"].startswith("common/")]
+        entries = [entry for entry in entries if entry["output"].startswith("common/")]  # not the sanitizers' own copy
         own = [entry for entry in entries if entry["file"].endswith(".cpp")]
         self.assertGreater(len(own), 50)
         return own
 
     def test_common_compiles_against_them(self):
-        entries = self.configured("kit", kit_libraries=True)
+        everything = self.configured("kit", kit_libraries=True)
+        entries = [entry for entry in everything if not entry["output"].startswith("common/emulator/")]  # as the wheel's
+        self.assertGreater(len(entries), 10)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             read = set().union(*pool.map(self.read_by, entries))
-        self.assertEqual({Path(name).name for name in read} & {"ranges.h", "json.hpp", "lz4.h", "zstd.h"},
-                         {"ranges.h", "json.hpp", "lz4.h", "zstd.h"})  # fmt: skip
+        self.assertLessEqual({"ranges.h", "json.hpp"}, {Path(name).name for name in read})
         strangers = [name for name in read if libraries.FOLDER not in Path(name).parents]
         self.assertEqual(strangers, [], "read from elsewhere, so this shows nothing about the kit's own")
 

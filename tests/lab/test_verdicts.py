@@ -140,6 +140,8 @@ class Verdicts(unittest.TestCase):
         for name, other, state in (
             ("unsigned", "const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
             ("widened", "const std::size_t i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
+            ("float", "const std::size_t i = float(std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);", "wrong"),
+            ("cut_off", "const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;\n  if (int(i) >= int(n)) return;", "wrong"),
             ("backwards", "const std::size_t i = std::size_t{gridDim.x - 1 - blockIdx.x} * blockDim.x + threadIdx.x;", "pass"),
         ):
             with self.subTest(name):
@@ -148,7 +150,9 @@ class Verdicts(unittest.TestCase):
                 if state == "wrong":
                     self.assertEqual(rung["diagnosis"]["kind"], "beyond-32-bits")
                     self.assertRegex(
-                        rung["reason"], r"n = 4294967328, all 0 but the first 32: the first and the last block alone make (\d+) of them"
+                        rung["reason"],
+                        r"n = 4294967328, all 0 but the first 32, the last 32 and 64 in the middle: "
+                        r"the blocks that these elements belong to make (\d+) of them",
                     )
 
     def test_a_refused_call_is_told_with_its_reason_and_once(self):

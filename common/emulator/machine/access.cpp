@@ -79,6 +79,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   const bool freed = in_freed && !memory.allocated_since(near->died);
   constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
   std::string where;
+  Fault::Region region{};
   if (first < null_page)
     where = "a null pointer";
   else if (in_freed && !freed)
@@ -88,9 +89,11 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
     where = describe_outside(memory, *near, bad);
   else
-    where = "no memory of the device: is it a pointer to the host's memory?";
+    where = "no memory of the device", region = Fault::Region::nowhere;
   Fault fault{.kind = freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,
               .message = fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where)};
+  fault.region = region;
+  fault.address = first;
   fault.is_of_null = first < null_page;
   if (near && near->live && bad > first && bad == near->end()) {
     fault.region = Fault::Region::end_of_array;

@@ -292,6 +292,7 @@ void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::st
 void refuse_access(const Warp& warp, const Operation* op, Fault fault, std::uint32_t lanes) {
   Grid& grid = warp.worker->grid;
   fault.where = grid.code.line_of(*op);
+  fault.block = warp.block->linear_id;
   const int others = std::popcount(lanes) - 1;
   fault.message =
       fmt::format("{}{} {}",

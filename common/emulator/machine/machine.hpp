@@ -86,16 +86,20 @@ struct Fault {
     other_block,
     local,
     surface,
-    end_of_array
-  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within
+    end_of_array,
+    nowhere
+  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within; nowhere: far from any
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
-  bool is_of_null = false; // an access through a null pointer
+  std::uint64_t address = 0, block = 0; // of a bad access
+  bool is_of_null = false;              // an access through a null pointer
   std::string launch = {}; // the call that launched the kernel, in words
   enum class Argument {
     none,
     null,
     null_and_zero, // a null pointer, and an integer that is 0
+    overflowed,    // an array that has the element whose index is 2^32 greater
+    more_blocks,   // an array with fewer elements than the grid has blocks
     more_than_elements,
     swapped
   } argument{}; // of the launch, that explains it

@@ -13,7 +13,9 @@ struct Schedule {
   Order order = Order::forwards;
   std::uint64_t seed = 0;  // of a shuffled one
   bool alternates = false; // each warp gives way when it has looked at what others may write
-  bool ends_only = false;  // only the first and the last block run: a grid may be too large for all of them
+  // Only the blocks at the ends of a grid run, which may be too large for all of them: the first and the last,
+  // and of more than a million blocks three in the middle as well.
+  bool ends_only = false;
 
   // Which of `count` has turn number `turn`. `salt` makes one shuffle differ from the next.
   std::uint64_t at(std::uint64_t turn, std::uint64_t count, std::uint64_t salt = 0) const;

@@ -190,9 +190,12 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return tell<int>("ncclCommUserRank", comm, rank, [](const ncclComm& found) { return found.rank(); });
 }
 
-// NVIDIA's library has no such functions: for programs that check whether NCCL was used (common/lab).
+// NVIDIA's library has no such functions: for programs that check how NCCL was used (common/lab).
 unsigned long long warpfold_nccl_calls(void) {
   return calls_so_far();
+}
+unsigned long long warpfold_nccl_results(void) {
+  return results_so_far();
 }
 void warpfold_nccl_keep_quiet(void) {
   keep_quiet();

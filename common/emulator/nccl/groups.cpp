@@ -57,16 +57,22 @@ void note_in_group(const Request& request, bool is_in) {
   segment.own().calls_in_group.fetch_add(is_in ? 1 : -1);
 }
 
-std::atomic<unsigned long long> calls = 0; // collectives, sends and receives that were issued
+std::atomic<unsigned long long> calls = 0, results = 0;
 
 bool is_between(const Request& request) {
   return request.call.kind == Kind::send || request.call.kind == Kind::receive;
+}
+
+bool gets_a_result(const Request& request) {
+  const Kind kind = request.call.kind;
+  return kind != Kind::send && (!only_root_receives(kind) || request.call.peer == request.comm->rank());
 }
 
 // The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
 // far; and the communicators in the same order on all ranks, since a rank may wait in the call.
 ncclResult_t issue(const std::vector<Request>& requests) {
   calls += requests.size();
+  results += static_cast<unsigned long long>(std::ranges::count_if(requests, gets_a_result));
   const std::uint64_t number = new_group();
   struct Place {
     Request request;
@@ -106,6 +112,10 @@ ncclResult_t issue(const std::vector<Request>& requests) {
 
 unsigned long long calls_so_far() {
   return calls;
+}
+
+unsigned long long results_so_far() {
+  return results;
 }
 
 const char* group_without_end() {

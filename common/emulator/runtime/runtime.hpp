@@ -36,7 +36,7 @@ struct Options {
   std::atomic<std::int64_t> prints_left{no_print_limit}; // lines of printf of all launches to come
   std::atomic<machine::Schedule::Order> schedule{machine::Schedule::Order::forwards};
   std::atomic<std::uint64_t> schedule_seed{0};
-  std::atomic<bool> ends_only{false};   // of each grid, only the first and the last block run
+  std::atomic<bool> ends_only{false};   // of each grid, only the blocks at its ends run
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
   std::atomic<bool> both_orders{false};         // both_orders.hpp; only while races are checked

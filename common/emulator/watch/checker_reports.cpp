@@ -2,6 +2,7 @@
 #include "checker_notes.hpp"
 
 #include "naming.hpp"
+#include "steps.hpp"
 #include "words.hpp"
 
 #include <algorithm>
@@ -44,6 +45,22 @@ std::optional<bool> stores_the_same(const machine::Access& access, unsigned lane
     if (address < place + access.width && place < address + other.width) return false;
   }
   return std::nullopt;
+}
+
+} // namespace
+
+namespace {
+
+bool is_one_step(const machine::Code& code, const machine::Access& access, const Conflict& conflict,
+                 RaceScope scope) {
+  using machine::AccessKind;
+  const bool stores = access.kind == AccessKind::store;
+  if (scope >= RaceScope::blocks || conflict.earlier.is_atomic || conflict.earlier_wrote == stores ||
+      access.kind == AccessKind::atomic)
+    return false;
+  const machine::Operation& earlier = code.operations[conflict.earlier.operation];
+  return stores ? are_in_one_step(code, earlier, access.operation, scope == RaceScope::warp)
+                : are_in_one_step(code, access.operation, earlier, scope == RaceScope::warp);
 }
 
 } // namespace
@@ -123,6 +140,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .one_statement = same_store && !earlier.is_atomic,
+            .one_step = is_one_step(mine.grid->code, access, conflict, scope),
             .in_opencl = is_in_opencl(where),
             .scope = scope,
             .missing = conflict.missing,

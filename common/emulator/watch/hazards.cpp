@@ -110,8 +110,11 @@ Hazard hazard_from(const machine::Fault& fault) {
                    : fault.region == Region::end_of_array           ? HazardCause::partly_beyond
                    : fault.argument == Argument::null               ? HazardCause::null_argument
                    : fault.argument == Argument::null_and_zero      ? HazardCause::null_and_zero
+                   : fault.argument == Argument::overflowed         ? HazardCause::overflowed_index
+                   : fault.argument == Argument::more_blocks        ? HazardCause::more_blocks
                    : fault.argument == Argument::more_than_elements ? HazardCause::more_than_elements
                    : fault.argument == Argument::swapped            ? HazardCause::swapped_arguments
+                   : fault.region == Region::nowhere                ? HazardCause::far_from_arrays
                                                                     : HazardCause::beyond_bounds;
   hazard.message = fault.message;
   hazard.launch = fault.launch;

@@ -102,6 +102,7 @@ HazardCause cause_of(const Race& race) {
   if (race.scope < RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
     return HazardCause::atomic_and_plain;
   if (race.one_statement && race.scope <= RaceScope::blocks) return HazardCause::one_statement;
+  if (race.one_step) return HazardCause::one_step;
   switch (race.scope) {
   case RaceScope::warp:
     return race.kind == HazardKind::race_global ? HazardCause::lanes_in_global : HazardCause::lanes_of_a_warp;

@@ -17,6 +17,7 @@ struct Race {
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
   bool one_statement = false; // both are stores, by the same statement
+  bool one_step = false;      // a load and a store that belong to the same step
   bool in_opencl = false;
   RaceScope scope{};
   Missing missing{};

@@ -73,13 +73,19 @@ def run(options) -> int:
     log.unlink(missing_ok=True)
     command = [tools.meson, "test", "-C", str(FOLDER), "--no-rebuild", "--print-errorlogs", *words_for_meson(options, chosen)]
     sys.stdout.flush()
-    status = shown(command, build.environment | {"WARPFOLD_KIT_TEST": "1"})
+    status = shown(command, {"MESON_TESTTHREADS": str(processes())} | build.environment | {"WARPFOLD_KIT_TEST": "1"})
     if not log.exists():
         raise KitError("Meson ran no tests", "Its output is above.")
     counts = tally(log.read_text())
     colour = "red" if counts["failed"] or status else "green"
     print(paint(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", colour))
     return 1 if counts["failed"] or status else 0
+
+
+def processes() -> int:
+    """Tests that run at the same time: more than there are cores, since many of them wait most of the time."""
+    cores = len(os.sched_getaffinity(0))
+    return cores + cores // 2
 
 
 def shown(command: list[str], environment: dict[str, str]) -> int:

@@ -252,8 +252,8 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
       elements.size() == given_.n || (elements.front() == first_ && given_.rows == 1);
   return fmt::format(" No thread reads {}{}.{}", which,
                      may_be_left_out
-                         ? "; the compiler leaves out a read whose value is not used, such as one "
-                           "that the next replaces (= in place of +=)"
+                         ? "; the compiler leaves out a read whose value is not used, such as one that the "
+                           "next replaces (= in place of +=), or that goes to a parameter which is not used"
                          : "",
                      reads());
 }
@@ -440,9 +440,14 @@ std::string Explanation::counted_often(const Indices& elements) {
           both.push_back(operand.node);
       if (both.size() == 2) {
         const std::string one = value_of(both[0]), other = value_of(both[1]);
-        return sentence("in line {}, {} combines {} and {}{}.", graph_.line(node.where), thread(node.where),
+        const Where &latter = graph_.node(both[1]).where;
+        return sentence("in line {}, {} combines {} and {}{}.{}", graph_.line(node.where), thread(node.where),
                         one, other,
-                        one == other ? " again" : fmt::format(": element {} is in both", element));
+                        one == other ? " again" : fmt::format(": element {} is in both", element),
+                        is_same_thread(latter, node.where) || graph_.line(latter) == 0
+                            ? ""
+                            : fmt::format(" The latter is what {} has from line {}.", thread(latter),
+                                          graph_.line(latter)));
       }
     }
     const std::string by = threads_of(uses);

@@ -55,14 +55,20 @@ private:
 
 // For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
 // (In uint32 a maximum's identity is 0.) The values use all digits of the type, so that a narrower type, or a
-// signed one in place of an unsigned one, shows.
+// signed one in place of an unsigned one, shows; one in eight is so near the one asked for that they are equal
+// as floats.
 double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
   const std::uint64_t most = type == Type::float32   ? 1000003
                              : type == Type::float64 ? std::uint64_t{1} << 50
                              : type == Type::int32   ? std::numeric_limits<std::int32_t>::max() - 5
                                                      : std::numeric_limits<std::uint32_t>::max() - 5;
-  const double magnitude = 5.0 + static_cast<double>(random % most);
+  constexpr std::uint64_t near = 64;
+  const std::uint64_t least = type == Type::float32 ? 5 : most / 4;
+  const bool is_near = type != Type::float32 && (random >> 40) % 8 == 0;
+  const std::uint64_t apart = random % (is_near ? near : most - least);
+  const auto magnitude =
+      static_cast<double>(op == Operator::max && type == Type::uint32 ? most - apart : least + apart);
   return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
 }
 
@@ -82,11 +88,12 @@ double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
   return static_cast<double>(clears ? ~(1u << (random >> 32) % 20) : ~0u);
 }
 
-// 2^12 * 3^6 < 2^24: so many factors at places spread over the input, a few signs, and ones.
+// 2^12 * 3^6 < 2^24 in float, and 3^18 < 2^31 elsewhere, which is no float: so many factors at places spread
+// over the input, a few signs, and ones.
 double exact_factor(Type type, std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::size_t spread = std::max<std::size_t>(n / 18, 1), turn = i / spread;
   const bool chosen = turn < 18 && i == turn * spread + mix(seed ^ turn) % spread;
-  if (chosen) return turn % 3 == 0 ? 3 : 2;
+  if (chosen) return turn % 3 == 0 || type != Type::float32 ? 3 : 2;
   return type != Type::uint32 && mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 5 == 0 ? -1 : 1;
 }
 

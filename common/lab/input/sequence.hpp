@@ -62,6 +62,17 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
 // As many numbers of the same kind, but others.
 Sequence with_other_numbers(const Sequence& input);
 
+// n elements, in rows, that are 0 except for these parts, each from its own place on.
+struct SparseInput {
+  struct Part {
+    std::size_t place = 0;
+    Sequence numbers;
+  };
+  std::size_t n = 0, rows = 1;
+  unsigned block = 0;
+  std::vector<Part> parts;
+};
+
 // What the elements from `first` up to, but not including, `last` (and below n) reduce to.
 struct Reference {
   double value = 0;     // exact for exact inputs; else compensated, good to about 2^-100 of the magnitude

@@ -4,29 +4,79 @@
 
 namespace lab {
 
-std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options& options) {
-  if (!rung.beyond_32_bits || options.n) return std::nullopt;
-  const Variant& variant = rung.variants[0];
+namespace {
+
+constexpr std::size_t first_of_33_bits = std::size_t{1} << 32;
+constexpr std::size_t rows = (1 << 20) + 3, columns = 4099; // more than 2^32 elements together
+
+struct Tried {
+  SparseInput input;
+  std::string name;
+};
+
+Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   const unsigned block = rung.min_block; // so that a grid that fits the device walks with few threads
-  const std::size_t n = (std::size_t{1} << 32) + block;
-  const Sequence first = make_sequence(variant.type, rung.op, Kind::exact, block, options.seed);
-  const std::optional<Outcome> outcome = runner().run_ends(variant, n, block, first);
+  SparseInput input{.n = first_of_33_bits + block, .block = block};
+  const auto put = [&](std::size_t place, std::size_t n) {
+    const std::size_t part = input.parts.size();
+    input.parts.push_back({place, make_sequence(variant.type, rung.op, Kind::exact, n, seed + part)});
+  };
+  put(0, block);
+  if (rung.beyond_32_bits == Beyond32Bits::anywhere)
+    return {input, fmt::format("n = {}, all 0 but the first {}", input.n, block)};
+  if (rung.beyond_32_bits == Beyond32Bits::in_rows) input.n = rows * columns, input.rows = rows;
+  put(input.n - block, block);
+  if (input.rows > 1)
+    return {input, fmt::format("{} rows of {}, all 0 but the first {} elements and the last {}", rows, columns,
+                               block, block)};
+  put(first_of_33_bits / 2 - block, 2 * std::size_t{block});
+  return {input, fmt::format("n = {}, all 0 but the first {}, the last {} and {} in the middle", input.n, block,
+                             block, 2 * block)};
+}
+
+// "" where they are right.
+std::string wrong_with(const std::vector<double>& results, const Rung& rung, const SparseInput& input) {
+  const auto sum_of = [&](std::size_t part) {
+    const Sequence& numbers = input.parts.at(part).numbers;
+    return reduce(numbers, 0, numbers.n).value;
+  };
+  if (rung.beyond_32_bits == Beyond32Bits::in_rows) {
+    for (const std::size_t part : {0, 1}) {
+      const std::size_t row = part * (rows - 1);
+      if (results.at(row) != sum_of(part))
+        return fmt::format("expected {:.16g}, got {:.16g} (row {})", sum_of(part), results[row], row);
+    }
+    return "";
+  }
+  double all = 0;
+  for (std::size_t part = 0; part < input.parts.size(); ++part) all += sum_of(part);
+  if (rung.beyond_32_bits == Beyond32Bits::anywhere)
+    return results.at(0) <= all ? ""
+                                : fmt::format("the first and the last block alone make {:.16g} of them, and "
+                                              "all elements together are {:.16g}",
+                                              results[0], all);
+  return results.at(0) == all ? ""
+                              : fmt::format("the blocks that these elements belong to make {:.16g} of them, "
+                                            "and together they are {:.16g}",
+                                            results[0], all);
+}
+
+} // namespace
+
+std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options& options) {
+  if (rung.beyond_32_bits == Beyond32Bits::not_tried || options.n || options.rows) return std::nullopt;
+  const Variant& variant = rung.variants[0];
+  const Tried with = tried(rung, variant, options.seed);
+  const std::optional<Outcome> outcome = runner().run_ends(variant, with.input);
   if (!outcome) return std::nullopt;
-  const double all = reduce(first, 0, first.n).value;
-  BeyondCheck beyond{{.name = fmt::format("n = {}, all 0 but the first {}", n, block),
-                      .message = "",
-                      .diagnosis = {},
-                      .n = n,
-                      .decides = true},
-                     outcome->device_lost};
+  const std::string wrong =
+      outcome->error.empty() ? wrong_with(outcome->results, rung, with.input) : outcome->error;
+  BeyondCheck beyond{
+      {.name = with.name, .message = wrong, .diagnosis = {}, .n = with.input.n, .decides = true},
+      outcome->device_lost};
   Check& check = beyond.check;
-  check.ok = outcome->error.empty() && outcome->results.at(0) <= all;
+  check.ok = wrong.empty();
   if (check.ok) return beyond;
-  check.message = outcome->error.empty()
-                      ? fmt::format("the first and the last block alone make {:.16g} of them, and all "
-                                    "elements together are {:.16g}",
-                                    outcome->results[0], all)
-                      : outcome->error;
   check.diagnosis = {
       "beyond-32-bits",
       "With the smaller sizes that were tried it is right. From 2^31 on, an int is negative, and from 2^32 = "

@@ -4,7 +4,7 @@ namespace lab::promises {
 
 std::vector<Rung> naive_atomic() {
   return {Rung("naive_atomic")
-              .tried_beyond_32_bits()
+              .tried_beyond_32_bits(Beyond32Bits::in_tiles)
               .promise(equal(
                   Counter::atomic_operations, [](const Size& s) { return double(s.n); },
                   "each thread must add its element to the result with one atomic"))

@@ -126,7 +126,7 @@ std::vector<Rung> tree() {
           .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("first_add")
-          .tried_beyond_32_bits()
+          .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth(depth_of_first_add)
           .promise(two_elements_per_thread())
           .promise(block_reads_a_part_of(two_per_thread))

@@ -30,6 +30,7 @@ std::vector<Rung> grid_stride() {
           .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))
           .promise(neighbours_read_neighbours()),
       Rung("one_thread_folds")
+          .tried_beyond_32_bits(Beyond32Bits::anywhere)
           .depth([](const Size& s) {
             return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block + folding_blocks);
           })
@@ -48,7 +49,7 @@ std::vector<Rung> grid_stride() {
           .promise(no_shuffle())
           .promise(no_vote()),
       Rung("grid_stride_tree")
-          .tried_beyond_32_bits()
+          .tried_beyond_32_bits(Beyond32Bits::anywhere)
           .builds_on("one_thread_folds")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
@@ -77,7 +78,7 @@ std::vector<Rung> grid_stride() {
               "one launch for the block sums, and a second one that adds them up"))
           .reaches(0.2),
       Rung("grid_stride_shuffle")
-          .tried_beyond_32_bits()
+          .tried_beyond_32_bits(Beyond32Bits::anywhere)
           .builds_on("grid_stride_tree")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
@@ -86,7 +87,7 @@ std::vector<Rung> grid_stride() {
           .promise(one_read_per_warp_sum())
           .reaches(0.2),
       Rung("coarsened")
-          .tried_beyond_32_bits()
+          .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth([](const Size& s) { return s.elements_per_thread + 10.0 + tiles(s); })
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(tiles(s)); },

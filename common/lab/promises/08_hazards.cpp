@@ -166,6 +166,7 @@ std::vector<Rung> hazards() {
           .promise(two_stages()),
       Rung("lost_tail")
           .broken()
+          .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth(depth_of_elements)
           .promise(one_element_per_thread())
           .promise(two_stages())

@@ -42,6 +42,7 @@ Promise visits_own_row_only() {
 std::vector<Rung> row_sums() {
   return {
       Rung("thread_per_row")
+          .tried_beyond_32_bits(Beyond32Bits::in_rows)
           .promise(reads_once())
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(ceil_div(s.rows, s.block)); },
@@ -53,6 +54,7 @@ std::vector<Rung> row_sums() {
           .promise(none(Counter::shuffles, "a thread adds up its row alone"))
           .promise(none(Counter::shared_accesses, "a thread adds up its row alone")),
       Rung("warp_per_row")
+          .tried_beyond_32_bits(Beyond32Bits::in_rows)
           .depth([](const Size& s) { return double(ceil_div(columns(s), 32)) + 5; })
           .promise(contiguous())
           .promise(reads_once())
@@ -64,6 +66,7 @@ std::vector<Rung> row_sums() {
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("block_per_row")
+          .tried_beyond_32_bits(Beyond32Bits::in_rows)
           .depth([](const Size& s) { return double(ceil_div(columns(s), s.block)) + 10; })
           .promise(contiguous())
           .promise(reads_once())

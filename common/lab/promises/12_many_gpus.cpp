@@ -89,6 +89,8 @@ std::vector<Rung> many_gpus() {
           .promise(equal(Counter::launches_per_device, one,
                          "one launch per device for its shard; NCCL does the rest"))
           .promise(one_call_of_nccl(one_per_device))
+          .promise(equal(Counter::nccl_results, one,
+                         "one device needs the sum of all, and ncclReduce gives it to that one alone"))
           .promise(each_element_read_once()),
       Rung("one_kernel")
           .depth(depth_of_all)

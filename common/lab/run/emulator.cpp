@@ -13,8 +13,10 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lab {
 namespace {
@@ -83,10 +85,10 @@ Recorded recorded_from(std::string text) {
 
 namespace {
 
-// Calls of collectives, sends and receives by this process; a program that never calls NCCL may not be linked
-// to it.
-unsigned long long nccl_calls_so_far() {
-  void* const count = dlsym(RTLD_DEFAULT, "warpfold_nccl_calls");
+// Calls of collectives, sends and receives by this process, or their results; a program that never calls NCCL
+// may not be linked to it.
+unsigned long long nccl_so_far(const char* function) {
+  void* const count = dlsym(RTLD_DEFAULT, function);
   return count ? reinterpret_cast<unsigned long long (*)()>(count)() : 0;
 }
 
@@ -94,10 +96,14 @@ unsigned long long nccl_calls_so_far() {
 
 Recorded record(const std::function<void()>& run) {
   runner().reset();
-  const unsigned long long nccl_calls_before = nccl_calls_so_far();
+  constexpr std::pair<const char*, const char*> counts[] = {{"nccl_calls", "warpfold_nccl_calls"},
+                                                            {"nccl_results", "warpfold_nccl_results"}};
+  unsigned long long before[std::size(counts)];
+  std::ranges::transform(counts, before, [](const auto& count) { return nccl_so_far(count.second); });
   run();
   Recorded recorded = recorded_so_far();
-  add_to(recorded.profile, "nccl_calls", double(nccl_calls_so_far() - nccl_calls_before));
+  for (std::size_t i = 0; i < std::size(counts); ++i)
+    add_to(recorded.profile, counts[i].first, double(nccl_so_far(counts[i].second) - before[i]));
   int rank = 0;
   for (const std::string& report : reports_of_other_ranks()) {
     Recorded other = recorded_from(report);

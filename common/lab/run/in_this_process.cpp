@@ -274,24 +274,23 @@ Counted count_here(const Variant& variant, const Case& given, const Sequence& in
   return counted;
 }
 
-std::optional<Outcome> run_ends_here(const Variant& variant, std::size_t n, unsigned block,
-                                     const Sequence& first) {
+std::optional<Outcome> run_ends_here(const Variant& variant, const SparseInput& input) {
   const std::size_t width = size_of(variant.type);
-  if (!on_emulator() || n > device().memory / width) return std::nullopt;
-  const EndsOnly first_and_last_block;
-  DeviceBuffer data("input", n * width), result("result", size_of(variant.result_type));
-  upload(first, data.data());
-  fill_poison(variant.result_type, first.kind, 1, result.data());
+  if (!on_emulator() || input.n > device().memory / width) return std::nullopt;
+  const EndsOnly blocks_at_the_ends;
+  DeviceBuffer data("input", input.n * width), result("result", input.rows * size_of(variant.result_type));
+  for (const auto& [place, numbers] : input.parts) upload(numbers, data.data() + place * width);
+  fill_poison(variant.result_type, Kind::exact, input.rows, result.data());
   ScratchRun scratch_run;
   Outcome outcome;
   {
     const WatchedRun watched;
-    call_host_function(variant, {data.data(), result.data(), n, 1, block});
+    call_host_function(variant, {data.data(), result.data(), input.n, input.rows, input.block});
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
   if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
-  if (!outcome.device_lost) read_results(variant, result.data(), 1, outcome);
+  if (!outcome.device_lost) read_results(variant, result.data(), input.rows, outcome);
   return outcome;
 }
 
@@ -300,9 +299,8 @@ public:
   void reset() override { emulator::reset(); }
   std::string report() override { return emulator::report(); }
   void set(const std::string& option, const std::string& value) override { emulator::set(option, value); }
-  std::optional<Outcome> run_ends(const Variant& variant, std::size_t n, unsigned block,
-                                  const Sequence& first) override {
-    return run_ends_here(variant, n, block, first);
+  std::optional<Outcome> run_ends(const Variant& variant, const SparseInput& input) override {
+    return run_ends_here(variant, input);
   }
 
 private:

@@ -67,13 +67,9 @@ public:
   Counted count(const Variant& variant, const Case& given, const Sequence& input) {
     return ++runs_, do_count(variant, given, input);
   }
-  // The same on `n` elements that are 0, but for `first`, the first of them; of each launch only the first
-  // and the last block run. Nothing where that cannot be had: elsewhere than on the emulator, or without
-  // memory.
-  virtual std::optional<Outcome> run_ends(const Variant&, std::size_t /*n*/, unsigned /*block*/,
-                                          const Sequence& /*first*/) {
-    return std::nullopt;
-  }
+  // The same on elements most of which are 0; of each launch only the blocks at its ends run. Nothing where
+  // that cannot be had: elsewhere than on the emulator, or without memory.
+  virtual std::optional<Outcome> run_ends(const Variant&, const SparseInput&) { return std::nullopt; }
   std::size_t runs() const { return runs_; }
 
   // The emulator's recording (JSON, as warpfold_emulator_report() returns it), and its options. Only on the

@@ -59,6 +59,9 @@ class BadAccesses(unittest.TestCase):
             "null_and_zero": "The launch passes a null pointer, and the number 0.",
             "second_kernel": "does not belong to this program",
             "more_than_elements": "but the array has fewer elements than that",
+            "more_blocks": "the launch has more blocks than the array has elements",
+            "overflowed": "an int cannot hold 2^31 or more",
+            "far_away": "far from this address",
             "swapped_arguments": "another one that the launch passes, for a parameter of the same type",
         }
         for case, reason in reasons.items():

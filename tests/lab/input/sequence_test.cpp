@@ -195,6 +195,24 @@ TEST(Sequence, ProductsStayExact) {
   }
 }
 
+TEST(Sequence, OtherTypesAreNoFloats) {
+  constexpr std::size_t n = 1000;
+  for (const Type type : {Type::float64, Type::int32, Type::uint32}) {
+    const double product = reduce(make_sequence(type, Operator::product, Kind::exact, n, 1), 0, n).value;
+    EXPECT_NE(static_cast<float>(product), product) << name_of(type);
+    EXPECT_LT(std::abs(product), 0x1p31) << name_of(type);
+    for (const Operator op : {Operator::min, Operator::max}) {
+      const Sequence input = make_sequence(type, op, Kind::exact, n, 1);
+      const double extreme = reduce(input, 0, n).value;
+      bool another_is_equal_as_float = false;
+      for (std::size_t i = 0; i < n; ++i)
+        another_is_equal_as_float |=
+            input[i] != extreme && static_cast<float>(input[i]) == static_cast<float>(extreme);
+      EXPECT_TRUE(another_is_equal_as_float) << name_of(type);
+    }
+  }
+}
+
 TEST(Tolerance, HoldsForAFloatLoopAndNotForALostElement) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::rounding, 999983, 1);
   float sum = 0;

@@ -126,9 +126,12 @@ std::string call_in_words(const PreparedLaunch& launch) {
 
 namespace {
 
-// The number of elements of the array to which an argument points; 0 if it is not known. The table needs no
-// destructor: kernels of several devices still come to an end after those of the process have run.
-std::uint64_t elements_behind(const std::string& type, const std::byte* bytes) {
+// The array to which an argument points, from there on. The table needs no destructor: kernels of several
+// devices still come to an end after those of the process have run.
+struct Behind {
+  std::uint64_t address = 0, elements = 0, width = 0; // 0 elements: it is not known
+};
+Behind behind(const std::string& type, const std::byte* bytes) {
   static constexpr std::pair<std::string_view, std::uint64_t> sizes[] = {
       {"char", 1},   {"signed char", 1},  {"unsigned char", 1}, {"short", 2},     {"unsigned short", 2},
       {"int", 4},    {"unsigned int", 4}, {"float", 4},         {"double", 8},    {"long", 8},
@@ -137,8 +140,17 @@ std::uint64_t elements_behind(const std::string& type, const std::byte* bytes) {
       std::ranges::find(sizes, pointed_to(type), &std::pair<std::string_view, std::uint64_t>::first);
   const auto address = number_at<std::uint64_t>(bytes);
   const auto array = Runtime::get().memory.find(address);
-  if (size == std::end(sizes) || !array || address < array->origin) return 0;
-  return (array->end() - address) / size->second;
+  if (size == std::end(sizes) || !array || address < array->origin) return {};
+  return {address, (array->end() - address) / size->second, size->second};
+}
+
+// An index that came out negative, as that of an int does from 2^31 on.
+bool has_overflowed(const machine::Fault& fault, const Behind& array) {
+  constexpr std::uint64_t lost = std::uint64_t{1} << 32;
+  if (array.elements == 0 || fault.address >= array.address) return false;
+  const std::uint64_t before = array.address - fault.address;
+  return before % array.width == 0 && before / array.width <= lost / 2 &&
+         lost - before / array.width < array.elements;
 }
 
 } // namespace
@@ -152,11 +164,14 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
     std::string type;
     std::uint64_t elements;
   };
+  const machine::Dim3& grid = launch.shape.grid;
   std::vector<Array> arrays;
   each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
     if (is_pointer(type)) {
       if (fault.is_of_null && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
-      arrays.push_back({type, elements_behind(type, bytes)});
+      const Behind array = behind(type, bytes);
+      if (has_overflowed(fault, array)) found = Argument::overflowed;
+      arrays.push_back({type, array.elements});
     }
     const auto integer = integer_in(type, bytes);
     has_zero = has_zero || integer == 0;
@@ -165,6 +180,8 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
       found = Argument::more_than_elements, number = static_cast<std::uint64_t>(*integer);
   });
   if (found == Argument::null && has_zero) return Argument::null_and_zero;
+  if (fault.elements != 0 && fault.element == fault.block && grid.count() > fault.elements)
+    return Argument::more_blocks;
   if (found != Argument::more_than_elements) return found;
   const auto accessed = std::ranges::find(arrays, fault.elements, &Array::elements);
   const bool fits_another = accessed != arrays.end() && std::ranges::any_of(arrays, [&](const Array& array) {

@@ -9,9 +9,11 @@ namespace warpfold::runtime {
 // it points to.
 std::string call_in_words(const PreparedLaunch& launch);
 
-// The argument of this launch without which the fault would not be, if there is one: a null pointer, or a
-// number that is larger than the array, where the index beyond its end is smaller than that number. Swapped:
-// so it is, and another array, passed for a parameter of the same type, has that many elements.
+// The argument of this launch without which the fault would not be, if there is one: a null pointer; the
+// number of blocks, where the index is the block's number and the array has fewer elements; or a number that
+// is larger than the array, where the index beyond its end is smaller than that number. Swapped: so it is,
+// and another array, passed for a parameter of the same type, has that many elements. Overflowed: the access
+// is before an array, at an index of 32 bits, and 2^32 elements further on it would be within.
 machine::Fault::Argument argument_behind(const machine::Fault& fault, const PreparedLaunch& launch);
 
 } // namespace warpfold::runtime

@@ -17,6 +17,12 @@ __global__ void fill(int* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = 1;
 }
+__global__ void store_per_block(int* to) {
+  to[blockIdx.x] = 1;
+}
+__global__ void load_byte(int* to, const char* from, int row, int pitch) {
+  to[0] = from[row * pitch + 1];
+}
 __global__ void copy(int* to, int* from, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i % 10] = from[i];
@@ -62,6 +68,16 @@ int main(int argc, char** argv) {
     load_at<<<1, 1>>>(a, nullptr, 0);
   } else if (is("more_than_elements")) {
     fill<<<4, 32>>>(a, 128);
+  } else if (is("more_blocks")) {
+    store_per_block<<<101, 1>>>(a);
+  } else if (is("overflowed")) {
+    char* large = nullptr;
+    if (cudaMalloc(&large, (std::size_t{1} << 31) + 100)) return 1;
+    load_byte<<<1, 1>>>(a, large, 1 << 20, 1 << 11);
+    cudaDeviceSynchronize();
+    cudaFree(large);
+  } else if (is("far_away")) {
+    load_at<<<1, 1>>>(a, a, -(1 << 30));
   } else if (is("swapped_arguments")) {
     int* b = nullptr;
     if (cudaMalloc(&b, 40)) return 1;

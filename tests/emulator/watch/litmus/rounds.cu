@@ -131,6 +131,55 @@ __global__ void block_scope_through_a_third_thread_that_orders_none(int* m) {
 }
 RUN(block_scope_through_a_third_thread_that_orders_none, 2, 64)
 
+// A tree whose partner is in the way: with a barrier after each step, what is wrong is the index.
+template <bool WithBarriers, bool Unrolled>
+__device__ void tree(int* m, unsigned further) {
+  __shared__ int partial[256];
+  const unsigned t = threadIdx.x;
+  partial[t] = partial[t + 128] = static_cast<int>(t);
+  __syncthreads();
+  const auto step = [&](unsigned stride) {
+    if (t < stride) partial[t] += partial[t + (stride == 64 ? further : stride)];
+    if (WithBarriers) __syncthreads();
+  };
+  if (Unrolled) {
+    step(64), step(32), step(16), step(8), step(4), step(2), step(1);
+  } else {
+#pragma unroll 1
+    for (unsigned stride = 64; stride > 0; stride /= 2) step(stride);
+  }
+  __syncthreads();
+  m[t] = partial[0];
+}
+
+// LITMUS tree_with_the_partner_at_work: race-shared
+// SAYS A barrier before or after this line does not change that.
+__global__ void tree_with_the_partner_at_work(int* m) {
+  tree<true, false>(m, 32);
+}
+RUN(tree_with_the_partner_at_work, 1, 128)
+
+// LITMUS unrolled_tree_with_the_partner_at_work: race-shared
+// SAYS A barrier before or after this line does not change that.
+__global__ void unrolled_tree_with_the_partner_at_work(int* m) {
+  tree<true, true>(m, 32);
+}
+RUN(unrolled_tree_with_the_partner_at_work, 1, 128)
+
+// LITMUS tree_without_barriers: race-shared
+// SAYS so either may come first.
+__global__ void tree_without_barriers(int* m) {
+  tree<false, false>(m, 64);
+}
+RUN(tree_without_barriers, 1, 128)
+
+// LITMUS unrolled_tree_without_barriers: race-shared
+// SAYS so either may come first.
+__global__ void unrolled_tree_without_barriers(int* m) {
+  tree<false, true>(m, 64);
+}
+RUN(unrolled_tree_without_barriers, 1, 128)
+
 // The checks keep a record for each access and synchronisation, up to a number: beyond it they say so.
 __device__ void synchronise_often(int* m, int times) {
 #pragma unroll 1

@@ -57,8 +57,8 @@ def problem(expected: Expected, said: dict, source: Path, schedule: str) -> str:
     lines = {line for hazard in hazards for line in (hazard["line"], hazard["other_line"])}
     if expected.lines and not expected.lines & lines:
         return f"none of lines {sorted(expected.lines)} of {source.name} named: {told}"
-    if not all(expected.text in hazard["message"] for hazard in hazards):
-        return f"the message lacks {expected.text!r}: {told}"
+    if not all(expected.text in f"{hazard['message']} {hazard['why']}" for hazard in hazards):
+        return f"the message or its reason lacks {expected.text!r}: {told}"
     return ""
 
 

@@ -1,0 +1,14 @@
+// Which accesses of a kernel belong to one step of its work, as far as its text tells.
+#pragma once
+
+#include "machine/code.hpp"
+
+namespace warpfold::watch {
+
+// Whether two threads that execute these two with no barrier in between are in the same step: a load and the
+// first store after it in the same line, which no way leads back to without a barrier. `of_warp`: with no
+// barrier of the block or of a warp.
+bool are_in_one_step(const machine::Code& code, const machine::Operation& load,
+                     const machine::Operation& store, bool of_warp);
+
+} // namespace warpfold::watch
