@@ -141,7 +141,11 @@ class Verdicts(unittest.TestCase):
             ("unsigned", "const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
             ("widened", "const std::size_t i = blockIdx.x * blockDim.x + threadIdx.x;", "wrong"),
             ("float", "const std::size_t i = float(std::size_t{blockIdx.x} * blockDim.x + threadIdx.x);", "wrong"),
-            ("cut_off", "const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;\n  if (int(i) >= int(n)) return;", "wrong"),
+            (
+                "cut_off",
+                "const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;\n  if (int(i) >= int(n)) return;",
+                "wrong",
+            ),
             ("backwards", "const std::size_t i = std::size_t{gridDim.x - 1 - blockIdx.x} * blockDim.x + threadIdx.x;", "pass"),
         ):
             with self.subTest(name):

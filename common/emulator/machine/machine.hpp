@@ -88,12 +88,13 @@ struct Fault {
     surface,
     end_of_array,
     nowhere
-  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within; nowhere: far from any
+  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within;
+              // nowhere: far from any
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
   std::uint64_t address = 0, block = 0; // of a bad access
   bool is_of_null = false;              // an access through a null pointer
-  std::string launch = {}; // the call that launched the kernel, in words
+  std::string launch = {};              // the call that launched the kernel, in words
   enum class Argument {
     none,
     null,

@@ -13,8 +13,8 @@ struct Schedule {
   Order order = Order::forwards;
   std::uint64_t seed = 0;  // of a shuffled one
   bool alternates = false; // each warp gives way when it has looked at what others may write
-  // Only the blocks at the ends of a grid run, which may be too large for all of them: the first and the last,
-  // and of more than a million blocks three in the middle as well.
+  // Only the blocks at the ends of a grid run, which may be too large for all of them: the first and the
+  // last, and of more than a million blocks three in the middle as well.
   bool ends_only = false;
 
   // Which of `count` has turn number `turn`. `salt` makes one shuffle differ from the next.

@@ -197,6 +197,9 @@ unsigned long long warpfold_nccl_calls(void) {
 unsigned long long warpfold_nccl_results(void) {
   return results_so_far();
 }
+unsigned long long warpfold_nccl_communicators(void) {
+  return communicators_so_far();
+}
 void warpfold_nccl_keep_quiet(void) {
   keep_quiet();
 }

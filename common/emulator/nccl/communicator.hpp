@@ -103,6 +103,8 @@ struct Joining {
 
 // Joins communicators, all at once: the ranks of each may be among them. Waits for those that are elsewhere.
 ncclResult_t join(std::vector<Joining>& all, const std::string& advice);
+// The number of communicators that this process has asked for, one for each rank.
+unsigned long long communicators_so_far();
 
 // Waits for the work that was issued, unless `at_once`, and frees all. The other ranks are told that this one
 // left.

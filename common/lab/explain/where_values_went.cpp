@@ -440,10 +440,9 @@ std::string Explanation::counted_often(const Indices& elements) {
           both.push_back(operand.node);
       if (both.size() == 2) {
         const std::string one = value_of(both[0]), other = value_of(both[1]);
-        const Where &latter = graph_.node(both[1]).where;
+        const Where& latter = graph_.node(both[1]).where;
         return sentence("in line {}, {} combines {} and {}{}.{}", graph_.line(node.where), thread(node.where),
-                        one, other,
-                        one == other ? " again" : fmt::format(": element {} is in both", element),
+                        one, other, one == other ? " again" : fmt::format(": element {} is in both", element),
                         is_same_thread(latter, node.where) || graph_.line(latter) == 0
                             ? ""
                             : fmt::format(" The latter is what {} has from line {}.", thread(latter),

@@ -55,8 +55,8 @@ private:
 
 // For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
 // (In uint32 a maximum's identity is 0.) The values use all digits of the type, so that a narrower type, or a
-// signed one in place of an unsigned one, shows; one in eight is so near the one asked for that they are equal
-// as floats.
+// signed one in place of an unsigned one, shows; one in eight is so near the one asked for that they are
+// equal as floats.
 double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
   const std::uint64_t most = type == Type::float32   ? 1000003

@@ -16,7 +16,8 @@ struct Tried {
 
 Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   const unsigned block = rung.min_block; // so that a grid that fits the device walks with few threads
-  SparseInput input{.n = first_of_33_bits + block, .block = block};
+  SparseInput input;
+  input.n = first_of_33_bits + block, input.block = block;
   const auto put = [&](std::size_t place, std::size_t n) {
     const std::size_t part = input.parts.size();
     input.parts.push_back({place, make_sequence(variant.type, rung.op, Kind::exact, n, seed + part)});
@@ -27,11 +28,11 @@ Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   if (rung.beyond_32_bits == Beyond32Bits::in_rows) input.n = rows * columns, input.rows = rows;
   put(input.n - block, block);
   if (input.rows > 1)
-    return {input, fmt::format("{} rows of {}, all 0 but the first {} elements and the last {}", rows, columns,
-                               block, block)};
+    return {input, fmt::format("{} rows of {}, all 0 but the first {} elements and the last {}", rows,
+                               columns, block, block)};
   put(first_of_33_bits / 2 - block, 2 * std::size_t{block});
-  return {input, fmt::format("n = {}, all 0 but the first {}, the last {} and {} in the middle", input.n, block,
-                             block, 2 * block)};
+  return {input, fmt::format("n = {}, all 0 but the first {}, the last {} and {} in the middle", input.n,
+                             block, block, 2 * block)};
 }
 
 // "" where they are right.

@@ -89,6 +89,9 @@ std::vector<Rung> many_gpus() {
           .promise(equal(Counter::launches_per_device, one,
                          "one launch per device for its shard; NCCL does the rest"))
           .promise(one_call_of_nccl(one_per_device))
+          .promise(
+              none(Counter::nccl_communicators,
+                   "to make communicators takes far longer than a sum, so they are made once for all calls"))
           .promise(equal(Counter::nccl_results, one,
                          "one device needs the sum of all, and ncclReduce gives it to that one alone"))
           .promise(each_element_read_once()),

@@ -96,8 +96,10 @@ unsigned long long nccl_so_far(const char* function) {
 
 Recorded record(const std::function<void()>& run) {
   runner().reset();
-  constexpr std::pair<const char*, const char*> counts[] = {{"nccl_calls", "warpfold_nccl_calls"},
-                                                            {"nccl_results", "warpfold_nccl_results"}};
+  constexpr std::pair<const char*, const char*> counts[] = {
+      {"nccl_calls", "warpfold_nccl_calls"},
+      {"nccl_results", "warpfold_nccl_results"},
+      {"nccl_communicators", "warpfold_nccl_communicators"}};
   unsigned long long before[std::size(counts)];
   std::ranges::transform(counts, before, [](const auto& count) { return nccl_so_far(count.second); });
   run();

@@ -279,7 +279,8 @@ std::optional<Outcome> run_ends_here(const Variant& variant, const SparseInput& 
   if (!on_emulator() || input.n > device().memory / width) return std::nullopt;
   const EndsOnly blocks_at_the_ends;
   DeviceBuffer data("input", input.n * width), result("result", input.rows * size_of(variant.result_type));
-  for (const auto& [place, numbers] : input.parts) upload(numbers, data.data() + place * width);
+  for (const auto& [place, numbers] : input.parts)
+    upload(numbers, static_cast<std::byte*>(data.data()) + place * width);
   fill_poison(variant.result_type, Kind::exact, input.rows, result.data());
   ScratchRun scratch_run;
   Outcome outcome;

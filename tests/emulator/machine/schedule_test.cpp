@@ -38,11 +38,17 @@ TEST(Schedule, EachHasOneTurn) {
   }
 }
 
-TEST(Schedule, EndsAreTheFirstAndTheLastBlock) {
+TEST(Schedule, EndsAreTheFirstAndTheLastBlockAndSomeInTheMiddleOfMany) {
   const Schedule schedule = *parse_schedule("ends");
-  EXPECT_EQ(schedule.block_turns(1ull << 40), 2u);
-  EXPECT_EQ(schedule.block_at(0, 1ull << 40), 0u);
-  EXPECT_EQ(schedule.block_at(1, 1ull << 40), (1ull << 40) - 1);
+  EXPECT_EQ(schedule.block_turns(1000), 2u);
+  EXPECT_EQ(schedule.block_at(0, 1000), 0u);
+  EXPECT_EQ(schedule.block_at(1, 1000), 999u);
+  for (const std::uint64_t count : {(1ull << 40) + 1, 1ull << 40}) {
+    std::set<std::uint64_t> run;
+    for (std::uint64_t turn = 0; turn < schedule.block_turns(count); ++turn)
+      run.insert(schedule.block_at(turn, count));
+    EXPECT_EQ(run, (std::set<std::uint64_t>{0, count / 2 - 1, count / 2, count / 2 + 1, count - 1}));
+  }
   EXPECT_EQ(schedule.block_turns(1), 1u);
   EXPECT_EQ(schedule.block_at(0, 1), 0u);
   EXPECT_EQ(schedule.at(5, 10), 5u); // of a block's warps, each has its turn
