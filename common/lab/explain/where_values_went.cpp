@@ -69,6 +69,7 @@ public:
 private:
   Diagnosis of_the_host();
   Diagnosis of_library_type() const;
+  Diagnosis of_rounding_to_float() const;
   std::string explain_operation();
   std::string explain_elements();
   std::string explain_best_element();
@@ -665,11 +666,54 @@ Diagnosis Explanation::of_library_type() const {
   return {};
 }
 
+namespace {
+
+// What the operation makes of its operands before it rounds; nothing of other operations.
+std::optional<double> before_rounding(const ValueGraph& graph, const ValueGraph::Node& node) {
+  const std::string_view operation = graph.operation_of(node), of = operand_type(operation);
+  const auto operands = graph.operands_of(node);
+  if (operation.starts_with("cvt.") && operands.size() == 1) return number(operands[0].bits, of);
+  if (operands.size() != 2) return std::nullopt;
+  const double a = number(operands[0].bits, of), b = number(operands[1].bits, of);
+  if (operation.starts_with("add.")) return a + b;
+  if (operation.starts_with("mul.")) return a * b;
+  return std::nullopt;
+}
+
+} // namespace
+
+// On the way to the result, although the elements are no floats.
+Diagnosis Explanation::of_rounding_to_float() const {
+  if (input_.type == Type::float32 || input_.type == Type::bfloat16) return {};
+  std::vector<bool> counts(graph_.end());
+  counts[graph_.roots[row_]] = true;
+  for (NodeId id = graph_.end(); id-- > first_node;)
+    if (counts[id])
+      for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(id)))
+        counts[operand.node] = true;
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (!counts[id] || node.kind != NodeKind::computed || result_type(graph_.operation_of(node)) != "f32")
+      continue;
+    const auto exact = before_rounding(graph_, node);
+    if (!exact || *exact == number(node.bits, "f32")) continue;
+    return {
+        "rounded-to-float",
+        capital(fmt::format("{} makes {:.10g} of {:.17g}{}: a float keeps 24 bits, and each element is {}.",
+                            who(node.where), number(node.bits, "f32"), *exact, operation_named(node),
+                            type_in_words(name_in_ptx(input_.type)))),
+        true};
+  }
+  return {};
+}
+
 Diagnosis Explanation::diagnosis() {
   if (!graph_.complete || row_ >= graph_.roots.size()) return {};
   if (Diagnosis found = of_library_type(); !found.kind.empty()) return found;
-  if (!counts_.explain_result())
+  if (!counts_.explain_result()) {
+    if (Diagnosis found = of_rounding_to_float(); !found.kind.empty()) return found;
     return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL
+  }
   nothing_stored_ = is_old_result(graph_.roots[row_]) &&
                     std::ranges::none_of(graph_.losses, [&](const ValueGraph::Loss& loss) {
                       return loss.overwritten && graph_.line(loss.by) == 0; // by the host

@@ -25,6 +25,8 @@ public:
     input_.period = n;
   }
 
+  void elements_are(Type type) { input_.type = type; }
+
   unsigned load(std::size_t element, unsigned block, unsigned thread, unsigned line = 10) {
     return node(0, "ld.global.f32", line, block, thread, float(element + 1), input + 4 * element, {});
   }

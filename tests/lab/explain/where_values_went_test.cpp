@@ -244,6 +244,17 @@ TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
             "are then taken for those of a float.");
 }
 
+TEST(WhereValuesWent, AnIntegerThatIsRoundedToAFloat) {
+  FollowedRun run(2);
+  run.elements_are(Type::int32);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  const Diagnosis said = run.said(run.compute("mul.rn.f32", 20, 0, 16777216, {{a, 5}, {b, 3355443.5}}), 1);
+  EXPECT_EQ(said.kind, "rounded-to-float");
+  EXPECT_EQ(said.text,
+            "In line 20, thread 0 of block 0 makes 16777216 of 16777217.5 (mul.rn.f32): a float keeps "
+            "24 bits, and each element is an int.");
+}
+
 TEST(WhereValuesWent, AMinimumThatBeginsWithAConstant) {
   FollowedRun run(1, Operator::min);
   const unsigned a = run.load(0, 0, 0);

@@ -54,7 +54,14 @@ struct StreamTable {
   std::map<const void*, std::unique_ptr<Stream>> streams;
   std::map<const void*, std::unique_ptr<Event>> events;
   Stream legacy[machine::most_devices], per_thread[machine::most_devices]; // the default streams, by device
-  unsigned long long next_id = 3;                                          // after those of the two
+  // What destroyed streams had still to do.
+  struct Rest {
+    int device = 0;
+    bool blocking = false;
+    Point last;
+  };
+  std::vector<Rest> rests;
+  unsigned long long next_id = 3;                 // after those of the two default streams
   std::vector<std::shared_ptr<Capture>> captures; // those that have begun and not ended
 
   static StreamTable& get();

@@ -31,6 +31,8 @@ std::vector<Point> StreamTable::before_work_in(const Stream& stream) const {
   before.push_back(per_thread[stream.device].queue.last());
   for (const auto& [handle, other] : streams)
     if (other->device == stream.device && other->blocking()) before.push_back(other->queue.last());
+  for (const Rest& rest : rests)
+    if (rest.device == stream.device && rest.blocking) before.push_back(rest.last);
   return before;
 }
 
@@ -38,6 +40,8 @@ std::vector<Point> StreamTable::work_of(int device) const {
   std::vector<Point> work{legacy[device].queue.last(), per_thread[device].queue.last()};
   for (const auto& [handle, stream] : streams)
     if (stream->device == device) work.push_back(stream->queue.last());
+  for (const Rest& rest : rests)
+    if (rest.device == device) work.push_back(rest.last);
   return work;
 }
 
@@ -135,6 +139,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     if (&stream == &table.legacy[stream.device] || &stream == &table.per_thread[stream.device])
       throw Refusal(cudaErrorInvalidResourceHandle, "a default stream cannot be destroyed");
     ordering::stream_destroyed(stream.order);
+    std::erase_if(table.rests, [](const StreamTable::Rest& rest) { return is_over(rest.last); });
+    table.rests.push_back({stream.device, stream.blocking(), stream.queue.last()});
     table.streams.erase(handle);
     return cudaSuccess;
   });

@@ -2,7 +2,9 @@
 #include "show.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cuda/atomic>
+#include <thread>
 #include <vector>
 
 __device__ int own = 1;
@@ -137,6 +139,32 @@ void at_the_same_time(std::vector<Device>& devices) {
   }
 }
 
+// To destroy a stream takes no time, but whatever waits for a device or for its other streams still waits for
+// what was issued to that one.
+std::atomic<bool> is_done{false};
+void take_time(void*) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  is_done = true;
+}
+
+void destroyed_streams(std::vector<Device>& devices) {
+  cudaSetDevice(1);
+  for (const unsigned flags : {cudaStreamDefault, cudaStreamNonBlocking}) {
+    is_done = false;
+    cudaStream_t stream{};
+    cudaStreamCreateWithFlags(&stream, flags);
+    cudaLaunchHostFunc(stream, take_time, nullptr);
+    SHOW(cudaStreamDestroy(stream));
+    if (flags == cudaStreamNonBlocking) {
+      SHOW(cudaDeviceSynchronize());
+    } else {
+      fill<<<1, 32>>>(devices[1].data, 32);
+      SHOW(cudaStreamSynchronize(cudaStreamLegacy));
+    }
+    SHOW_VALUE(is_done.load());
+  }
+}
+
 void no_access(std::vector<Device>& devices) {
   cudaSetDevice(2);
   SHOW(cudaDeviceDisablePeerAccess(3));
@@ -161,5 +189,6 @@ int main() {
   copies(devices);
   streams(devices);
   at_the_same_time(devices);
+  destroyed_streams(devices);
   no_access(devices);
 }
