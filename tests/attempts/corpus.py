@@ -16,6 +16,7 @@ class Attempt:
     expect: tuple[str, ...]
     cause: str
     about: tuple[str, ...]  # in lower case
+    says: tuple[str, ...]  # what the answer must hold, word by word
     regions: tuple[tuple[str, int, str], ...]  # the region's name, which of that name (from 1), and its lines
     line: int = 0
 
@@ -37,14 +38,16 @@ def parse(file: Path, lines: list[str], start: int, end: int) -> Attempt:
     head = HEAD.match(lines[start].rstrip())
     if not head:
         raise ValueError(f"{file}:{start + 1}: not a head: {lines[start]}")
-    said = {"expect": "", "cause": "", "about": ""}
+    said, says = {"expect": "", "cause": "", "about": ""}, []
     at = start + 1
     while at < end and not lines[at].startswith("--- "):
         key, colon, value = lines[at].partition(":")
         if colon and key in said:
             said[key] = value.strip()
+        elif colon and key == "says":
+            says.append(value.strip())
         elif lines[at].strip():
-            raise ValueError(f"{file}:{at + 1}: neither expect, cause nor about: {lines[at]}")
+            raise ValueError(f"{file}:{at + 1}: neither expect, cause, about nor says: {lines[at]}")
         at += 1
     regions = []
     while at < end:
@@ -57,4 +60,4 @@ def parse(file: Path, lines: list[str], start: int, end: int) -> Attempt:
     if not set(expect) <= STATES or not regions:
         raise ValueError(f"{file}:{start + 1}: expect: {said['expect']}, {len(regions)} regions")
     about = tuple(word.strip().lower() for word in said["about"].split(",") if word.strip())
-    return Attempt(file.stem, head[1], f"{head[1]}-{head[2]}", expect, said["cause"], about, tuple(regions), start + 1)
+    return Attempt(file.stem, head[1], f"{head[1]}-{head[2]}", expect, said["cause"], about, tuple(says), tuple(regions), start + 1)

@@ -48,7 +48,8 @@ SAME = {
 
 @dataclass
 class Answer:
-    """What was said about an attempt. `kind`: good, poor (no keyword of the cause in it), false (another state), none."""
+    """What was said about an attempt. `kind`: good, poor (no keyword of the cause in it), false (another state, or not what it
+    must say), none."""
 
     attempt: Attempt
     state: str = "none"
@@ -261,6 +262,8 @@ def judge(answer: Answer) -> Answer:
         answer.kind = "none"
     elif answer.state not in attempt.expect or GENERATED.search(answer.text):
         answer.kind = "false"
+    elif not all(text in answer.text for text in attempt.says):
+        answer.kind = "false"
     elif answer.state in ("pass", "todo") or not attempt.about:
         answer.kind = "good"
     else:
@@ -331,7 +334,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--link", required=True, metavar="WORDS", help="the link's, with OBJECT for what was compiled")
     parser.add_argument("--opencl", metavar="WORDS", help="the host compiler's, for lab 10; left out without it")
     parser.add_argument("--opencl-link", metavar="WORDS")
-    parser.add_argument("--every", type=int, default=1, metavar="K", help="every K-th attempt of each lab only")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="K", help="every K-th attempt of each lab only, and those that must say something"
+    )
     parser.add_argument("--first", type=int, default=0, metavar="I", help="the first of every K")
     parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS")
     parser.add_argument("--jobs", type=int, default=2)
@@ -345,7 +350,7 @@ def chosen(options: argparse.Namespace) -> list[Attempt]:
     found = []
     for file in sorted(HERE.glob("*.txt")):
         of_lab = corpus.read(file)
-        found += of_lab[options.first :: options.every]
+        found += [each for at, each in enumerate(of_lab) if at % options.every == options.first or each.says]
     if options.which:
         found = [
             attempt

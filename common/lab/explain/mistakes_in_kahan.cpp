@@ -110,17 +110,18 @@ Diagnosis mistake_in_kahan(const Symptom& symptom) {
   };
   // With one element per thread, some mistakes look like each other, or like an element that counts twice.
   if (fits([](const Observation& seen) { return 2 * seen.expected; })) return {};
-  const MistakenStep* found = nullptr;
+  std::vector<std::string_view> found; // several mistakes may make the same bits
   for (const MistakenStep& each : mistaken_steps) {
     const auto predicted = [&](const Observation& seen) {
       return sum_with(each.step, *seen.input, symptom.resident_blocks, symptom.given.block);
     };
     if (!fits(predicted) || !fits_when_rounding(predicted)) continue;
-    if (found && found->text != each.text) return {};
-    found = &each;
+    if (std::ranges::find(found, each.text) == found.end()) found.push_back(each.text);
   }
-  if (!found) return {};
-  return {"kahan-step", fmt::format("The result is to the last bit what you get if {}", found->text), true};
+  if (found.empty()) return {};
+  std::string text = fmt::format("The result is to the last bit what you get if {}", found[0]);
+  for (std::size_t i = 1; i < found.size(); ++i) text += fmt::format(" You get the same if {}", found[i]);
+  return {"kahan-step", text, true};
 }
 
 } // namespace lab

@@ -74,6 +74,7 @@ private:
   std::string explain_elements();
   std::string explain_best_element();
   std::string explain_terms();
+  bool launches_nothing() const { return graph_.launches.size() == 1; } // the last is the host's
   std::string untouched() const;
   std::string unread(const Indices& elements, std::size_t missing);
   std::string reads();
@@ -149,7 +150,6 @@ std::string Explanation::threads_of(const std::vector<NodeId>& nodes) const {
 
 // "element 5", "the sum of elements 0 to 31", "2 times element 5".
 std::string Explanation::value_of(NodeId id) const {
-  if (graph_.node(id).kind == NodeKind::host) return "a value from the host";
   const std::map<std::size_t, double> counted = counts_.elements_in(id);
   Indices elements;
   for (const auto& [element, times] : counted)
@@ -159,7 +159,7 @@ std::string Explanation::value_of(NodeId id) const {
   const bool all_alike = std::ranges::all_of(elements, [&](std::size_t i) { return counted.at(i) == often; });
   const std::string which = in_words(elements, given_.n, given_.block);
   constexpr std::string_view names[] = {"the sum of ", "the minimum of ", "the maximum of ",
-                                        "the product of ", "the bitwise and of "};
+                                        "the product of ", ""};
   const std::string_view of_several = names[static_cast<int>(input_.op)],
                          several = elements.size() == 1 ? "" : of_several;
   if (counts_.is_selection() || (all_alike && often == 1)) return fmt::format("{}{}", several, which);
@@ -493,6 +493,7 @@ std::string Explanation::explain_best_element() {
     kind_ = "not-read";
     return unread(never, 0);
   }
+  if (input_.op == Operator::bitwise_and) return ""; // to which each may add its part
   const double expected = reduce(input_, first_, first_ + columns_).value;
   std::optional<std::size_t> best;
   for (std::size_t i = first_; i < first_ + columns_; ++i) {
@@ -500,7 +501,7 @@ std::string Explanation::explain_best_element() {
     if (counts_.of_element(i) != 0) return "";
     if (!best) best = i;
   }
-  if (!best) return ""; // of a bitwise and
+  if (!best) return "";
   std::string text =
       fmt::format("The {} is element {}.", input_.op == Operator::min ? "minimum" : "maximum", *best);
   if (const auto choice = counts_.last_wrong_choice(*best)) {
@@ -643,7 +644,7 @@ bool Explanation::is_old_result(NodeId root) const {
 }
 
 std::string Explanation::untouched() const {
-  if (graph_.launches.size() == 1) return "No kernel is launched, and the result stays what it was before.";
+  if (launches_nothing()) return "No kernel is launched, and the result stays what it was before.";
   const auto rows = std::ranges::count_if(graph_.roots, [&](NodeId root) { return is_old_result(root); });
   return given_.rows == 1
              ? "What stood in the result before is still there."
@@ -725,7 +726,7 @@ Diagnosis Explanation::diagnosis() {
     text += explain_terms();
     if (!kind.empty()) kind_ = kind;
   }
-  if (nothing_stored_) kind_ = "never-written", text = untouched() + text;
+  if (nothing_stored_) kind_ = "never-written", text = untouched() + (launches_nothing() ? "" : text);
   if (text.empty()) return {};
   if (text.starts_with(' ')) text.erase(0, 1);
   return {kind_, text, columns_ != 0};

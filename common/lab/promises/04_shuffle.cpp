@@ -13,7 +13,7 @@ std::vector<Rung> shuffle() {
               "five shuffles must add up a warp, and more shuffles the warps' sums"))
           .promise(at_most(
               Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
-              "only the first warp adds up the warps' sums, by five shuffles at most"))
+              "five shuffles add up a warp: first in all warps, and then in the first warp alone"))
           .promise(two_elements_per_thread())
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block()),

@@ -21,6 +21,11 @@ Diagnosis diagnosis_of(const Wrong& wrong, std::size_t n = 5000, Type type = Typ
   return diagnose(symptom);
 }
 
+testing::AssertionResult says(const Diagnosis& diagnosis, std::string_view part) {
+  if (diagnosis.text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << diagnosis.kind << ": " << diagnosis.text;
+}
+
 std::string kind_of(const Wrong& wrong) {
   return diagnosis_of(wrong).kind;
 }
@@ -30,19 +35,26 @@ double right(const Sequence& input) {
 }
 
 TEST(Diagnosis, OfWhatStoodInTheResultBefore) {
-  EXPECT_EQ(kind_of([](const Sequence& s) { return poison(s.type, Kind::exact); }), "never-written");
+  EXPECT_TRUE(says(diagnosis_of([](const Sequence& s) { return poison(s.type, Kind::exact); }),
+                   "which the check put there before the launch: nothing has changed it."));
   EXPECT_EQ(kind_of([](const Sequence& s) { return right(s) + poison(s.type, Kind::exact); }), "");
 }
 
 TEST(Diagnosis, OfWhatNumbersCannotHold) {
-  EXPECT_EQ(diagnosis_of([](const Sequence& s) { return right(s) - 0x1p32; }, 1000, Type::int32).kind,
-            "integer-overflow");
-  EXPECT_EQ(kind_of([](const Sequence&) { return std::numeric_limits<double>::quiet_NaN(); }),
-            "not-a-number");
+  EXPECT_TRUE(says(diagnosis_of([](const Sequence& s) { return right(s) - 0x1p32; }, 1000, Type::int32),
+                   "The result differs from the right one by a multiple of 2^32: a sum overflowed."));
+  EXPECT_TRUE(
+      says(diagnosis_of([](const Sequence&) { return std::numeric_limits<double>::quiet_NaN(); }),
+           "The result is not a number. Either something was used before it was set (the check fills memory "
+           "that nothing has written yet with NaN, and a variable that was never set may hold one too), or "
+           "an operation made it, such as the square root or the logarithm of a negative number. Is each "
+           "value set on every path to its use, even where a thread has no element?"));
   Sequence ones{Type::float32, Kind::exact, Operator::add, 1u << 25, 1, 1, std::vector<std::byte>(4)};
   store_value(Type::float32, 1, ones.values.data());
-  EXPECT_EQ(diagnose({{Kind::exact, ones.n, 1, 256, 0}, 64, {{&ones, 0x1p25, 0x1p24}}, {}}).kind,
-            "float-saturation");
+  EXPECT_TRUE(
+      says(diagnose({{Kind::exact, ones.n, 1, 256, 0}, 64, {{&ones, 0x1p25, 0x1p24}}, {}}),
+           "The result stopped at 16777216 = 2^24: from there on, a float can no longer count in ones, and "
+           "adding 1 changes nothing."));
 }
 
 TEST(Diagnosis, OfAnythingElseSaysNothing) {
@@ -53,8 +65,11 @@ TEST(Diagnosis, OfAnythingElseSaysNothing) {
 TEST(Diagnosis, OfRunsThatDiffer) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::exact, 1000, 1);
   const double sum = right(input);
-  EXPECT_EQ(diagnose({{Kind::exact, 1000, 1, 256, 0}, 64, {{&input, sum, sum - 5}}, {sum - 9, sum}}).kind,
-            "different-each-run");
+  EXPECT_TRUE(says(
+      diagnose({{Kind::exact, 1000, 1, 256, 0}, 64, {{&input, sum, sum - 5}}, {sum - 9, sum}}),
+      ": the result depends on which thread comes first, or on what the launch before has left in memory "
+      "that keeps its values, such as a __device__ variable. Is everything there set back before it is "
+      "used again?"));
 }
 
 TEST(Diagnosis, TheMostTellingIsSpecificUsualAndOfAHandySize) {
@@ -85,7 +100,9 @@ TEST(Diagnosis, OfAFloatThatStalls) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::quarters, 100000, 1);
   const double sum = right(input), lost = 6 * 0.25; // 64 blocks of 256: thread 0 meets six more
   const Case given{Kind::quarters, 100000, 1, 256, 0};
-  EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}).kind, "stalled");
+  EXPECT_TRUE(says(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}),
+                   "The result lacks exactly 1.5: the 6 elements that the thread whose sum is 2^24 visits. A "
+                   "float that large rounds them away, and what it loses does not come back."));
   EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
 }
 
@@ -102,6 +119,19 @@ TEST(Diagnosis, OfAStepOfKahan) {
   const Diagnosis found = diagnose(symptom);
   EXPECT_EQ(found.kind, "kahan-step") << found.text;
   EXPECT_NE(found.text.find("+="), std::string::npos) << found.text;
+  // The excess is all that was wanted: 2^24, and with it 2^24 again for each 1.
+  symptom.observations[0].got = 0x1p26;
+  EXPECT_TRUE(
+      says(diagnose(symptom),
+           "you get if the excess is the whole of what was wanted, with the opposite sign: the new sum minus "
+           "itself is 0. Is the old sum kept until the excess is known?"));
+  // Nothing is kept, or with the wrong sign: each 1 is lost.
+  symptom.observations[0].got = 0x1p24;
+  EXPECT_TRUE(says(diagnose(symptom),
+                   "the excess has the wrong sign. It is what was really added minus what was wanted, and it "
+                   "is subtracted from the next x."));
+  EXPECT_TRUE(says(diagnose(symptom), "You get the same if it is a plain addition of floats: nothing keeps "
+                                      "what each rounding loses."));
   symptom.observations[0].got = 0x1p24 + 7;
   EXPECT_NE(diagnose(symptom).kind, "kahan-step");
 }

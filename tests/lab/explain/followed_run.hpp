@@ -54,6 +54,20 @@ public:
     append(losses_, fmt::format(R"([{},"{}",[{},0,0,{}],{}])", node, place, place_of("st.shared.f32", line),
                                 thread, by));
   }
+  // The host stores something there.
+  void lose_to_host(unsigned node, const char* place, unsigned line) {
+    append(losses_, fmt::format(R"([{},"{}",[{},0,0,0],[{},0,0,0]])", node, place,
+                                place_of("st.global.f32", line), place_of("host", 0)));
+  }
+  // The host makes the result of these.
+  unsigned on_host(float value, const std::vector<Operand>& copied) {
+    std::string values;
+    for (const Operand& each : copied)
+      append(values, fmt::format("[{},{}]", each.node, std::bit_cast<std::uint32_t>(each.value)));
+    append(host_copies_, fmt::format("[1,{}]", values));
+    return node(1, "host", 0, 0, 0, value, 0, {});
+  }
+  void launch_nothing() { launches_.clear(); }
   Diagnosis said(unsigned root, double got) const {
     return from_values(outcome(std::to_string(root), {got}), given_, input_);
   }
@@ -74,8 +88,8 @@ private:
     outcome.followed.results = result;
     outcome.followed.input = {{input, 0, given_.n}};
     outcome.followed.graph = fmt::format(
-        R"({{"complete":true,"roots":[{}],"launches":[["kernel",2,4,0,true]],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[]}})",
-        roots, places_, nodes_, operands_, losses_);
+        R"({{"complete":true,"roots":[{}],"launches":[{}],"places":[{}],"nodes":[{}],"operands":[{}],"losses":[{}],"host_copies":[{}]}})",
+        roots, launches_, places_, nodes_, operands_, losses_, host_copies_);
     return outcome;
   }
 
@@ -98,7 +112,8 @@ private:
 
   Case given_;
   Sequence input_;
-  std::string nodes_, operands_, places_, losses_, library_call_;
+  std::string launches_ = R"(["kernel",2,4,0,true])";
+  std::string nodes_, operands_, places_, losses_, host_copies_, library_call_;
   unsigned node_count_ = 0, place_count_ = 0;
   std::size_t operand_count_ = 0;
 };

@@ -77,6 +77,17 @@ TEST(ResultTree, WhatTheResultLacks) {
   EXPECT_EQ(node(tree, a).at("lost"), "");
 }
 
+TEST(ResultTree, WhatTheHostOverwritesAndWhatStoodThereBefore) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1),
+                 lost = run.compute("add.f32", 20, 0, 3, {{a, 1}, {b, 2}}), old = run.load_old_result(50),
+                 sum = run.compute("atom.global.add.f32", 30, 0, 0, {{old, 50}, {a, 1}});
+  run.lose_to_host(lost, "scratch[0]", 20);
+  const Json tree = run.tree(sum, 51);
+  EXPECT_EQ(node(tree, lost).at("lost"), "stored in scratch[0] in line 20, and overwritten by the host");
+  EXPECT_EQ(node(tree, sum).at("wrong"), Json(Sentences{"50 stood in memory before the launch"}));
+}
+
 TEST(ResultTree, OfARunThatWasNotFollowed) {
   EXPECT_EQ(result_tree({}, {}, {}, 0), Json({{"complete", false}}));
 }

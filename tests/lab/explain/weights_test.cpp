@@ -100,7 +100,13 @@ TEST(Weights, AFewLargeOnesAmongNoneAreFound) {
 
 TEST(Weights, AConstantIsToldApart) {
   const auto text = said_of({100, [](std::size_t) { return 1.0; }, 28});
-  EXPECT_TRUE(has(text, "28 is added whatever the elements are")) << text;
+  EXPECT_TRUE(has(text, "Every element counts once, as it should, but 28 is added whatever the elements are"))
+      << text;
+  const auto old = said_of({100, [](std::size_t) { return 1.0; }, poison(Type::float32, Kind::exact)});
+  EXPECT_TRUE(has(old, " is added whatever the elements are: it stood in the result before the launch"))
+      << old;
+  const auto nothing = said_of({100, [](std::size_t) { return 0.0; }, 28});
+  EXPECT_TRUE(has(nothing, "The result is 28 whatever the elements are: none of them counts.")) << nothing;
 }
 
 TEST(Weights, OfLongInputsAreFoundInStretches) {

@@ -3,6 +3,7 @@
 #include "followed_run.hpp"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace lab {
 namespace {
@@ -242,6 +243,9 @@ TEST(WhereValuesWent, AConversionThatCutsOffAFraction) {
   EXPECT_EQ(said.text,
             "In line 21, thread 0 of block 0 converts 0.5, a float, to an int: 0. The bits of that "
             "are then taken for those of a float.");
+  const Diagnosis wide = run.said(run.compute("cvt.rzi.u64.f32", 21, 0, 0, {{half, 0.5f}}), 0);
+  EXPECT_TRUE(wide.text.find("converts 0.5, a float, to an unsigned 64-bit int: 0.") != std::string::npos)
+      << wide.text;
 }
 
 TEST(WhereValuesWent, AnIntegerThatIsRoundedToAFloat) {
@@ -306,6 +310,68 @@ TEST(WhereValuesWent, TheResultOfNoElements) {
             "There are no elements, so the result must be the identity, -inf. It is -1: it is made "
             "of a thread's own number.");
   EXPECT_FALSE(said.specific);
+}
+
+TEST(WhereValuesWent, WhatComesFromTheLaunch) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  EXPECT_EQ(
+      run.said(run.compute("add.f32", 20, 3, 5, {{a, 1}, {of_arguments, 4}}), 5).text,
+      "In line 20, thread 3 of block 0 takes 4 as a value: it comes from the launch's arguments or sizes.");
+}
+
+TEST(WhereValuesWent, BitsThatAreCutOff) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0); // 0x3f800000
+  EXPECT_EQ(run.said(run.compute("cvt.u16.u32", 20, 0, 0, {{a, 1}}), 0).text,
+            "In line 20, thread 0 of block 0 keeps only the last 16 bits of an integer.");
+}
+
+TEST(WhereValuesWent, ASmallestNumberThatIsAboveZero) {
+  FollowedRun run(2, Operator::min);
+  constexpr float least = std::numeric_limits<float>::min();
+  const unsigned a = run.load(0, 0, 0);
+  const Diagnosis said =
+      run.said(run.compute("min.f32", 20, 0, least, {{of_constants, least}, {a, 1}}), least);
+  EXPECT_TRUE(
+      said.text.ends_with(" That is numeric_limits<float>::min(), the smallest normal number above 0; the "
+                          "one furthest below 0 is lowest()."))
+      << said.text;
+}
+
+TEST(WhereValuesWent, WhatTheHostMakesOfRightValues) {
+  FollowedRun run(3);
+  const FollowedRun::Operand a{run.load(0, 0, 0), 1}, b{run.load(1, 0, 1), 2}, c{run.load(2, 0, 2), 3};
+  const unsigned result = run.on_host(2, {a, b, c});
+  EXPECT_EQ(
+      run.said(result, 2).text,
+      "The 3 values that are copied to the host are right: together they make 6. The host makes 2 of them. "
+      "That is the value with the index 1 alone.");
+  EXPECT_TRUE(run.said(result, 4).text.ends_with(
+      "The host makes 4 of them. That is all of them but the one with the index 1."));
+}
+
+TEST(WhereValuesWent, WhatTheHostCopiesTwice) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const Diagnosis said = run.said(run.on_host(2, {{a, 1}, {a, 1}}), 2);
+  EXPECT_TRUE(said.text.ends_with("Element 0 is copied to the host 2 times.")) << said.text;
+}
+
+TEST(WhereValuesWent, WhatTheHostOverwrites) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  run.lose_to_host(a, "scratch[0]", 20);
+  const Diagnosis said = run.said(b, 2);
+  EXPECT_EQ(said.kind, "overwritten");
+  EXPECT_TRUE(said.text.ends_with("stores element 0 in scratch[0]. The host overwrites it.")) << said.text;
+}
+
+TEST(WhereValuesWent, ALaunchThatIsMissing) {
+  FollowedRun run(1);
+  run.launch_nothing();
+  EXPECT_EQ(run.said(run.load_old_result(50), 50).text,
+            "No kernel is launched, and the result stays what it was before.");
 }
 
 TEST(WhereValuesWent, AnElementThatGoesIntoTheNextRow) {

@@ -1,0 +1,80 @@
+// What the results of a row show, if a softmax is wrong.
+#include "explain/row_facts.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace lab {
+namespace {
+
+using Elements = std::vector<double>;
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+// Of a row of these elements, column c of which became weight(c, the row's sum of exponentials).
+std::string said_of(const Elements& elements, const std::function<double(std::size_t, double)>& weight) {
+  Sequence input{Type::float32, Kind::scores, Operator::add, elements.size(), elements.size(), 1, {}};
+  input.values.resize(elements.size() * sizeof(float));
+  double sum = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    store_value(Type::float32, elements[i], input.values.data() + i * sizeof(float));
+    sum += std::exp(elements[i]);
+  }
+  const Variant variant;
+  Failure failure;
+  failure.variant = &variant, failure.given = {Kind::scores, elements.size(), 1, 64, 0};
+  for (std::size_t i = 0; i < elements.size(); ++i) failure.results.push_back(weight(i, sum));
+  Rung rung("softmax");
+  rung.computes(RowFunction::softmax);
+  return facts_of_row(rung, failure, input).text;
+}
+
+// 0 in each column but the first of so many, where it is -1: the row's greatest is 0.
+Elements row(std::size_t columns, std::size_t of_so_many = 7) {
+  Elements elements(columns, 0);
+  for (std::size_t i = 0; i < columns; i += of_so_many) elements[i] = -1;
+  return elements;
+}
+
+TEST(RowFacts, ARightRowHasNone) {
+  const Elements elements = row(100);
+  EXPECT_EQ(said_of(elements, [&](std::size_t i, double sum) { return std::exp(elements[i]) / sum; }), "");
+}
+
+TEST(RowFacts, NotANumberFromMaskedElements) {
+  Elements elements = row(100);
+  elements[3] = -infinite;
+  EXPECT_EQ(
+      said_of(elements, [](std::size_t, double) { return std::nan(""); }),
+      "The row has masked elements (-inf). -inf - (-inf) is NaN: it arises where a thread, a warp or a "
+      "block that has met nothing but masked elements, or none at all, subtracts its maximum of -inf from "
+      "-inf.");
+}
+
+TEST(RowFacts, ADivisorThatIsTheSumOfSomeColumns) {
+  const Elements elements = row(200);
+  const auto sum_of = [&](std::size_t of_so_many, std::size_t first) {
+    double sum = 0;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (i % of_so_many < first) sum += std::exp(elements[i]);
+    return sum;
+  };
+  const auto divided_by = [&](double divisor) {
+    return said_of(elements, [&](std::size_t i, double) { return std::exp(elements[i]) / divisor; });
+  };
+  EXPECT_TRUE(
+      divided_by(sum_of(64, 1)).ends_with(" The sum over columns 0, 64, 128 and so on is that number."))
+      << divided_by(sum_of(64, 1));
+  EXPECT_TRUE(divided_by(sum_of(64, 32))
+                  .ends_with(" The sum over columns 0 to 31, 64 to 95 and so on is that number."))
+      << divided_by(sum_of(64, 32));
+  EXPECT_TRUE(
+      divided_by(3).ends_with("; the row's sum of exponentials is " + fmt::format("{:.6g}.", sum_of(1, 1))))
+      << divided_by(3);
+}
+
+} // namespace
+} // namespace lab
