@@ -116,9 +116,12 @@ std::string WrittenMemory::in_words(std::uint64_t begin, std::uint64_t elements,
     if (count++ == 0) first = i;
     last = i;
   }
-  if (count == 0)
-    return unwritten(begin, elements * width) == elements * width ? "nothing in it has been"
-                                                                  : "no whole element there has been";
+  if (count == 0) {
+    const std::uint64_t written = elements * width - unwritten(begin, elements * width);
+    return written == 0 ? "nothing in it has been"
+                        : fmt::format("{} of the {} bytes there have been, but no whole element", written,
+                                      elements * width);
+  }
   const std::string those = count == 1                  ? fmt::format("element {}", first)
                             : last - first + 1 == count ? fmt::format("elements {} to {}", first, last)
                                                         : fmt::format("{}", count);

@@ -230,7 +230,7 @@ private:
   std::string lost(NodeId id) const {
     const auto loss = std::ranges::find_if(
         graph_.losses, [&](const ValueGraph::Loss& each) { return behind(each.node) == id; });
-    if (loss == graph_.losses.end()) return "nothing is made of it";
+    if (loss == graph_.losses.end()) return "it is combined with nothing";
     const std::string stored = fmt::format("stored in {} in line {}", loss->place, graph_.line(loss->stored));
     if (!loss->overwritten) return fmt::format("{}, and never read", stored);
     if (graph_.line(loss->by) == 0) return fmt::format("{}, and overwritten by the host", stored);

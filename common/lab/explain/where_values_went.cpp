@@ -370,7 +370,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     if (counts_.is_selection())
       return sentence("{}{} {} {}, and goes on without it.", which, who(made), is_loaded ? "reads" : "has",
                       value);
-    return sentence("{}{} {} {}, and nothing is made of it. Where should it go?", which, who(made),
+    return sentence("{}{} {} {}, which is combined with nothing. Where should it go?", which, who(made),
                     is_loaded ? "reads" : "has", value);
   }
   const ValueGraph::Loss& loss = *story.loss;
@@ -378,7 +378,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   const std::string stored = fmt::format("{}{} stores {} in {}", which, who(stored_by), value, loss.place);
   if (!loss.overwritten) {
     kind_ = "never-read";
-    return sentence("{}, and nothing reads it from there.{}", stored,
+    return sentence("{}, and nothing uses it from there.{}", stored,
                     graph_.library_call(stored_by).empty() ? " Which thread should, in which step?" : "");
   }
   kind_ = "overwritten";

@@ -93,6 +93,7 @@ double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
 double exact_factor(Type type, std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::size_t spread = std::max<std::size_t>(n / 18, 1), turn = i / spread;
   const bool chosen = turn < 18 && i == turn * spread + mix(seed ^ turn) % spread;
+  if (n == 257 && i == n / 2) return 0;
   if (chosen) return turn % 3 == 0 || type != Type::float32 ? 3 : 2;
   return type != Type::uint32 && mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 5 == 0 ? -1 : 1;
 }

@@ -23,8 +23,12 @@ Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
     input.parts.push_back({place, make_sequence(variant.type, rung.op, Kind::exact, n, seed + part)});
   };
   put(0, block);
-  if (rung.beyond_32_bits == Beyond32Bits::anywhere)
-    return {input, fmt::format("n = {}, all 0 but the first {}", input.n, block)};
+  if (rung.beyond_32_bits == Beyond32Bits::in_a_walk) {
+    const auto step = static_cast<std::size_t>(rung.walking_threads(rung.size(input.n, block)));
+    put(step, block);
+    return {input, fmt::format("n = {}, all 0 but the first {} and {} more from element {} on", input.n,
+                               block, block, step)};
+  }
   if (rung.beyond_32_bits == Beyond32Bits::in_rows) input.n = rows * columns, input.rows = rows;
   put(input.n - block, block);
   if (input.rows > 1)
@@ -51,11 +55,6 @@ std::string wrong_with(const std::vector<double>& results, const Rung& rung, con
   }
   double all = 0;
   for (std::size_t part = 0; part < input.parts.size(); ++part) all += sum_of(part);
-  if (rung.beyond_32_bits == Beyond32Bits::anywhere)
-    return results.at(0) <= all ? ""
-                                : fmt::format("the first and the last block alone make {:.16g} of them, and "
-                                              "all elements together are {:.16g}",
-                                              results[0], all);
   return results.at(0) == all ? ""
                               : fmt::format("the blocks that these elements belong to make {:.16g} of them, "
                                             "and together they are {:.16g}",
@@ -83,7 +82,7 @@ std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options&
       "With the smaller sizes that were tried it is right. From 2^31 on, an int is negative, and from 2^32 = "
       "4294967296 on, an unsigned starts again at 0: are the index, the stride and the number "
       "of elements of 64 bits (std::size_t) wherever they are used, and each product that they "
-      "are made of (std::size_t{blockIdx.x} * blockDim.x)?",
+      "are made of (std::size_t{blockIdx.x} * blockDim.x)? A float, too, counts in ones only up to 2^24.",
       true};
   return beyond;
 }

@@ -10,10 +10,8 @@
 namespace lab {
 
 // To run all blocks would take the emulator hours, so only those at the ends of each launch run
-// (machine/schedule.hpp), on zeros with some numbers where a right rung has these blocks look. Wherever the
-// rung may give them to other blocks, it adds each at most once: a sum that is greater shows that an index
-// has come back to the beginning. Nothing is said of a rung that has not been found right with fewer
-// elements.
+// (machine/schedule.hpp), on zeros with some numbers where a rung that keeps its promises has these blocks
+// look. Nothing is said of a rung that has not been found right with fewer elements.
 struct BeyondCheck {
   Check check;
   bool device_lost = false;

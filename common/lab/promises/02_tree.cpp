@@ -113,7 +113,8 @@ std::vector<Rung> tree() {
           .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
-              "the working threads must be the first ones of the block, so that whole warps become idle"))
+              "the working threads must be the first ones of the block, so that whole warps become idle, and "
+              "they need no other condition than that their pair begins at an index below the block's size"))
           .promise(at_least(
               Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
               "thread t must work on index 2 * stride * t, so that lanes use the same banks"))
@@ -153,7 +154,8 @@ std::vector<Rung> tree() {
           .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
-              "each pass must leave one element per block"))};
+              "each pass leaves one element per block, and the last pass is the one in which one block "
+              "covers what is left"))};
 }
 
 } // namespace lab::promises

@@ -9,6 +9,14 @@ Promise few_barriers() {
       "the last six steps are one warp's, so __syncwarp() is enough");
 }
 
+// One lane adds the block's sum to the result; each step of some lanes alone would be one more.
+Promise last_warp_takes_steps_together() {
+  return at_most(
+      Counter::divergent_branches, [](const Size& s) { return 2 * s.blocks + 4; },
+      "in the last warp, all lanes take each step, without a condition; what the upper ones add goes "
+      "nowhere");
+}
+
 // The barriers before only the last warp is left.
 Promise steps_of_all_warps() {
   return at_least(
@@ -30,6 +38,7 @@ std::vector<Rung> warp_unroll() {
           .promise(tree_by_all_threads())
           .promise(steps_of_all_warps())
           .promise(few_barriers())
+          .promise(last_warp_takes_steps_together())
           .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("unroll_all")
@@ -42,6 +51,7 @@ std::vector<Rung> warp_unroll() {
           .promise(tree_by_all_threads())
           .promise(steps_of_all_warps())
           .promise(few_barriers())
+          .promise(last_warp_takes_steps_together())
           .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::branches,

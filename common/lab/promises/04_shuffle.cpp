@@ -8,6 +8,9 @@ std::vector<Rung> shuffle() {
           .depth([](const Size& s) { return 11.0 + ceil_div(s.n, 2 * std::size_t{s.block}); })
           .promise(one_store_per_warp())
           .promise(one_barrier_between_warps())
+          .promise(none(Counter::votes,
+                        "the mask is lab::all_lanes; __activemask() and ballots tell only which "
+                        "lanes happen to be there"))
           .promise(at_least(
               Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
               "five shuffles must add up a warp, and more shuffles the warps' sums"))

@@ -30,7 +30,8 @@ std::vector<Rung> grid_stride() {
           .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))
           .promise(neighbours_read_neighbours()),
       Rung("one_thread_folds")
-          .tried_beyond_32_bits(Beyond32Bits::anywhere)
+          .tried_beyond_32_bits(Beyond32Bits::in_a_walk,
+                                [](const Size& s) { return double(folding_blocks) * s.block; })
           .depth([](const Size& s) {
             return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block + folding_blocks);
           })
@@ -49,7 +50,7 @@ std::vector<Rung> grid_stride() {
           .promise(no_shuffle())
           .promise(no_vote()),
       Rung("grid_stride_tree")
-          .tried_beyond_32_bits(Beyond32Bits::anywhere)
+          .tried_beyond_32_bits(Beyond32Bits::in_a_walk, threads_of_walk)
           .builds_on("one_thread_folds")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
@@ -78,7 +79,7 @@ std::vector<Rung> grid_stride() {
               "one launch for the block sums, and a second one that adds them up"))
           .reaches(0.2),
       Rung("grid_stride_shuffle")
-          .tried_beyond_32_bits(Beyond32Bits::anywhere)
+          .tried_beyond_32_bits(Beyond32Bits::in_a_walk, threads_of_walk)
           .builds_on("grid_stride_tree")
           .depth(depth_of_walk)
           .promise(grid_stride_walk())

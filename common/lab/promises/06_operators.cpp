@@ -31,10 +31,11 @@ Rung in_two_launches(const char* name, Operator operation) {
 } // namespace
 
 std::vector<Rung> operators() {
-  return {in_two_launches("add", Operator::add).tried_beyond_32_bits(Beyond32Bits::anywhere),
-          in_two_launches("min", Operator::min).builds_on("add"),
-          in_two_launches("max", Operator::max).builds_on("add"),
-          in_two_launches("product", Operator::product).builds_on("add")};
+  return {
+      in_two_launches("add", Operator::add).tried_beyond_32_bits(Beyond32Bits::in_a_walk, threads_of_walk),
+      in_two_launches("min", Operator::min).builds_on("add"),
+      in_two_launches("max", Operator::max).builds_on("add"),
+      in_two_launches("product", Operator::product).builds_on("add")};
 }
 
 } // namespace lab::promises

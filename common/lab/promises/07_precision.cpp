@@ -125,7 +125,7 @@ std::vector<Rung> precision() {
               .promise(neighbours_read_neighbours())
               .promise(two_launches()),
           Rung("fixed_order")
-              .tried_beyond_32_bits(Beyond32Bits::anywhere)
+              .tried_beyond_32_bits(Beyond32Bits::in_a_walk, [](const Size&) { return double(chains); })
               .meets_stalling()
               .same_bits_for_any_block()
               .depth([](const Size& s) { return ceil_div(s.n, chains) + log2(chains); })

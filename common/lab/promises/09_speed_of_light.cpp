@@ -110,6 +110,16 @@ std::vector<Rung> speed_of_light() {
               "the lanes of a warp must load neighbouring vectors: a thread's own vectors lie a whole "
               "block apart"))
           .promise(none(Counter::fences, "a sum and its mark travel in one word, without a fence"))
+          .promise(at_most(
+              Counter::global_store_requests, [](const Size& s) { return s.blocks + 8; },
+              "each block writes its word by one store, so that no reader sees its mark without its sum, and "
+              "the "
+              "last one clears all words, one per thread"))
+          .promise(at_least(
+              Counter::loads_at_once,
+              [](const Size& s) { return s.n > 65536 ? 6.0 : 0.0; }, // of the 8 loads of a tile
+              "a thread must start all loads of a tile before it uses the first value, in the ragged tile "
+              "too"))
           .same_bits()
           .reaches(0.85)};
 }

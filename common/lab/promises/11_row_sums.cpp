@@ -12,7 +12,7 @@ std::size_t columns(const Size& s) {
 Promise reads_once() {
   return equal(
       Counter::elements_read, [](const Size& s) { return double(s.n); },
-      "each element of the matrix must be read once");
+      "each element of the matrix must be read once, and nothing else: a sum stays in a register");
 }
 // Every sector is asked for once, by loads of one element or of several.
 Promise contiguous() {

@@ -82,9 +82,9 @@ inline Promise none(Counter counter, const char* lesson) {
 // Where the blocks of a rung find their elements among more than 2^32 of them.
 enum class Beyond32Bits {
   not_tried,
-  anywhere, // each element is added once, the first ones by the first or the last block
-  in_tiles, // each block has the tile of elements at its own place, and the last block the last elements
-  in_rows,  // the first block has the first row of a matrix, and the last block the last one
+  in_a_walk, // each block begins with the tile at its own place, and goes on by the threads of the grid
+  in_tiles,  // each block has the tile of elements at its own place, and the last block the last elements
+  in_rows,   // the first block has the first row of a matrix, and the last block the last one
 };
 
 // One way to reduce.
@@ -150,8 +150,10 @@ public:
   Rung& adds_like(float (*model)(const std::vector<float>& elements, unsigned block), const char* order) {
     return in_order = model, order_in_words = order, *this;
   }
-  // Also tried among more than 2^32 elements (judge/beyond_32_bits.hpp).
-  Rung& tried_beyond_32_bits(Beyond32Bits where) { return beyond_32_bits = where, *this; }
+  // Also tried among more than 2^32 elements (judge/beyond_32_bits.hpp). `threads`: of a walk's grid.
+  Rung& tried_beyond_32_bits(Beyond32Bits where, Formula threads = nullptr) {
+    return beyond_32_bits = where, walking_threads = threads, *this;
+  }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU of a lower compute capability it is not run at all.
@@ -193,6 +195,7 @@ public:
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
        to_repair = false;
   Beyond32Bits beyond_32_bits{};
+  Formula walking_threads = nullptr;
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;

@@ -30,7 +30,7 @@ inline Promise one_store_per_warp() {
 inline Promise a_barrier_for_each_step() {
   return at_least(
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block); },
-      "each step of the tree needs a barrier");
+      "a tree is wanted, in which the block waits after each step");
 }
 inline Promise the_whole_block_waits() {
   return at_least(
@@ -61,7 +61,7 @@ inline Promise reads_each_element_once() {
 inline Promise neighbours_read_neighbours() {
   return at_most(
       Counter::global_load_sectors, [](const Size& s) { return double(ceil_div(s.n, 8)) + s.blocks + 8; },
-      "the lanes of a warp must read neighbouring elements, which share sectors");
+      "the lanes of a warp must read neighbouring elements, from the beginning of a sector (32 bytes) on");
 }
 inline Promise each_thread_reads_at_most(Formula elements) {
   return at_most(Counter::elements_read_by_thread, elements, "the reading must be spread over all threads");
@@ -95,7 +95,7 @@ inline Promise tree_by_all_threads() {
       "a thread of the tree adds one pair in each step; no thread may add up the block alone");
 }
 inline Promise no_shuffle() {
-  return none(Counter::shuffles, "this rung adds up in shared memory; shuffles come later");
+  return none(Counter::shuffles, "this rung adds up in shared memory, without shuffles");
 }
 inline Promise no_vote() {
   return none(Counter::votes, "this rung adds up in shared memory; no instruction may add for its threads");
@@ -142,6 +142,10 @@ inline double depth_of_first_add(const Size& s) {
 // The number of elements that each thread adds up if a grid that fits the device walks over the input.
 inline double elements_of_walk(const Size& s) {
   return ceil_div(s.n, std::size_t{resident_blocks(s.block)} * s.block);
+}
+// A grid that fits the device.
+inline double threads_of_walk(const Size& s) {
+  return double(resident_blocks(s.block)) * s.block;
 }
 inline Promise walk_is_spread() {
   return at_most(

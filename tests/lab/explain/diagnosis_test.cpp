@@ -43,12 +43,12 @@ TEST(Diagnosis, OfWhatStoodInTheResultBefore) {
 TEST(Diagnosis, OfWhatNumbersCannotHold) {
   EXPECT_TRUE(says(diagnosis_of([](const Sequence& s) { return right(s) - 0x1p32; }, 1000, Type::int32),
                    "The result differs from the right one by a multiple of 2^32: a sum overflowed."));
-  EXPECT_TRUE(
-      says(diagnosis_of([](const Sequence&) { return std::numeric_limits<double>::quiet_NaN(); }),
-           "The result is not a number. Either something was used before it was set (the check fills memory "
-           "that nothing has written yet with NaN, and a variable that was never set may hold one too), or "
-           "an operation made it, such as the square root or the logarithm of a negative number. Is each "
-           "value set on every path to its use, even where a thread has no element?"));
+  EXPECT_TRUE(says(
+      diagnosis_of([](const Sequence&) { return std::numeric_limits<double>::quiet_NaN(); }),
+      "The result is not a number. Either something was used before it was set (the check fills memory "
+      "that nothing has written yet with NaN, and a variable that was never set may hold one too), or "
+      "an operation made it, such as infinity minus infinity or the square root of a negative number. Is "
+      "each value set on every path to its use, even where a thread has no element?"));
   Sequence ones{Type::float32, Kind::exact, Operator::add, 1u << 25, 1, 1, std::vector<std::byte>(4)};
   store_value(Type::float32, 1, ones.values.data());
   EXPECT_TRUE(

@@ -77,6 +77,12 @@ TEST(ResultTree, WhatTheResultLacks) {
   EXPECT_EQ(node(tree, a).at("lost"), "");
 }
 
+TEST(ResultTree, WhatIsCombinedWithNothing) {
+  FollowedRun run(2);
+  const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);
+  EXPECT_EQ(node(run.tree(a, 1), b).at("lost"), "it is combined with nothing");
+}
+
 TEST(ResultTree, WhatTheHostOverwritesAndWhatStoodThereBefore) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1),

@@ -89,7 +89,7 @@ TEST(WhereValuesWent, WhatNothingReads) {
   const Diagnosis said = run.said(a, 1);
   EXPECT_EQ(said.kind, "never-read");
   EXPECT_NE(
-      said.text.find("In line 12, thread 1 of block 0 stores element 1 in partial[1], and nothing reads it"),
+      said.text.find("In line 12, thread 1 of block 0 stores element 1 in partial[1], and nothing uses it"),
       std::string::npos)
       << said.text;
 }
@@ -100,8 +100,9 @@ TEST(WhereValuesWent, WhatNothingIsMadeOf) {
   run.load(1, 0, 1);
   const Diagnosis said = run.said(a, 1);
   EXPECT_EQ(said.kind, "not-used");
-  EXPECT_NE(said.text.find("In line 10, thread 1 of block 0 reads element 1, and nothing is made of it."),
-            std::string::npos)
+  EXPECT_NE(
+      said.text.find("In line 10, thread 1 of block 0 reads element 1, which is combined with nothing."),
+      std::string::npos)
       << said.text;
 }
 
@@ -128,7 +129,7 @@ TEST(WhereValuesWent, TheSumThatShouldHaveGoneOn) {
   EXPECT_EQ(said.kind, "never-read");
   EXPECT_NE(
       said.text.find("In line 21, thread 1 of block 0 stores the sum of elements 1 and 2 in partial[1], and "
-                     "nothing reads it"),
+                     "nothing uses it"),
       std::string::npos)
       << said.text;
 }
@@ -220,7 +221,7 @@ TEST(WhereValuesWent, WhatALibraryStoresAndNothingReads) {
   const Diagnosis said = run.said(run.load_old_result(9), 9);
   EXPECT_EQ(said.text,
             "What stood in the result before is still there. In line 40, ncclReduce(...) stores the "
-            "sum of elements 0 and 1 in scratch 1, and nothing reads it from there.");
+            "sum of elements 0 and 1 in scratch 1, and nothing uses it from there.");
 }
 
 // Of several threads that have it, the first may have been meant to go on.
