@@ -300,7 +300,7 @@ class Verdicts(unittest.TestCase):
         rung = rungs(made, "--rung=in_place_interleaved")["in_place_interleaved"]
         self.assertEqual(rung["diagnosis"]["kind"], "not-read", rung)
         self.assertIn("Each element should count once. Here ", rung["diagnosis"]["text"])
-        self.assertIn("stores the sum of elements 12 and 13 in input[12], and nothing reads it", rung["diagnosis"]["text"])
+        self.assertIn("stores the sum of elements 12 and 13 in input[12], and nothing uses it", rung["diagnosis"]["text"])
 
     def test_what_follows_from_a_bad_access_is_not_told_beside_it(self):
         made = program("02_tree", "one_cause", ("t < stride && t + stride < n) data", "t + stride < n + 1) data"))

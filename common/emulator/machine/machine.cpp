@@ -50,14 +50,25 @@ Program::Program(ptx::Module module, AddressSpace& memory, ProgramPlace place)
                    ? memory.allocate_shared_variable(variable.size, label)
                    : memory.allocate(variable.size, constant ? MemoryKind::constant : MemoryKind::variable,
                                      label, place_.device);
-    std::memset(at, 0, variable.size);
     placed.address = reinterpret_cast<std::uint64_t>(at);
   }
   if (constant_bytes > Limits::constant_bytes)
     throw std::runtime_error(
         fmt::format("{} bytes of constant memory; the limit is {}", constant_bytes, Limits::constant_bytes));
+  initialise([](ptx::Space) { return true; });
+  for (std::uint32_t i = 0; i < module_.functions.size(); ++i)
+    if (module_.functions[i].is_entry && module_.functions[i].has_body) kernels_.emplace_back(*this, i);
+}
+
+void Program::restore_variables() {
+  initialise([](ptx::Space space) { return space == ptx::Space::global; });
+}
+
+void Program::initialise(bool (*concerns)(ptx::Space)) {
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (!variables_[i].address || (is_managed(variables_[i].name) && place_.first)) continue;
+    if (!concerns(module_.variables[i].space)) continue;
+    std::memset(reinterpret_cast<void*>(variables_[i].address), 0, variables_[i].size);
     for (const ptx::Initialiser& initial : module_.variables[i].initial) {
       std::uint64_t bits = initial.bits + (initial.is_address ? address_of(initial.symbol) : 0);
       bits >>= initial.shift;
@@ -65,8 +76,6 @@ Program::Program(ptx::Module module, AddressSpace& memory, ProgramPlace place)
                   std::min<std::size_t>(initial.size, sizeof bits));
     }
   }
-  for (std::uint32_t i = 0; i < module_.functions.size(); ++i)
-    if (module_.functions[i].is_entry && module_.functions[i].has_body) kernels_.emplace_back(*this, i);
 }
 
 Program::~Program() {

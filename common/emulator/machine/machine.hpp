@@ -170,6 +170,9 @@ public:
   const ptx::Module& module() const { return module_; }
   AddressSpace& memory() const { return *memory_; }
   int device() const { return place_.device; }
+  // Gives the variables in global memory, apart from constants, the values that they began with. No kernel may
+  // run meanwhile.
+  void restore_variables();
   // Address of a module variable or (tagged) of a function, as `mov.u64 %rd, name` gives it.
   std::uint64_t address_of(const ptx::Symbol& symbol) const;
 
@@ -178,6 +181,7 @@ private:
   AddressSpace* memory_;
   ProgramPlace place_;
   bool is_managed(const std::string& variable) const;
+  void initialise(bool (*concerns)(ptx::Space));
   std::vector<Kernel> kernels_;
   std::vector<PlacedVariable> variables_; // parallel to module_.variables; address 0 for .shared
 };

@@ -39,6 +39,8 @@ size_t warpfold_emulator_launches(void);
  *   "time-limit"  milliseconds after which a launch that has not ended counts as endless; "0" is no limit
  *   "launches-kept"  how many launches the report lists one by one; its totals include all of them
  *   "provenance"  "on": from now on, it is kept where values come from, beginning with nothing; "off"
+ *   "variables"   "initial": waits for all work, and then gives all __device__ variables the values that they
+ *                 had when the program began
  *   "work"        words for what the process does from now on: a hazard's key `during` repeats them
  *   "recording"   "0": launches are not recorded for the report until this is "1" again or all is reset
  */

@@ -74,20 +74,14 @@ std::string counted(double count, bool one) {
 }
 
 std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, unsigned block) {
-  const auto count_of = [&](std::size_t element) {
-    const auto found = std::ranges::find_if(
-        by_count, [&](const auto& each) { return std::ranges::binary_search(each.second, element); });
-    return found == by_count.end() ? 0 : found->first;
-  };
   const auto as_it_should = by_count.find(1);
   const bool mostly_right = as_it_should != by_count.end() && 2 * as_it_should->second.size() > n;
   std::string text;
   constexpr std::size_t most_groups = 4;
   if (by_count.size() > most_groups) {
-    text = fmt::format("count between {:g} and {:g} times: element 0 {}, element {} {}",
-                       by_count.begin()->first, by_count.rbegin()->first, counted(count_of(0), true), n - 1,
-                       counted(count_of(n - 1), true));
-    text = "the elements " + text;
+    const auto &[least, seldom] = *by_count.begin(), &[most, often] = *by_count.rbegin();
+    text = fmt::format("the elements count between {:g} and {:g} times: element {} {}, element {} {}", least, most,
+                       seldom.front(), counted(least, true), often.front(), counted(most, true));
   } else {
     for (const auto& [count, places] : by_count) {
       if (count == 1 && mostly_right) continue;

@@ -72,4 +72,27 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
   return weights ? describe(*weights, symptom) : found;
 }
 
+Diagnosis left_in_variables(const Rung& rung, const Failure& failure, const Sequence& input,
+                            bool& device_lost) {
+  const Variant& variant = *failure.variant;
+  if (!on_emulator() || variant.over_devices) return {};
+  const auto is_right_now = [&] {
+    const Outcome outcome = run_once(variant, failure.given, input);
+    device_lost = device_lost || outcome.device_lost;
+    if (!outcome.error.empty() || outcome.results.size() != failure.results.size()) return false;
+    for (std::size_t row = 0; row < outcome.results.size(); ++row)
+      if (!is_right(expect(rung, failure.given, input, row), outcome.results[row])) return false;
+    return true;
+  };
+  for (const bool restored : {true, false, true}) {
+    if (restored) restore_variables();
+    if (is_right_now() != restored || device_lost) return {};
+  }
+  return {"left-in-a-variable",
+          "The result is right if all __device__ variables are as they were when the program began, and wrong "
+          "after an earlier launch: it leaves in one of them what the next launch does not expect. Which of "
+          "them must be set back, by which thread, and when?",
+          true};
+}
+
 } // namespace lab

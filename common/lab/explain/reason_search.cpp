@@ -53,6 +53,13 @@ public:
     std::ranges::copy_if(failures(), std::back_inserter(sums_),
                          [this](const Failure& failure) { return is_exact_sum(rung_, failure); });
     if (sums_.empty()) return;
+    const Failure& smallest_sum =
+        *std::ranges::min_element(sums_, {}, [](const Failure& failure) { return failure.given.n; });
+    if (!judge_.judged.device_lost)
+      if (Diagnosis found = left_in_variables(rung_, smallest_sum, input_of(rung_, smallest_sum),
+                                              judge_.judged.device_lost);
+          !found.kind.empty())
+        return progress_.decide(smallest_sum.check, std::move(found));
     const auto of_nothing = std::ranges::find_if(sums_, [](const Failure& failure) {
       return failure.given.n == 0 && failure.results[0] != poison(failure.variant->type, Kind::exact);
     });

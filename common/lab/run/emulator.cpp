@@ -168,6 +168,10 @@ WithoutChecks::~WithoutChecks() {
   runner().set("recording", "1");
 }
 
+void restore_variables() {
+  if (on_emulator()) runner().set("variables", "initial");
+}
+
 EndsOnly::EndsOnly() {
   runner().set("recording", "0");
   runner().set("checks", "none");

@@ -54,6 +54,9 @@ public:
   EndsOnly& operator=(const EndsOnly&) = delete;
 };
 
+// Gives all __device__ variables the values that they began with. Only on the emulator.
+void restore_variables();
+
 // From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
 // rung whose host code does so is wrong, with that reason. Settings in the user's environment take
 // precedence. Only on the emulator.

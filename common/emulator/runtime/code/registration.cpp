@@ -111,6 +111,11 @@ void CodeModule::unload(int device) {
   failure_.reset();
 }
 
+void CodeModule::restore_variables() {
+  for (const auto& program : programs_)
+    if (program) program->restore_variables();
+}
+
 // ---- the registry
 // ---------------------------------------------------------------------------------------------
 
@@ -240,6 +245,11 @@ int Registry::capability() {
   int highest = 0;
   for (const auto& module : modules_) highest = std::max(highest, module->capability());
   return highest ? highest : 75;
+}
+
+void Registry::restore_variables() {
+  std::lock_guard lock(mutex_);
+  for (const auto& module : modules_) module->restore_variables();
 }
 
 void Registry::unload_all(int device) {

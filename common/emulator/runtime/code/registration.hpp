@@ -56,6 +56,7 @@ public:
   // Forgets what is loaded on a device, so that the next use starts from the initial values
   // (cudaDeviceReset).
   void unload(int device);
+  void restore_variables(); // on all devices
 
   std::vector<VariableEntry*> managed;
 
@@ -104,6 +105,8 @@ public:
   // 7.5 if there is none.
   int capability();
   void unload_all(int device);
+  // Once no work is left: the variables of all modules have the values again that they began with.
+  void restore_variables();
 
 private:
   std::recursive_mutex mutex_;

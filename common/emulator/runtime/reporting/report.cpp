@@ -151,6 +151,11 @@ size_t warpfold_emulator_launches(void) {
 
 int warpfold_emulator_option(const char* name, const char* value) {
   Runtime& runtime = Runtime::get();
+  if (name && value && std::string_view(name) == "variables" && std::string_view(value) == "initial") {
+    wait_for_all_devices();
+    runtime.registry.restore_variables();
+    return 0;
+  }
   if (!name || !value || !set_option(runtime.options, name, value)) return -1;
   guard_device_memory(runtime.memory, runtime.options.guard_device_memory);
   return 0;
