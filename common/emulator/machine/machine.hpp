@@ -170,8 +170,8 @@ public:
   const ptx::Module& module() const { return module_; }
   AddressSpace& memory() const { return *memory_; }
   int device() const { return place_.device; }
-  // Gives the variables in global memory, apart from constants, the values that they began with. No kernel may
-  // run meanwhile.
+  // Gives the variables in global memory, apart from constants, the values that they began with. No kernel
+  // may run meanwhile.
   void restore_variables();
   // Address of a module variable or (tagged) of a function, as `mov.u64 %rd, name` gives it.
   std::uint64_t address_of(const ptx::Symbol& symbol) const;

@@ -79,9 +79,10 @@ std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, 
   std::string text;
   constexpr std::size_t most_groups = 4;
   if (by_count.size() > most_groups) {
-    const auto &[least, seldom] = *by_count.begin(), &[most, often] = *by_count.rbegin();
-    text = fmt::format("the elements count between {:g} and {:g} times: element {} {}, element {} {}", least, most,
-                       seldom.front(), counted(least, true), often.front(), counted(most, true));
+    const auto& [least, seldom] = *by_count.begin();
+    const auto& [most, often] = *by_count.rbegin();
+    text = fmt::format("the elements count between {:g} and {:g} times: element {} {}, element {} {}", least,
+                       most, seldom.front(), counted(least, true), often.front(), counted(most, true));
   } else {
     for (const auto& [count, places] : by_count) {
       if (count == 1 && mostly_right) continue;

@@ -88,11 +88,12 @@ Diagnosis left_in_variables(const Rung& rung, const Failure& failure, const Sequ
     if (restored) restore_variables();
     if (is_right_now() != restored || device_lost) return {};
   }
-  return {"left-in-a-variable",
-          "The result is right if all __device__ variables are as they were when the program began, and wrong "
-          "after an earlier launch: it leaves in one of them what the next launch does not expect. Which of "
-          "them must be set back, by which thread, and when?",
-          true};
+  return {
+      "left-in-a-variable",
+      "The result is right if all __device__ variables are as they were when the program began, and wrong "
+      "after an earlier launch: it leaves in one of them what the next launch does not expect. Which of "
+      "them must be set back, by which thread, and when?",
+      true};
 }
 
 } // namespace lab

@@ -16,8 +16,9 @@ constexpr std::size_t most_followed = 100'003;
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights = nullptr);
 
-// Whether the result is right with all __device__ variables as they were when the program began, and wrong after
-// an earlier launch. The kind is empty if not, or where that cannot be tried.
-Diagnosis left_in_variables(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost);
+// Whether the result is right with all __device__ variables as they were when the program began, and wrong
+// after an earlier launch. The kind is empty if not, or where that cannot be tried.
+Diagnosis left_in_variables(const Rung& rung, const Failure& failure, const Sequence& input,
+                            bool& device_lost);
 
 } // namespace lab

@@ -446,8 +446,8 @@ std::string Explanation::counted_often(const Indices& elements) {
                         one, other, one == other ? " again" : fmt::format(": element {} is in both", element),
                         is_same_thread(latter, node.where) || graph_.line(latter) == 0
                             ? ""
-                            : fmt::format(" The latter is what {} has from line {}: should it take part?", thread(latter),
-                                          graph_.line(latter)));
+                            : fmt::format(" The latter is what {} has from line {}: should it take part?",
+                                          thread(latter), graph_.line(latter)));
       }
     }
     const std::string by = threads_of(uses);
