@@ -113,15 +113,7 @@ std::vector<Rung> speed_of_light() {
           .promise(at_most(
               Counter::global_store_requests, [](const Size& s) { return s.blocks + 8; },
               "each block writes its word by one store, so that no reader sees its mark without its sum, and "
-              "the "
-              "last one clears all words, one per thread"))
-          .promise(at_least(
-              Counter::loads_at_once,
-              [](const Size& s) {
-                return s.n > 65536 ? 4.0 : 0.0;
-              }, // half of a tile's, as some tiles are ragged
-              "a thread must start all loads of a tile before it uses the first value, in the ragged tile "
-              "too"))
+              "the last one clears all words, one per thread"))
           .same_bits()
           .reaches(0.85)};
 }

@@ -57,7 +57,8 @@ TEST(Weights, MayBeLargeOrNegativeOrCountMoreAndMore) {
   const auto growing =
       said_of({1000, [](std::size_t i) { return 1 + std::floor(static_cast<double>(i) / 100); }});
   EXPECT_TRUE(
-      has(growing, "count between 1 and 10 times: element 0 counts once, element 900 counts 10 times"))
+      has(growing,
+          "the elements count between 1 and 10 times: element 0 counts once, element 900 counts 10 times"))
       << growing;
 }
 
