@@ -124,7 +124,7 @@ __global__ void ticket_not_reset(const float* input, float* result, std::size_t 
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = sum;
     __threadfence();
-    // MUTANT ticket_not_reset: state=wrong kind=none diagnosis=never-written
+    // MUTANT ticket_not_reset: state=wrong kind=none diagnosis=left-in-a-variable
     // Right the first time; nobody sets the ticket back for the next launch.
     last = atomicAdd(&kept_ticket, 1) == gridDim.x - 1;
     __threadfence();
