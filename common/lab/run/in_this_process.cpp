@@ -282,7 +282,7 @@ std::optional<Outcome> run_ends_here(const Variant& variant, const SparseInput& 
   for (const auto& [place, numbers] : input.parts)
     upload(numbers, static_cast<std::byte*>(data.data()) + place * width);
   fill_poison(variant.result_type, Kind::exact, input.rows, result.data());
-  ScratchRun scratch_run;
+  ScratchRun scratch_run(ScratchRun::Memory::zeroed); // the blocks that do not run store nothing
   Outcome outcome;
   {
     const WatchedRun watched;

@@ -24,6 +24,7 @@ void require(cudaError_t error, const char* what) {
 
 std::vector<DeviceBuffer> scratch_buffers;
 std::size_t scratch_used = 0;
+bool scratch_is_zeroed = false;
 
 } // namespace
 
@@ -131,15 +132,18 @@ void* scratch_bytes(std::size_t bytes) {
     return scratch_buffers[turn].data();
   while (scratch_buffers.size() > turn) scratch_buffers.pop_back();
   scratch_buffers.emplace_back(fmt::format("scratch {}", turn + 1), bytes);
+  if (scratch_is_zeroed) require(cudaMemset(scratch_buffers.back().data(), 0, bytes), "zeroing memory");
   return scratch_buffers.back().data();
 }
 
-ScratchRun::ScratchRun(bool keep) : keep_(keep) {
+ScratchRun::ScratchRun(Memory memory) : memory_(memory) {
   scratch_used = 0;
+  scratch_is_zeroed = memory == Memory::zeroed;
 }
 
 ScratchRun::~ScratchRun() {
-  if (!keep_ && on_emulator()) release_scratch();
+  scratch_is_zeroed = false;
+  if (memory_ != Memory::kept && on_emulator()) release_scratch();
 }
 
 std::string ScratchRun::damage() const {

@@ -52,14 +52,18 @@ void fill_poison(Type type, Kind kind, std::size_t count, void* device_memory);
 // they are freed after each run, so that the emulator can tell what the run itself has not written.
 class ScratchRun {
 public:
-  explicit ScratchRun(
-      bool keep = false); // keep: for timing, where allocating would be part of what is measured
+  enum class Memory {
+    left_as_it_is,
+    kept,   // for timing, where allocating would be part of what is measured
+    zeroed, // for a launch of which not all blocks run
+  };
+  explicit ScratchRun(Memory memory = Memory::left_as_it_is);
   ~ScratchRun();
   // Like DeviceBuffer::damage(), for all buffers of this run.
   std::string damage() const;
 
 private:
-  bool keep_;
+  Memory memory_;
 };
 void release_scratch();
 

@@ -201,7 +201,7 @@ struct RunsTogether::Own {
   Own& operator=(const Own&) = delete;
 
   void run(const Variant& variant) {
-    ScratchRun keep_scratch(true);
+    ScratchRun keep_scratch(ScratchRun::Memory::kept);
     launch_and_wait(variant, arguments, shared.shards());
   }
 

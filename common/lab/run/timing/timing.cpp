@@ -121,7 +121,7 @@ Spread measure_on_devices(const Variant& variant, const Sequence& input, unsigne
   arguments.shards = here.begin(), arguments.devices = here.size(), arguments.result = result.data();
   arguments.n = input.n, arguments.block = block;
   const auto once = [&] {
-    ScratchRun keep_scratch(true);
+    ScratchRun keep_scratch(ScratchRun::Memory::kept);
     cudaSetDevice(0);
     const auto start = clock::now();
     launch_and_wait(variant, arguments, here);
@@ -156,7 +156,7 @@ Spread measure_on_one(const Variant& variant, const Sequence& input, std::size_t
   }
   wait();
   const Spread spread = measure([&](std::size_t turn) {
-    ScratchRun keep_scratch(true);
+    ScratchRun keep_scratch(ScratchRun::Memory::kept);
     Arguments arguments;
     arguments.input = base + turn % rotation.slots * rotation.slot, arguments.result = result.data();
     arguments.n = input.n, arguments.rows = rows, arguments.block = block;
