@@ -164,7 +164,6 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
     std::string type;
     std::uint64_t elements;
   };
-  const machine::Dim3& grid = launch.shape.grid;
   std::vector<Array> arrays;
   each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
     if (is_pointer(type)) {
@@ -180,7 +179,7 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
       found = Argument::more_than_elements, number = static_cast<std::uint64_t>(*integer);
   });
   if (found == Argument::null && has_zero) return Argument::null_and_zero;
-  if (fault.elements != 0 && fault.element == fault.block && grid.count() > fault.elements)
+  if (fault.elements != 0 && fault.element == fault.block && launch.shape.grid.count() > fault.elements)
     return Argument::more_blocks;
   if (found != Argument::more_than_elements) return found;
   const auto accessed = std::ranges::find(arrays, fault.elements, &Array::elements);
