@@ -63,12 +63,12 @@ class Anew(unittest.TestCase):
         self.calls.append((command[1], env.get("CXX")))
         return mock.Mock(returncode=0)
 
-    def configured(self, **environment: str) -> str:
+    def configured(self, ninja="/usr/bin/true", **environment: str) -> str:
         """Configures and returns what was said about why."""
         folder.say.reset_mock()
         outside = {name: value for name, value in os.environ.items() if name != "CXX"}
         with mock.patch.dict(os.environ, outside | environment, clear=True), contextlib.redirect_stderr(io.StringIO()):
-            folder.configured(Tools("meson", "ninja", Path("/usr/bin/nvcc"), False))
+            self.build = folder.configured(Tools("meson", ninja, Path("/usr/bin/nvcc"), False))
         return " ".join(call.args[0] for call in folder.say.call_args_list)
 
     def test_a_compiler_that_is_named_later_is_used_and_stays_until_it_is_removed(self):
@@ -85,6 +85,17 @@ class Anew(unittest.TestCase):
         self.assertIn("the one that it named is gone", self.configured())
         self.assertEqual(self.configured(), "")
         self.assertEqual(self.calls, [("setup", None), ("setup", named), ("setup", None)])
+
+    def test_the_ninja_that_built_it_stays_whatever_the_path_finds_until_it_is_removed(self):
+        first = folder.FOLDER.parent / "ninja of its own"
+        first.touch(mode=0o755)
+        self.configured(str(first))
+        self.assertEqual(self.configured("/usr/bin/true"), "")
+        self.assertEqual((self.build.ninja, self.build.environment["NINJA"]), (str(first), str(first)))
+        first.unlink()
+        self.assertEqual(self.configured("/usr/bin/true"), "")
+        self.assertEqual(self.build.ninja, "/usr/bin/true")
+        self.assertEqual(self.calls, [("setup", None)])
 
     def test_a_moved_clone_says_so(self):
         self.configured()

@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import console
@@ -99,13 +99,17 @@ def configured(tools: Tools, tests: bool = False) -> Build:
         except (OSError, ValueError):
             known = {}
         wanted["cxx"] = os.environ.get("CXX", "").strip() or still_there(known.get("cxx", ""))  # once named, it stays
+        # A Ninja of another version builds everything again, so the first one stays, whatever the PATH of later commands finds.
+        tools = replace(tools, ninja=shutil.which(known.get("ninja", "")) or tools.ninja)
         changed = [REASONS[key] for key, value in wanted.items() if known.get(key) != value]
         if changed and known:
             say(f"the build begins anew: {', '.join(changed)}")
             steps.plan(["configure", "compile"])
-        if changed or (tests and not known.get("tests")):
+        had_tests = bool(known.get("tests")) and not changed
+        if changed or (tests and not had_tests):
             configure(tools, tests, anew=bool(changed), cxx=wanted["cxx"])
-            record.write_text(json.dumps(wanted | {"tests": tests}))
+        if (now := wanted | {"tests": tests or had_tests, "ninja": tools.ninja}) != known:
+            record.write_text(json.dumps(now))
         compile_commands.refresh(FOLDER, tools.nvcc)
     return Build(FOLDER, tools.ninja, tools.environ())
 
