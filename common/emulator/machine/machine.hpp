@@ -270,6 +270,8 @@ bool allocates(Kernel& kernel);
 bool polls(Kernel& kernel);
 // Whether all kernels that run have done nothing for so long but wait for a value in memory; no if none runs.
 bool all_kernels_wait(std::chrono::steady_clock::duration time);
+// Whether one that runs has done something else within that time.
+bool any_kernel_computes(std::chrono::steady_clock::duration time);
 
 // Of all kernels that run now.
 struct BlocksRunning {

@@ -80,6 +80,11 @@ bool all_kernels_wait(Clock::duration time) {
   return !running().grids.empty() && wait_since(Clock::now() - time);
 }
 
+bool any_kernel_computes(Clock::duration time) {
+  std::lock_guard lock(running().mutex);
+  return !running().grids.empty() && !wait_since(Clock::now() - time);
+}
+
 bool waits_in_vain(const Grid& grid, Clock::time_point then) {
   constexpr std::chrono::milliseconds until_reported{500};
   std::lock_guard lock(running().mutex);

@@ -128,15 +128,17 @@ Point enqueue(StreamTable& table, Stream& stream, cudaStream_t handle, cudaGraph
 namespace {
 
 // The host's own loads and stores are noticed in what work has accessed, so the host goes on when it is done,
-// which is most often at once.
+// which is most often at once; a kernel that computes is awaited however busy the machine is.
 void give_a_start(Moment& done) {
   using namespace std::chrono_literals;
   using Clock = std::chrono::steady_clock;
   static std::atomic<Clock::duration> left{5s}; // work may wait for what the host does next
-  if (left.load() <= 0s) return;
+  const Clock::duration at_most = left.load();
+  if (at_most <= 0s) return;
   const Clock::time_point begin = Clock::now();
   ordering::host_functions_begin();
-  done.wait_at_most(100ms);
+  while (!done.wait_at_most(100ms) && Clock::now() - begin < at_most && machine::any_kernel_computes(100ms)) {
+  }
   left = left.load() - (Clock::now() - begin);
 }
 
