@@ -162,7 +162,7 @@ std::vector<Contender> contenders(std::vector<Gpu>& gpus, Team& team,
   std::vector<Contender> all;
   const auto rung = [&](const char* name, void (*function)(lab::Shards, float*, unsigned)) {
     all.push_back({name, "rungs", [=](const Call& call) {
-                     lab::ScratchRun keep(true);
+                     lab::ScratchRun keep(lab::ScratchRun::Memory::kept);
                      REQUIRE(cudaSetDevice(0));
                      function({call.shards.data(), unsigned(call.shards.size())}, call.result,
                               block_for(call.shards[0].n));

@@ -147,7 +147,7 @@ void cub_sum(const float* input, float* result, std::size_t n) {
 std::vector<Contender> contenders(std::size_t largest) {
   const auto rung = [](auto function, unsigned block) {
     return [=](const float* input, float* result, std::size_t n) {
-      lab::ScratchRun again(true); // so that each call finds the scratch memory of the first
+      lab::ScratchRun again(lab::ScratchRun::Memory::kept); // each call finds the first one's
       function(input, result, n, block);
     };
   };
