@@ -18,8 +18,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -241,7 +243,7 @@ void run(const std::string& text, Mutator& chance, Counts& counts) {
 
 } // namespace
 
-int main(int count, char** words) {
+int main(int count, char** words) try {
   const std::uint64_t wanted = count > 1 ? std::strtoull(words[1], nullptr, 10) : 20000;
   const std::uint64_t seed = count > 2 ? std::strtoull(words[2], nullptr, 10) : 20261122;
   Mutator mutator(seed);
@@ -257,4 +259,7 @@ int main(int count, char** words) {
              counts.ended);
   // All three must happen; otherwise the damage is too slight or too severe.
   return counts.refused && counts.stopped && counts.ended ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fputs(error.what(), stderr);
+  return 1;
 }
