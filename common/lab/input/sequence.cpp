@@ -88,13 +88,14 @@ double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
   return static_cast<double>(clears ? ~(1u << (random >> 32) % 20) : ~0u);
 }
 
-// 2^12 * 3^6 < 2^24 in float, and 3^18 < 2^31 elsewhere, which is no float: so many factors at places spread
-// over the input, a few signs, and ones.
+// 4^12 * 3^6 in float, whose significand holds 3^6, and 2^2 * 3^18 < 2^31 elsewhere, which is no float: so
+// many factors at places spread over the input, a few signs, and ones. Both are above 10^9.
 double exact_factor(Type type, std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::size_t spread = std::max<std::size_t>(n / 18, 1), turn = i / spread;
   const bool chosen = turn < 18 && i == turn * spread + mix(seed ^ turn) % spread;
   if (n == 257 && i == n / 2) return 0;
-  if (chosen) return turn % 3 == 0 || type != Type::float32 ? 3 : 2;
+  if (chosen && type == Type::float32) return turn % 3 == 0 ? 3 : 4;
+  if (chosen) return turn % 9 == 0 ? 6 : 3;
   return type != Type::uint32 && mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 5 == 0 ? -1 : 1;
 }
 

@@ -188,9 +188,12 @@ TEST(Sequence, ProductsStayExact) {
     float product = 1;
     for (std::size_t i = 0; i < n; ++i) product *= static_cast<float>(input[i]);
     EXPECT_EQ(product, reduce(input, 0, n).value);
-    EXPECT_LT(std::abs(product), 0x1p24);
+    float backwards = 1;
+    for (std::size_t i = n; i-- > 0;) backwards *= static_cast<float>(input[i]);
+    EXPECT_EQ(product, backwards);
+    EXPECT_EQ(std::remainder(729 * 0x1p24F, product), 0); // it divides 3^6 * 4^12
     if (n >= 20) {
-      EXPECT_GT(std::abs(product), 1000);
+      EXPECT_GT(std::abs(product), 1e9F);
     }
   }
 }
