@@ -106,6 +106,7 @@ struct OperationFacts {
   Work work{};
   bool is_instruction = false; // of the PTX, not a leader or the like
   bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
+  bool is_repeated = false;    // a barrier of the warp that stands in a loop
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
   ptx::Space orders{};         // of a barrier: ptx::Instruction
   ptx::Synchronising synchronising;

@@ -199,6 +199,8 @@ void Decoder::decode_instruction(std::uint32_t index) {
   if (body < code_.operations.size()) {
     OperationFacts& facts = code_.facts[body];
     facts.is_instruction = true, facts.begins_wait = begins_wait_[index];
+    facts.is_repeated =
+        instruction.name().starts_with("bar.warp.sync") && ptx::is_in_loop(blocks_, block_of_[index]);
     facts.of_library = instruction.of_library, facts.orders = instruction.orders;
     facts.synchronising = synchronising_[index];
     code_.polls |= facts.synchronising.polls;

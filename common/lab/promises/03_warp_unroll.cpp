@@ -17,6 +17,12 @@ Promise last_warp_takes_steps_together() {
       "nowhere");
 }
 
+Promise last_steps_written_out() {
+  return none(Counter::repeated_warp_barriers,
+              "the last six steps are to be written out one after another, and these are still a loop in the "
+              "compiled kernel");
+}
+
 // The barriers before only the last warp is left.
 Promise steps_of_all_warps() {
   return at_least(
@@ -39,6 +45,7 @@ std::vector<Rung> warp_unroll() {
           .promise(steps_of_all_warps())
           .promise(few_barriers())
           .promise(last_warp_takes_steps_together())
+          .promise(last_steps_written_out())
           .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("unroll_all")
