@@ -4,6 +4,7 @@
 #include "explain/element_words.hpp"
 #include "explain/index_names.hpp"
 #include "explain/value_graph.hpp"
+#include "explain/value_words.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace lab {
 namespace {
 
 using NodeKind = ValueGraph::Node::Kind;
-using NodeId = std::uint32_t;
+using NodeId = ElementCounts::NodeId;
 using Where = ValueGraph::Where;
 
 // A library's name stays as it is.
@@ -31,14 +32,6 @@ std::string capital(std::string text) {
 template <class... Values>
 std::string sentence(fmt::format_string<Values...> form, Values&&... values) {
   return " " + capital(fmt::format(form, std::forward<Values>(values)...));
-}
-
-// "a, b and c"
-std::string listed(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return text;
 }
 
 // "f32" as the type that a student would write, "a float".
@@ -62,7 +55,7 @@ public:
               std::size_t row)
       : graph_(graph), given_(given), input_(input), got_(outcome.results[row]), row_(row),
         columns_(given.n / given.rows), first_(row * columns_), in_opencl_(outcome.followed.in_opencl),
-        counts_(graph, outcome, given, input, row) {}
+        counts_(graph, outcome, given, input, row), words_(graph, counts_, given, input) {}
 
   Diagnosis diagnosis();
 
@@ -80,13 +73,6 @@ private:
   std::string reads();
   std::string lost(const Indices& elements, std::size_t missing);
   std::string counted_often(const Indices& elements);
-  std::string thread(const Where& at) const;
-  std::string threads(std::vector<Where> all) const;
-  std::string lines_of(const std::vector<NodeId>& nodes) const;
-  std::string threads_of(const std::vector<NodeId>& nodes) const;
-  std::string value_of(NodeId node) const;
-  std::string operation_named(const ValueGraph::Node& node) const;
-  std::string who(const Where& at) const;
   std::vector<NodeId> ends_of_ways();
   NodeId handed_on(NodeId id) const;
   NodeId first_join(NodeId load) const;
@@ -99,90 +85,10 @@ private:
   const std::size_t row_, columns_, first_;
   const bool in_opencl_;
   ElementCounts counts_;
+  const ValueWords words_;
   std::string kind_;
   bool reads_are_told_ = false, nothing_stored_ = false;
 };
-
-// ---- words
-
-std::string Explanation::thread(const Where& at) const {
-  return thread_in_words(graph_, at, given_.devices > 1);
-}
-
-// "threads 0 to 31 of block 0", "thread 0 of blocks 0 to 3", or the first few.
-std::string Explanation::threads(std::vector<Where> all) const {
-  const auto key = [](const Where& at) { return std::tuple(at.launch, at.block, at.thread); };
-  std::ranges::sort(all, {}, key);
-  const auto same = std::ranges::unique(all, {}, key);
-  all.erase(same.begin(), same.end());
-  const Where &first = all.front(), &last = all.back();
-  if (all.size() == 1) return thread(first);
-  const ValueGraph::Launch& launch = graph_.launches[first.launch];
-  const bool one_launch = first.launch == last.launch;
-  if (one_launch && first.block == last.block && last.thread - first.thread + 1 == all.size() &&
-      all.size() > 2)
-    return fmt::format("threads {} to {}{}", first.thread, last.thread,
-                       launch.blocks > 1 ? fmt::format(" of block {}", first.block) : "");
-  const bool one_thread =
-      std::ranges::all_of(all, [&](const Where& at) { return at.thread == first.thread; });
-  if (one_launch && one_thread && last.block - first.block + 1 == all.size() && all.size() > 2)
-    return fmt::format("thread {} of blocks {} to {}", first.thread, first.block, last.block);
-  constexpr std::size_t most = 3;
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) parts.push_back(thread(all[i]));
-  if (all.size() > most) parts.push_back(fmt::format("{} more", all.size() - most));
-  return listed(parts);
-}
-
-std::string Explanation::lines_of(const std::vector<NodeId>& nodes) const {
-  std::set<unsigned> lines;
-  for (const NodeId id : nodes) lines.insert(graph_.line(graph_.node(id).where));
-  std::string text;
-  for (const unsigned line : lines) text += fmt::format("{}{}", text.empty() ? "" : " and ", line);
-  return fmt::format("line{} {}", lines.size() == 1 ? "" : "s", text);
-}
-
-std::string Explanation::threads_of(const std::vector<NodeId>& nodes) const {
-  std::vector<Where> all;
-  for (const NodeId id : nodes) all.push_back(graph_.node(id).where);
-  return threads(std::move(all));
-}
-
-// "element 5", "the sum of elements 0 to 31", "2 times element 5".
-std::string Explanation::value_of(NodeId id) const {
-  const std::map<std::size_t, double> counted = counts_.elements_in(id);
-  Indices elements;
-  for (const auto& [element, times] : counted)
-    if (times != 0) elements.push_back(element);
-  if (elements.empty()) return "a value of no element";
-  const double often = counted.at(elements.front());
-  const bool all_alike = std::ranges::all_of(elements, [&](std::size_t i) { return counted.at(i) == often; });
-  const std::string which = in_words(elements, given_.n, given_.block);
-  constexpr std::string_view names[] = {"the sum of ", "the minimum of ", "the maximum of ",
-                                        "the product of ", ""};
-  const std::string_view of_several = names[static_cast<int>(input_.op)],
-                         several = elements.size() == 1 ? "" : of_several;
-  if (counts_.is_selection() || (all_alike && often == 1)) return fmt::format("{}{}", several, which);
-  if (all_alike) return fmt::format("{:g} times {}{}", often, several, which);
-  Indices not_once;
-  for (const std::size_t element : elements)
-    if (counted.at(element) != 1) not_once.push_back(element);
-  return fmt::format("{}{} elements, in which {} do{} not count just once", of_several, elements.size(),
-                     in_words(not_once, given_.n, given_.block), not_once.size() == 1 ? "es" : "");
-}
-
-// " (add.f32)"; a library's call says it itself.
-std::string Explanation::operation_named(const ValueGraph::Node& node) const {
-  return graph_.library_call(node.where).empty() ? fmt::format(" ({})", graph_.operation_of(node)) : "";
-}
-
-// "in line 12, thread 3"; a library's call alone, if its line is unknown.
-std::string Explanation::who(const Where& at) const {
-  const unsigned line = graph_.line(at);
-  return line == 0 ? thread(at) : fmt::format("in line {}, {}", line, thread(at));
-}
-
-// ---- what happened to elements
 
 // Which elements each thread reads, if one formula holds for all. Said once.
 std::string Explanation::reads() {
@@ -336,7 +242,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   const auto& story = std::ranges::max_element(stories, {}, [](const auto& each) {
                         return each.second.elements.size();
                       })->second;
-  const std::string value = value_of(story.node);
+  const std::string value = words_.value_of(story.node);
   const Where& made = graph_.node(story.node).where;
   if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
   const std::string which = story.elements.size() == missing
@@ -347,35 +253,37 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin());
       row < graph_.roots.size() && row != row_) {
     kind_ = "other-row";
-    return sentence("{}{} has {}, which becomes the result of row {}.", which, who(made), value, row);
+    return sentence("{}{} has {}, which becomes the result of row {}.", which, words_.who(made), value, row);
   }
   std::vector<NodeId> users = counts_.users_of(story.node);
   if (std::ranges::any_of(users, [&](NodeId user) { return !is_same_thread(graph_.node(user).where, made); }))
     std::erase_if(users, [&](NodeId user) { return is_same_thread(graph_.node(user).where, made); });
   if (!users.empty()) {
     kind_ = "not-used";
-    const std::string has = fmt::format("{}{} {} {}", which, who(made), is_loaded ? "reads" : "has", value);
+    const std::string has =
+        fmt::format("{}{} {} {}", which, words_.who(made), is_loaded ? "reads" : "has", value);
     if (is_same_thread(graph_.node(users[0]).where, made))
       return sentence("{}, and what it makes of that in {} does not get into the result.", has,
-                      lines_of(users));
+                      words_.lines_of(users));
     const bool one = std::ranges::all_of(users, [&](NodeId user) {
       return is_same_thread(graph_.node(user).where, graph_.node(users[0]).where);
     });
     return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into the result.", has,
-                    capital(threads_of(users)), one ? "s" : "", lines_of(users),
+                    capital(words_.threads_of(users)), one ? "s" : "", words_.lines_of(users),
                     one ? "it makes" : "they make");
   }
   if (!story.loss) {
     kind_ = "not-used";
     if (counts_.is_selection())
-      return sentence("{}{} {} {}, and goes on without it.", which, who(made), is_loaded ? "reads" : "has",
-                      value);
-    return sentence("{}{} {} {}, which is combined with nothing. Where should it go?", which, who(made),
-                    is_loaded ? "reads" : "has", value);
+      return sentence("{}{} {} {}, and goes on without it.", which, words_.who(made),
+                      is_loaded ? "reads" : "has", value);
+    return sentence("{}{} {} {}, which is combined with nothing. Where should it go?", which,
+                    words_.who(made), is_loaded ? "reads" : "has", value);
   }
   const ValueGraph::Loss& loss = *story.loss;
   const Where& stored_by = graph_.line(loss.stored) == 0 ? made : loss.stored; // it may be a library's copy
-  const std::string stored = fmt::format("{}{} stores {} in {}", which, who(stored_by), value, loss.place);
+  const std::string stored =
+      fmt::format("{}{} stores {} in {}", which, words_.who(stored_by), value, loss.place);
   if (!loss.overwritten) {
     kind_ = "never-read";
     return sentence("{}, and nothing uses it from there.{}", stored,
@@ -384,7 +292,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   kind_ = "overwritten";
   if (graph_.line(loss.by) == 0) return sentence("{}. The host overwrites it.", stored);
   return sentence("{}. {} overwrites it in line {} before anything has read it.", stored,
-                  capital(thread(loss.by)), graph_.line(loss.by));
+                  capital(words_.thread(loss.by)), graph_.line(loss.by));
 }
 
 // The first step that combines two values which both have this load in them; 0 if there is none.
@@ -411,8 +319,8 @@ std::string Explanation::counted_often(const Indices& elements) {
   if (std::ranges::any_of(loads, by_host)) return "";
   if (loads.size() > 1) {
     kind_ = "read-again";
-    return sentence("in {}, element {} is read {} times, by {}.{}", lines_of(loads), element, loads.size(),
-                    threads_of(loads), reads());
+    return sentence("in {}, element {} is read {} times, by {}.{}", words_.lines_of(loads), element,
+                    loads.size(), words_.threads_of(loads), reads());
   }
   kind_ = "added-again";
   for (NodeId id = loads.front();;) {
@@ -423,15 +331,16 @@ std::string Explanation::counted_often(const Indices& elements) {
       id = uses[0];
       continue;
     }
-    const std::string value = value_of(id);
+    const std::string value = words_.value_of(id);
     if (uses.empty()) return sentence("{} is copied to the host {:g} times.", value, counts_.of_node(id));
     const ValueGraph::Node& user = graph_.node(uses[0]);
     if (uses.size() == 2 && uses[0] == uses[1])
-      return sentence("in {}, {} adds {} to itself.", lines_of(uses), thread(user.where), value);
+      return sentence("in {}, {} adds {} to itself.", words_.lines_of(uses), words_.thread(user.where),
+                      value);
     if (counts_.of_node(id) < 0) kind_ = "subtracted";
     if (uses.size() == 1)
-      return sentence("{} makes {:g} times {}{}.", who(user.where),
-                      counts_.of_node(id) / counts_.of_node(uses[0]), value, operation_named(user));
+      return sentence("{} makes {:g} times {}{}.", words_.who(user.where),
+                      counts_.of_node(id) / counts_.of_node(uses[0]), value, words_.operation_named(user));
     if (const NodeId join = first_join(loads.front());
         join != 0 && std::ranges::find(uses, join) == uses.end()) {
       const ValueGraph::Node& node = graph_.node(join);
@@ -440,18 +349,19 @@ std::string Explanation::counted_often(const Indices& elements) {
         if (!ValueGraph::is_bare(operand.node) && counts_.elements_in(operand.node).contains(element))
           both.push_back(operand.node);
       if (both.size() == 2) {
-        const std::string one = value_of(both[0]), other = value_of(both[1]);
+        const std::string one = words_.value_of(both[0]), other = words_.value_of(both[1]);
         const Where& latter = graph_.node(both[1]).where;
-        return sentence("in line {}, {} combines {} and {}{}.{}", graph_.line(node.where), thread(node.where),
-                        one, other, one == other ? " again" : fmt::format(": element {} is in both", element),
+        return sentence("in line {}, {} combines {} and {}{}.{}", graph_.line(node.where),
+                        words_.thread(node.where), one, other,
+                        one == other ? " again" : fmt::format(": element {} is in both", element),
                         is_same_thread(latter, node.where) || graph_.line(latter) == 0
                             ? ""
                             : fmt::format(" The latter is what {} has from line {}: should it take part?",
-                                          thread(latter), graph_.line(latter)));
+                                          words_.thread(latter), graph_.line(latter)));
       }
     }
-    const std::string by = threads_of(uses);
-    return sentence("in {}, {} is added {} times, by {}.{}", lines_of(uses), value, uses.size(), by,
+    const std::string by = words_.threads_of(uses);
+    return sentence("in {}, {} is added {} times, by {}.{}", words_.lines_of(uses), value, uses.size(), by,
                     by.find(" and ") != by.npos || by.find(" to ") != by.npos ? " Which thread should add it?"
                                                                               : "");
   }
@@ -510,8 +420,8 @@ std::string Explanation::explain_best_element() {
     const std::string_view operation =
         node.kind == NodeKind::computed ? graph_.operation_of(node) : std::string_view();
     return text + sentence("in line {}, {} has {:.10g} and {:.10g}, and keeps the latter, which is {}{}.",
-                           graph_.line(node.where), thread(node.where), choice->passed_over, choice->kept,
-                           choice->kept > choice->passed_over ? "greater" : "smaller",
+                           graph_.line(node.where), words_.thread(node.where), choice->passed_over,
+                           choice->kept, choice->kept > choice->passed_over ? "greater" : "smaller",
                            operation.empty() ? "" : fmt::format(" ({})", operation));
   }
   return text + lost({*best}, 1);
@@ -529,16 +439,16 @@ std::string Explanation::explain_operation() {
   const ValueGraph::Node& node = graph_.node(first->node);
   const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                          to = result_type(operation);
-  const std::string who = this->who(node.where);
+  const std::string who = words_.who(node.where);
   std::vector<std::string> numbers;
   for (const ValueGraph::Operand& operand : graph_.operands_of(node))
     numbers.push_back(fmt::format("{:.10g}", number(operand.bits, of)));
   const std::string values = listed(numbers);
   const double made = number(node.bits, to);
   if (operation.starts_with("atom.") || operation.starts_with("red.")) // what it makes is not known
-    return sentence("{} combines {}{}.", who, values, operation_named(node));
+    return sentence("{} combines {}{}.", who, values, words_.operation_named(node));
   if (!operation.starts_with("cvt."))
-    return sentence("{} makes {:.10g} of {}{}.", who, made, values, operation_named(node));
+    return sentence("{} makes {:.10g} of {}{}.", who, made, values, words_.operation_named(node));
   if (const unsigned kept = bits_kept(of, to, graph_.operands_of(node)[0].bits))
     return sentence("{} keeps only the last {} bits of an integer.", who, kept);
   std::string text = sentence("{} converts {}, {}, to {}: {:.10g}.", who, values, type_in_words(of),
@@ -563,7 +473,7 @@ std::string Explanation::explain_terms() {
     const std::string which =
         of_row.size() == columns_ && !one ? "all elements" : in_words(of_row, columns_, given_.block);
     return sentence("{} of row {} count{} in it too; in line {}, {} reads {}.", which, begin / columns_,
-                    one ? "s" : "", graph_.line(read), thread(read), one ? "it" : "the first of them");
+                    one ? "s" : "", graph_.line(read), words_.thread(read), one ? "it" : "the first of them");
   }
   std::vector<ElementCounts::Term> terms = counts_.terms();
   // A value that is not the result has made no difference to a minimum or maximum.
@@ -606,7 +516,7 @@ std::string Explanation::explain_terms() {
           : fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",
                         identity(input_.type, input_.op));
   return sentence("in line {}, {} takes {:.10g} as a value: {}.{}", graph_.line(node.where),
-                  thread(node.where), term.value, origin, must);
+                  words_.thread(node.where), term.value, origin, must);
 }
 
 // For a result that the host computed: what it was given is right, so it is the host's.
@@ -660,7 +570,7 @@ Diagnosis Explanation::of_library_type() const {
     if (const auto given = counts_.type_given_to_library(node))
       return {
           std::string(library_told_another_type),
-          capital(fmt::format("{} takes the bits of {} for those of {}.", who(node.where),
+          capital(fmt::format("{} takes the bits of {} for those of {}.", words_.who(node.where),
                               type_in_words(*given), type_in_words(operand_type(graph_.operation_of(node))))),
           true};
   }
@@ -701,8 +611,8 @@ Diagnosis Explanation::of_rounding_to_float() const {
     return {
         "rounded-to-float",
         capital(fmt::format("{} makes {:.10g} of {:.17g}{}: a float keeps 24 bits, and each element is {}.",
-                            who(node.where), number(node.bits, "f32"), *exact, operation_named(node),
-                            type_in_words(name_in_ptx(input_.type)))),
+                            words_.who(node.where), number(node.bits, "f32"), *exact,
+                            words_.operation_named(node), type_in_words(name_in_ptx(input_.type)))),
         true};
   }
   return {};

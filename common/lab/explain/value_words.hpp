@@ -1,0 +1,43 @@
+// Values and those who made them, in words.
+#pragma once
+
+#include "explain/element_counts.hpp"
+#include "explain/value_graph.hpp"
+#include "input/sequence.hpp"
+
+#include <string>
+#include <vector>
+
+namespace lab {
+
+// "a, b and c"
+std::string listed(const std::vector<std::string>& parts);
+
+class ValueWords {
+public:
+  using NodeId = ElementCounts::NodeId;
+  using Where = ValueGraph::Where;
+
+  ValueWords(const ValueGraph& graph, const ElementCounts& counts, const Case& given, const Sequence& input)
+      : graph_(graph), counts_(counts), given_(given), input_(input) {}
+
+  std::string thread(const Where& at) const;
+  // "threads 0 to 31 of block 0", "thread 0 of blocks 0 to 3", or the first few.
+  std::string threads(std::vector<Where> all) const;
+  std::string threads_of(const std::vector<NodeId>& nodes) const;
+  std::string lines_of(const std::vector<NodeId>& nodes) const;
+  // "element 5", "the sum of elements 0 to 31", "2 times element 5".
+  std::string value_of(NodeId id) const;
+  // " (add.f32)"; a library's call says it itself.
+  std::string operation_named(const ValueGraph::Node& node) const;
+  // "in line 12, thread 3"; a library's call alone, if its line is unknown.
+  std::string who(const Where& at) const;
+
+private:
+  const ValueGraph& graph_;
+  const ElementCounts& counts_;
+  const Case& given_;
+  const Sequence& input_;
+};
+
+} // namespace lab
