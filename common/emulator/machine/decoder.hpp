@@ -10,6 +10,7 @@
 #include "ptx/chosen_loads.hpp"
 #include "ptx/control_flow.hpp"
 #include "ptx/load_waits.hpp"
+#include "ptx/loops.hpp"
 #include "ptx/registers.hpp"
 #include "ptx/unset_registers.hpp"
 

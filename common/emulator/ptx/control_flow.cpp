@@ -81,19 +81,4 @@ std::vector<BasicBlock> basic_blocks(const Function& function) {
   return blocks;
 }
 
-bool is_in_loop(std::span<const BasicBlock> blocks, std::uint32_t block) {
-  std::vector<bool> reached(blocks.size());
-  std::vector<std::uint32_t> ends{block};
-  while (!ends.empty()) {
-    const std::uint32_t end = ends.back();
-    ends.pop_back();
-    for (const std::uint32_t next : blocks[end].successors) {
-      if (next == block) return true;
-      if (!reached[next]) ends.push_back(next);
-      reached[next] = true;
-    }
-  }
-  return false;
-}
-
 } // namespace warpfold::ptx

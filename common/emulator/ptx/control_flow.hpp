@@ -4,7 +4,6 @@
 #include "ptx/module.hpp"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace warpfold::ptx {
@@ -23,8 +22,5 @@ struct BasicBlock {
 // trap and call: what follows a call is a block of its own, since fewer lanes may come back. `bra`, `brx`,
 // `ret`, `exit` and `trap` end one; a guarded `ret`/`exit`/`trap` falls through too.
 std::vector<BasicBlock> basic_blocks(const Function& function);
-
-// Can the block be reached again from its own end?
-bool is_in_loop(std::span<const BasicBlock> blocks, std::uint32_t block);
 
 } // namespace warpfold::ptx

@@ -61,6 +61,21 @@ std::uint32_t Dominators::common(std::uint32_t a, std::uint32_t b) const {
   return a;
 }
 
+bool is_in_loop(std::span<const BasicBlock> blocks, std::uint32_t block) {
+  std::vector<bool> reached(blocks.size());
+  std::vector<std::uint32_t> ends{block};
+  while (!ends.empty()) {
+    const std::uint32_t end = ends.back();
+    ends.pop_back();
+    for (const std::uint32_t next : blocks[end].successors) {
+      if (next == block) return true;
+      if (!reached[next]) ends.push_back(next);
+      reached[next] = true;
+    }
+  }
+  return false;
+}
+
 Loop::Loop(const Function& function, std::span<const BasicBlock> blocks, std::uint32_t head,
            std::uint32_t tail)
     : function_(function), blocks_(blocks), inside_(blocks.size()) {

@@ -25,6 +25,9 @@ private:
   std::uint32_t common(std::uint32_t a, std::uint32_t b) const;
 };
 
+// Can the block be reached again from its own end?
+bool is_in_loop(std::span<const BasicBlock> blocks, std::uint32_t block);
+
 // A natural loop: the blocks from which its head is reached again without leaving it.
 class Loop {
 public:
