@@ -5,6 +5,7 @@
 #include "judge/judge.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
+#include "run/memory.hpp"
 #include "run/runner.hpp"
 
 #include <algorithm>
@@ -155,11 +156,15 @@ void CaseJudge::judge_large(const Variant& variant) {
       const Sequence input =
           make_sequence(variant.type, rung_.operator_of(variant), given.kind, n, options_.seed);
       const auto start = Clock::now();
-      const Outcome outcome = run_once(variant, given, input);
-      seconds_an_element =
-          std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(n);
-      judge(rung_, given, input, outcome, check);
-      judged.device_lost = outcome.device_lost;
+      try {
+        const Outcome outcome = run_once(variant, given, input);
+        seconds_an_element =
+            std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(n);
+        judge(rung_, given, input, outcome, check);
+        judged.device_lost = outcome.device_lost;
+      } catch (const OutOfMemory& error) { // another program was faster, or the rung's scratch memory is large
+        check.skipped = true, check.message = error.what();
+      }
     }
     progress_.add(check);
     if (!check.ok) return;

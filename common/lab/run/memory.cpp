@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <fmt/format.h>
+#include <thread>
 #include <utility>
 
 #include <cuda_runtime_api.h>
@@ -20,6 +22,20 @@ constexpr unsigned char canary = 0xA5;
 
 void require(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw DeviceError(fmt::format("{}: {}", what, explain(error)));
+}
+
+// A GPU is often shared: what is not free now may be as soon as another program's run ends.
+cudaError_t allocate(void** allocation, std::size_t bytes) {
+  using clock = std::chrono::steady_clock;
+  for (const auto end = clock::now() + std::chrono::seconds(10);;) {
+    const cudaError_t error = cudaMalloc(allocation, bytes);
+    std::size_t free_bytes = 0, total = 0;
+    if (error != cudaErrorMemoryAllocation || on_emulator() || clock::now() >= end ||
+        cudaMemGetInfo(&free_bytes, &total) != cudaSuccess || bytes > total / 10 * 9)
+      return error;
+    cudaGetLastError(); // clears it
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 std::vector<DeviceBuffer> scratch_buffers;
@@ -35,7 +51,7 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
   before_ = guarded ? canary_bytes + offset : offset;
   after_ = guarded ? canary_bytes : 0;
   const std::size_t all = before_ + bytes + after_;
-  const cudaError_t error = cudaMalloc(&allocation_, all);
+  const cudaError_t error = allocate(&allocation_, all);
   if (error != cudaSuccess) {
     // After some errors, such as a kernel that had to be stopped, every later call fails with the same one.
     if (cudaGetLastError() != cudaErrorMemoryAllocation)
@@ -43,7 +59,7 @@ DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offs
           fmt::format("the device takes no more work after an earlier failure: {}", explain(error)));
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    throw DeviceError(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
+    throw OutOfMemory(fmt::format("cannot allocate {} bytes of device memory ({} of {} are free): {}", all,
                                   free_bytes, total, explain(error)));
   }
   data_ = static_cast<char*>(allocation_) + before_;

@@ -15,10 +15,14 @@ struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct OutOfMemory : DeviceError {
+  using DeviceError::DeviceError;
+};
+
 class DeviceBuffer {
 public:
-  // `bytes` bytes that start `offset` bytes after an address aligned to 256; messages call them `name`.
-  // Throws DeviceError.
+  // `bytes` bytes that start `offset` bytes after an address aligned to 256; messages call them `name`. Waits
+  // up to 10 s for other programs to free as much. Throws OutOfMemory, and DeviceError on other errors.
   DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset = 0);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept;
