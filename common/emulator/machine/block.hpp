@@ -50,6 +50,7 @@ struct Grid {
   int device = 0;
   const PeerAccess* peers = nullptr; // null: there is one device
   std::shared_ptr<const Textures> textures = {};
+  DeviceRuntime* device_runtime = nullptr;
   bool may_reach(int owner) const { return !peers || peers->allows(device, owner); }
   std::atomic<std::uint64_t> next_block = 0, blocks_done = 0;
   // Successive turns, of any block, in which no warp did anything but wait for a value in memory, and when

@@ -1,6 +1,7 @@
 #include "builtins.hpp"
 
 #include "builtin_arguments.hpp"
+#include "device_runtime.hpp"
 #include "printing.hpp"
 
 #include <algorithm>
@@ -13,19 +14,22 @@ namespace {
 
 constexpr std::string_view of_malloc = " bytes of a kernel's malloc"; // the end of such an allocation's label
 
+// 0 if there is none.
+u64 allocated(const Grid& grid, u64 size) {
+  try {
+    return size == 0 ? 0
+                     : reinterpret_cast<u64>(grid.memory.allocate(
+                           size, MemoryKind::device, fmt::format("{}{}", size, of_malloc), grid.device));
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
 const Operation* allocate(Warp& warp, const Operation* op) {
   warp.worker->acted = true;
   Arguments arguments(warp, op);
   each_active(warp, [&](unsigned lane) {
-    u64 size = arguments.get(0, lane);
-    void* memory = nullptr;
-    try {
-      if (size)
-        memory =
-            warp.worker->grid.memory.allocate(size, MemoryKind::device, fmt::format("{}{}", size, of_malloc));
-    } catch (const std::bad_alloc&) { // malloc then returns null
-    }
-    arguments.set_result(lane, reinterpret_cast<u64>(memory));
+    arguments.set_result(lane, allocated(warp.worker->grid, arguments.get(0, lane)));
   });
   return op + 1;
 }
@@ -41,6 +45,7 @@ const Operation* release(Warp& warp, const Operation* op) {
     if (address && !(is_own && memory.release(reinterpret_cast<void*>(address))))
       stop(warp, op, Fault::Kind::use_after_free,
            fmt::format("frees 0x{:x}, which is not a live allocation of malloc", address), 1u << lane);
+    arguments.set_result(lane, 0); // of cudaFree
   });
   std::fill(warp.worker->ranges.begin(), warp.worker->ranges.end(), KnownRange{});
   return op + 1;
@@ -56,6 +61,59 @@ const Operation* fail_assertion(Warp& warp, const Operation* op) {
        warp.mask);
 }
 
+// Of an array in the thread's own memory or elsewhere; a store like any other for who watches.
+void store_for(Warp& warp, const Operation* op, unsigned lane, u64 address,
+               std::span<const std::byte> value) {
+  const auto width = static_cast<unsigned>(value.size());
+  std::memcpy(generic_at(warp, op, lane, address, width, width, AccessKind::store), value.data(), width);
+  const std::uint32_t all = warp.mask;
+  warp.set_mask(1u << lane);
+  Request request;
+  request.address[lane] = address;
+  const ptx::Space space = resolve_generic(warp, request);
+  tell(warp, op, request, space, AccessKind::store, width);
+  warp.set_mask(all);
+}
+
+// cudaMalloc(&pointer, size), called by a kernel
+const Operation* allocate_at(Warp& warp, const Operation* op) {
+  constexpr u64 no_memory = 2; // cudaErrorMemoryAllocation
+  warp.worker->acted = true;
+  Arguments arguments(warp, op);
+  each_active(warp, [&](unsigned lane) {
+    const u64 size = arguments.get(1, lane), memory = allocated(warp.worker->grid, size);
+    store_for(warp, op, lane, arguments.get(0, lane), std::as_bytes(std::span(&memory, 1)));
+    arguments.set_result(lane, memory == 0 && size != 0 ? no_memory : 0);
+  });
+  return op + 1;
+}
+
+const Operation* call_device_runtime(Warp& warp, const Operation* op) {
+  warp.worker->acted = true;
+  const Grid& grid = warp.worker->grid;
+  const Arguments arguments(warp, op);
+  DeviceCall call{.function = *reinterpret_cast<const std::string*>(op->immediate),
+                  .where = grid.code.line_of(*op),
+                  .arguments = {},
+                  .store = {}};
+  each_active(warp, [&](unsigned lane) {
+    call.thread = warp.block->linear_id * grid.shape.block.count() + warp.index * warp_lanes + lane;
+    call.arguments.clear();
+    for (unsigned i = 0; i < arguments.count(); ++i)
+      call.arguments.emplace_back(arguments.bytes(i, lane), arguments.size(i));
+    call.store = [&](u64 address, std::span<const std::byte> value) {
+      store_for(warp, op, lane, address, value);
+    };
+    const std::optional<u64> result =
+        grid.device_runtime ? grid.device_runtime->call(call) : std::optional<u64>();
+    if (!result)
+      stop(warp, op, Fault::Kind::unsupported,
+           fmt::format("calls {}, which the emulator does not have", call.function), 1u << lane);
+    arguments.set_result(lane, *result);
+  });
+  return op + 1;
+}
+
 struct Builtin {
   std::string_view name;
   Handler run;
@@ -66,19 +124,29 @@ constexpr Builtin builtins[] = {{"vprintf", print_from_memory, 2},
                                 {"printf", print_parameters, any_number},
                                 {"malloc", allocate, 1},
                                 {"free", release, 1},
+                                {"__cudaCDP2Malloc", allocate_at, 2},
+                                {"__cudaCDP2Free", release, 1},
                                 {"__assertfail", fail_assertion, 5}};
 
 } // namespace
 
-void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name,
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const std::string& name,
                     std::uint32_t slots) {
   for (const Builtin& builtin : builtins)
     if (builtin.name == name &&
         (builtin.arguments == any_number || decoder.code().lists[slots] == builtin.arguments)) {
-      decoder.code().allocates |= builtin.run == allocate || builtin.run == release;
+      decoder.code().calls_runtime |=
+          builtin.run == allocate || builtin.run == allocate_at || builtin.run == release;
       decoder.emit(builtin.run).list = slots;
       return;
     }
+  if (is_of_device_runtime(name)) {
+    decoder.code().calls_runtime = true;
+    Operation& op = decoder.emit(call_device_runtime);
+    op.list = slots;
+    op.immediate = reinterpret_cast<std::int64_t>(&name); // lives as long as the module
+    return;
+  }
   refuse(in, fmt::format("the function {} is not defined in this module", name));
 }
 

@@ -1,5 +1,6 @@
 // Functions that a kernel may call although no PTX defines them: printf, malloc, free, assert (CUDA
-// Programming Guide, "Formatted Output", "Dynamic Global Memory Allocation", "Assertion").
+// Programming Guide, "Formatted Output", "Dynamic Global Memory Allocation", "Assertion"), and the device
+// runtime.
 #pragma once
 
 #include "decoder.hpp"
@@ -7,7 +8,8 @@
 namespace warpfold::machine {
 
 // Emits a call of the builtin `name`; `slots` lists its arguments and results as Warp::call reads them.
-// Refuses any other name.
-void decode_builtin(Decoder& decoder, const ptx::Instruction& in, std::string_view name, std::uint32_t slots);
+// Refuses any other name. `name` must live as long as the code.
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const std::string& name,
+                    std::uint32_t slots);
 
 } // namespace warpfold::machine

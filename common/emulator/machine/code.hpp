@@ -165,8 +165,8 @@ struct Code {
   std::uint32_t static_shared = 0;         // bytes
   std::uint32_t dynamic_shared_offset = 0; // where the launch's own shared memory begins
   bool has_calls = false;
-  bool allocates = false; // calls malloc or free
-  bool polls = false;     // has a loop that waits for what others write: ptx/synchronising.hpp
+  bool calls_runtime = false; // see calls_runtime()
+  bool polls = false;         // has a loop that waits for what others write: ptx/synchronising.hpp
   // Only if the kernel was decoded to be followed: the flows, and by operation its flow; -1: it has none.
   std::vector<ValueFlow> flows;
   std::vector<std::int32_t> flow_of;

@@ -441,6 +441,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .device = kernel.program().device(),
             .peers = options.peers,
             .textures = options.textures,
+            .device_runtime = options.device_runtime,
             .patience = options.patience,
             .may_be_changed = options.may_be_changed,
             .complete = options.complete,
@@ -497,8 +498,8 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
   return record;
 }
 
-bool allocates(Kernel& kernel) {
-  return kernel.code().allocates;
+bool calls_runtime(Kernel& kernel) {
+  return kernel.code().calls_runtime;
 }
 
 bool polls(Kernel& kernel) {

@@ -113,6 +113,12 @@ std::uint64_t Program::address_of(const ptx::Symbol& symbol) const {
   return variable.address;
 }
 
+const ptx::Function* Program::function_at(std::uint64_t address) const {
+  const std::uint64_t index = address & ~window_mask;
+  if ((address & window_mask) != function_window || index >= module_.functions.size()) return nullptr;
+  return &module_.functions[index];
+}
+
 std::vector<Parameter> lay_out_parameters(const ptx::Function& kernel) {
   std::vector<Parameter> places;
   std::uint64_t bytes = 0;

@@ -23,6 +23,7 @@
 
 namespace warpfold::machine {
 
+class DeviceRuntime;
 class Watcher;
 struct Code; // a decoded kernel: code.hpp
 
@@ -175,6 +176,7 @@ public:
   void restore_variables();
   // Address of a module variable or (tagged) of a function, as `mov.u64 %rd, name` gives it.
   std::uint64_t address_of(const ptx::Symbol& symbol) const;
+  const ptx::Function* function_at(std::uint64_t address) const; // null where there is none
 
 private:
   ptx::Module module_;
@@ -212,6 +214,7 @@ struct LaunchOptions {
   std::chrono::milliseconds patience{10'000};
   // Whether the host or another process may yet write what a kernel waits for. None: they cannot.
   std::function<bool()> may_be_changed = {};
+  DeviceRuntime* device_runtime = nullptr; // that kernels call; null: none
   // Adds to a fault what only the host knows: how the kernel was launched. Any thread may call it.
   std::function<void(Fault&)> complete = {};
 };
@@ -264,8 +267,9 @@ struct LaunchRecord {
 LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const std::byte> parameters,
                     const LaunchOptions& options);
 
-// Whether the kernel calls malloc or free.
-bool allocates(Kernel& kernel);
+// Whether the kernel calls malloc, free or the device runtime, whose effects putting memory back does not
+// undo.
+bool calls_runtime(Kernel& kernel);
 // Whether it has a loop that ends when another thread, of the host perhaps, has written.
 bool polls(Kernel& kernel);
 // Whether all kernels that run have done nothing for so long but wait for a value in memory; no if none runs.

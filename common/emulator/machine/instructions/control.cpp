@@ -4,6 +4,7 @@
 
 #include "machine/access.hpp"
 #include "machine/builtins.hpp"
+#include "machine/device_runtime.hpp"
 
 #include <fmt/format.h>
 
@@ -170,7 +171,8 @@ void decode_call(Decoder& decoder, const ptx::Instruction& in) {
   if (auto* symbol = std::get_if<ptx::SymbolOperand>(&in.operands[1].value)) {
     if (symbol->symbol.scope != ptx::Symbol::Scope::function) refuse(in, "a function is expected here");
     const ptx::Function& callee = decoder.module().functions.at(symbol->symbol.index);
-    if (!callee.has_body) return decode_builtin(decoder, in, callee.name, slots);
+    if (!callee.has_body || is_of_device_runtime(callee.name)) // libcudadevrt defines some for the hardware
+      return decode_builtin(decoder, in, callee.name, slots);
     Operation& op = decoder.emit(call_function);
     op.immediate = decoder.code().frame_of_function.at(symbol->symbol.index);
     op.list = slots;

@@ -1,6 +1,7 @@
 // Issuing work: either it is done at once, or it becomes part of the graph that its stream is captured into.
 #include "runtime/devices/devices.hpp"
 #include "runtime/graphs/graph_memory.hpp"
+#include "runtime/graphs/graph_table.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
@@ -60,8 +61,8 @@ cudaError_t begin(const char* caller, cudaStream_t handle, Graph* graph, std::ve
     if (stream.place.capturing())
       throw Refusal(cudaErrorIllegalState, "the stream is already being captured");
     auto capture = std::make_shared<Capture>();
-    if (!graph) capture->own = std::make_unique<Graph>();
-    capture->graph = graph ? graph : capture->own.get();
+    capture->is_new = !graph;
+    capture->graph = graph ? graph : &graph_of(keep(std::make_unique<Graph>()));
     capture->origin = handle;
     capture->mode = mode;
     capture->id = table.next_id++;
@@ -311,8 +312,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   return entry("cudaStreamEndCapture", [&] {
-    if (!graph) return cudaErrorInvalidValue;
-    *graph = nullptr;
+    if (graph) *graph = nullptr;
     StreamTable& table = StreamTable::get();
     std::lock_guard lock(table.mutex);
     Stream& stream = table.stream(handle);
@@ -325,12 +325,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
       if (capture->invalidated)
         throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");
       check_joined(table, stream);
+      if (capture->is_new && !graph) throw Refusal(cudaErrorInvalidValue, "the graph has nowhere to go");
     } catch (const Refusal&) {
       leave(table, capture);
+      if (capture->is_new) discard(capture->graph);
       throw;
     }
     leave(table, capture);
-    *graph = capture->own ? keep(std::move(capture->own)) : reinterpret_cast<cudaGraph_t>(capture->graph);
+    if (graph) *graph = reinterpret_cast<cudaGraph_t>(capture->graph);
     return cudaSuccess;
   });
 }
@@ -370,6 +372,30 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
   if (dependencies) *dependencies = reinterpret_cast<const cudaGraphNode_t*>(place.last.data());
   if (count) *count = place.last.size();
   return cudaSuccess;
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNode_t* dependencies,
+                                                const cudaGraphEdgeData*, size_t count, unsigned flags) {
+#else
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t handle, cudaGraphNode_t* dependencies,
+                                                size_t count, unsigned flags) {
+#endif
+  return entry("cudaStreamUpdateCaptureDependencies", [&] {
+    if (flags > cudaStreamSetCaptureDependencies) return cudaErrorInvalidValue;
+    StreamTable& table = StreamTable::get();
+    std::lock_guard lock(table.mutex);
+    CapturePlace& place = table.stream(handle).place;
+    if (!place.capturing()) throw Refusal(cudaErrorIllegalState, "the stream is not being captured");
+    const std::vector<GraphNode*> given = nodes_behind(dependencies, count);
+    for (const GraphNode* node : given)
+      if (!place.capture->graph->contains(node))
+        throw Refusal(cudaErrorInvalidValue, "a dependency is not a node of this graph");
+    if (flags == cudaStreamSetCaptureDependencies) place.last.clear();
+    for (GraphNode* node : given)
+      if (std::ranges::find(place.last, node) == place.last.end()) place.last.push_back(node);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {

@@ -1,4 +1,5 @@
 // The nodes of a graph: adding, querying and changing them.
+#include "runtime/graphs/conditions.hpp"
 #include "runtime/graphs/graph_table.hpp"
 #include "runtime/launches/launch.hpp"
 #include "runtime/memory/memory_check.hpp"
@@ -32,7 +33,7 @@ Work kernel_work(const cudaKernelNodeParams& parameters) {
                              {parameters.blockDim.x, parameters.blockDim.y, parameters.blockDim.z},
                              parameters.sharedMemBytes};
   KernelEntry& kernel = Runtime::get().registry.kernel(parameters.func);
-  return [prepared = prepare(kernel, shape, parameters.kernelParams)] { return run(prepared); };
+  return LaunchWork{prepare(kernel, shape, parameters.kernelParams)};
 }
 
 // The copy checks its ranges when its turn comes.
@@ -137,6 +138,8 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                   [&] {
                     if (graph_of(child).has_memory_nodes())
                       throw Refusal(cudaErrorNotSupported, "the child graph allocates memory");
+                    if (graph_of(child).has_conditions())
+                      throw Refusal(cudaErrorNotSupported, "the child graph has conditional nodes");
                     return [steps = steps_of(graph_of(child))] { return run_steps(steps); };
                   });
 }
@@ -190,10 +193,22 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
   }
   case cudaGraphNodeTypeMemFree:
     return cudaGraphAddMemFreeNode(node, graph, dependencies, count, parameters->free.dptr);
+  case cudaGraphNodeTypeConditional: {
+    auto& given = parameters->conditional;
+    return with_table("cudaGraphAddNode", [&](GraphTable& table) {
+      if (!node) return cudaErrorInvalidValue;
+      auto condition = std::make_shared<Condition>(given.handle, given.type, given.size);
+      GraphNode* const added =
+          table.graph(graph).add(parameters->type, Work(), nodes_behind(dependencies, count));
+      given.phGraph_out = const_cast<cudaGraph_t*>(condition->graphs().data());
+      added->condition = std::move(condition);
+      *node = reinterpret_cast<cudaGraphNode_t>(added);
+      return cudaSuccess;
+    });
+  }
   default:
     return entry("cudaGraphAddNode", []() -> cudaError_t {
-      throw Refusal(cudaErrorNotSupported,
-                    "nodes of events, of semaphores and of conditions are not supported");
+      throw Refusal(cudaErrorNotSupported, "nodes of events and of semaphores are not supported");
     });
   }
 }

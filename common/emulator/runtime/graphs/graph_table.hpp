@@ -22,6 +22,8 @@ struct ExecutableGraph {
     std::vector<std::size_t> after; // the steps that it depends on
     std::shared_ptr<GraphMemory> memory;
   };
+  // What the graph's conditional nodes depend on, and those within them.
+  std::vector<unsigned long long> conditions;
   std::vector<Step> steps;
   std::shared_ptr<const void> instance = std::make_shared<int>();
   bool frees_memory_on_launch = false; // that the launch before has left

@@ -1,4 +1,5 @@
 // Whole graphs: creating, copying, instantiating and launching them.
+#include "runtime/graphs/conditions.hpp"
 #include "runtime/graphs/graph_memory.hpp"
 #include "runtime/graphs/graph_table.hpp"
 #include "runtime/ordering/ordering.hpp"
@@ -31,6 +32,10 @@ std::vector<GraphNode*> nodes_behind(const cudaGraphNode_t* handles, std::size_t
 
 bool Graph::has_memory_nodes() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->memory != nullptr; });
+}
+
+bool Graph::has_conditions() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->condition != nullptr; });
 }
 
 cudaGraphNode_t GraphTable::add_memory_node(cudaGraph_t handle, const cudaGraphNode_t* dependencies,
@@ -78,10 +83,23 @@ std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
     std::vector<std::size_t> after;
     for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
     place[node] = steps.size();
-    steps.push_back({node, node->type, node->work, std::move(after), node->memory});
+    Work work = node->condition ? node->condition->work() : node->work;
+    steps.push_back({node, node->type, std::move(work), std::move(after), node->memory});
   }
   return steps;
 }
+
+namespace {
+
+void collect_conditions(const Graph& graph, std::vector<unsigned long long>& found) {
+  for (const auto& node : graph.nodes) {
+    if (!node->condition) continue;
+    found.push_back(node->condition->handle());
+    for (const cudaGraph_t inner : node->condition->graphs()) collect_conditions(graph_of(inner), found);
+  }
+}
+
+} // namespace
 
 namespace {
 
@@ -95,6 +113,7 @@ cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGra
                     "a graph that allocates memory can be instantiated once at a time");
     auto made = std::make_unique<ExecutableGraph>();
     made->steps = steps_of(graph);
+    collect_conditions(graph, made->conditions);
     made->frees_memory_on_launch = flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
     graph.instance = made->instance;
     *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
@@ -111,6 +130,12 @@ cudaGraph_t keep(std::unique_ptr<Graph> graph) {
   Graph* kept = graph.get();
   table.graphs[kept] = std::move(graph);
   return reinterpret_cast<cudaGraph_t>(kept);
+}
+
+void discard(Graph* graph) {
+  GraphTable& table = GraphTable::get();
+  std::lock_guard lock(table.mutex);
+  table.graphs.erase(graph);
 }
 
 Graph& graph_of(cudaGraph_t handle) {
@@ -146,6 +171,8 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
     if (!clone) return cudaErrorInvalidValue;
     if (table.graph(original).has_memory_nodes())
       throw Refusal(cudaErrorNotSupported, "a graph that allocates memory cannot be cloned");
+    if (table.graph(original).has_conditions())
+      throw Refusal(cudaErrorNotSupported, "a graph with conditional nodes cannot be cloned");
     auto made = std::make_unique<Graph>();
     std::map<const GraphNode*, GraphNode*> copy_of;
     for (const GraphNode* node : in_order(table.graph(original))) {
@@ -198,17 +225,21 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
 cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
   return entry("cudaGraphLaunch", [&] {
     std::vector<ExecutableGraph::Step> steps;
+    std::vector<unsigned long long> conditions;
     std::shared_ptr<Event> last;
     GraphTable& table = GraphTable::get();
     {
       std::lock_guard lock(table.mutex);
       ExecutableGraph& executable = table.executable(handle);
-      steps = executable.steps, last = executable.last_launch;
+      steps = executable.steps, conditions = executable.conditions, last = executable.last_launch;
       for (const auto& step : steps)
         if (step.type == cudaGraphNodeTypeMemAlloc) step.memory->launch(executable.frees_memory_on_launch);
     }
     const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
-                                             [steps = std::move(steps)] { return run_steps(steps); });
+                                             [steps = std::move(steps), conditions = std::move(conditions)] {
+                                               for (const auto handle : conditions) restore_condition(handle);
+                                               return run_steps(steps);
+                                             });
     std::lock_guard lock(table.mutex);
     if (const auto found = table.executables.find(handle); found != table.executables.end())
       found->second->last_launch = std::move(last);

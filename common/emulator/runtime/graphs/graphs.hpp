@@ -9,6 +9,7 @@
 
 namespace warpfold::runtime {
 
+class Condition;
 class GraphMemory;
 
 struct GraphNode {
@@ -16,6 +17,7 @@ struct GraphNode {
   Work work;                            // empty for a node that does nothing
   std::vector<GraphNode*> dependencies; // nodes of the same graph
   std::shared_ptr<GraphMemory> memory;  // that it allocates or frees
+  std::shared_ptr<Condition> condition; // that it depends on; its work is then the condition's
 };
 
 struct Graph {
@@ -24,11 +26,13 @@ struct Graph {
   GraphNode* add(cudaGraphNodeType type, Work work, std::vector<GraphNode*> dependencies);
   bool contains(const GraphNode* node) const;
   bool has_memory_nodes() const;
+  bool has_conditions() const;
   std::weak_ptr<const void> instance; // with memory nodes, there may be one at a time
 };
 
 // Hands a graph to the program, and takes one from it. The second throws Refusal if it is not a live graph.
 cudaGraph_t keep(std::unique_ptr<Graph> graph);
+void discard(Graph* graph);
 Graph& graph_of(cudaGraph_t handle);
 
 // The nodes so ordered that each comes after what it depends on. Throws Refusal if they form a cycle.
@@ -36,8 +40,8 @@ std::vector<const GraphNode*> in_order(const Graph& graph);
 
 // The nodes that a stream, or an event, comes after within one capture.
 struct Capture {
-  std::unique_ptr<Graph> own; // empty if the program provided the graph
   Graph* graph = nullptr;
+  bool is_new = false; // the program did not provide the graph
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode{};
   std::thread::id thread = std::this_thread::get_id(); // that began it

@@ -30,7 +30,7 @@ std::vector<watch::Hazard> SecondOrder::run(machine::Kernel& kernel, const machi
   ++past.launches;
   if (past.was_too_slow || (past.launches > first_launches && !std::has_single_bit(past.launches))) return {};
   const machine::AddressSpace& memory = kernel.program().memory();
-  if (!is_of_this_device_alone(memory) || machine::allocates(kernel)) return {};
+  if (!is_of_this_device_alone(memory) || machine::calls_runtime(kernel)) return {};
   MemoryContents contents(memory, {MemoryKind::device, MemoryKind::variable});
   if (contents.bytes() > most_bytes) return {};
   contents.keep();

@@ -3,6 +3,7 @@
 #include "machine/reach.hpp"
 #include "runtime/devices/devices.hpp"
 #include "runtime/launches/clusters.hpp"
+#include "runtime/launches/device_launches.hpp"
 #include "runtime/launches/launch_words.hpp"
 #include "runtime/launches/progress.hpp"
 #include "runtime/memory/ipc.hpp"
@@ -184,8 +185,9 @@ PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* con
   if (shape.cooperative) check_resident(entry, shape);
 
   static std::atomic<std::uint64_t> calls = 0;
-  PreparedLaunch launch{&entry, entry.of_device[static_cast<std::size_t>(current_device())], shape,
-                        std::vector<std::byte>(entry.kernel->parameter_bytes()), ++calls};
+  PreparedLaunch launch{&entry,  entry.of_device[static_cast<std::size_t>(current_device())],
+                        shape,   std::vector<std::byte>(entry.kernel->parameter_bytes()),
+                        ++calls, {}};
   const auto& parameters = entry.kernel->parameters();
   if (!parameters.empty() && !arguments)
     refuse(cudaErrorInvalidValue, entry, "the array of arguments is null");
@@ -229,7 +231,8 @@ namespace {
 // Where the program's source launches it, "" if it was built without -g. On the thread that launches, and
 // slow.
 std::string place_of(const PreparedLaunch& launch) {
-  const machine::SourceLine at = line_of(ordering::frames_of_call(), readable_name(*launch.entry));
+  const machine::SourceLine at =
+      launch.place.line ? launch.place : line_of(ordering::frames_of_call(), readable_name(*launch.entry));
   return at.line ? fmt::format(", launched at {}", machine::file_and_line(at)) : "";
 }
 
@@ -257,13 +260,14 @@ bool may_wait_for_host(const PreparedLaunch& launch) {
   return (runtime.memory.of_host() != 0 || runtime.registry.has_managed()) && machine::polls(*launch.kernel);
 }
 
-cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
+cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::DeviceRuntime& device_runtime) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
   const int device = launch.kernel->program().device();
   options.workers = workers_per_device(runtime);
   if (several_devices()) options.peers = &runtime.peers;
   options.textures = current_textures();
+  options.device_runtime = &device_runtime;
   options.may_be_changed = [] { return has_shared_any() || (works_later() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
@@ -326,9 +330,28 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch) {
 
 } // namespace
 
-cudaError_t run(const PreparedLaunch& launch) {
-  const cudaError_t error = run_unless_interrupted(launch);
+namespace {
+
+// `tail`: what comes after it, the last first.
+cudaError_t run(const PreparedLaunch& launch, std::vector<Work>& tail) {
+  DeviceLaunches further(launch);
+  const cudaError_t error = run_unless_interrupted(launch, further);
   stay_if_a_signal_ends_this_process();
+  return error == cudaSuccess ? further.carry_out(tail) : error;
+}
+
+} // namespace
+
+// A kernel may launch itself into its tail any number of times, so these are not nested.
+cudaError_t run(const PreparedLaunch& launch) {
+  std::vector<Work> tail;
+  cudaError_t error = run(launch, tail);
+  while (error == cudaSuccess && !tail.empty()) {
+    const Work next = std::move(tail.back());
+    tail.pop_back();
+    const auto* const kernel = next.target<LaunchWork>();
+    error = kernel ? run(kernel->launch, tail) : next();
+  }
   return error;
 }
 
@@ -356,9 +379,8 @@ cudaError_t launch(const char* caller, const void* function, machine::LaunchShap
       refuse(cudaErrorInvalidValue, kernel, fmt::format("{} bytes of dynamic shared memory", shared));
     shape.dynamic_shared = static_cast<std::uint32_t>(shared);
     const PreparedLaunch prepared = prepare(kernel, shape, arguments);
-    return submit(
-        stream, cudaGraphNodeTypeKernel, [prepared] { return run(prepared); },
-        [&] { return may_wait_for_host(prepared) ? Returns::when_it_waits : Returns::early; });
+    return submit(stream, cudaGraphNodeTypeKernel, LaunchWork{prepared},
+                  [&] { return may_wait_for_host(prepared) ? Returns::when_it_waits : Returns::early; });
   };
   // The program still sees the first error.
   if (sticky_error() != cudaSuccess && Runtime::get().checks_go_on) goes_on_with(submitted);

@@ -15,7 +15,8 @@ struct PreparedLaunch {
   machine::Kernel* kernel = nullptr; // of the device that it was issued to
   machine::LaunchShape shape;
   std::vector<std::byte> parameters;
-  std::uint64_t call = 0; // the number of the host's call for it, counted over all devices
+  std::uint64_t call = 0;         // its number, counted over all devices
+  machine::SourceLine place = {}; // of the launch, if a kernel launched it
 };
 
 // The kernel's name as in its source: "sum<int>(int const*, int)" for _Z3sumIiEvPKi.
@@ -27,8 +28,15 @@ std::string text(const machine::Dim3& size); // "(256, 1, 1)"
 // exceeded.
 PreparedLaunch prepare(KernelEntry& entry, machine::LaunchShape shape, void* const* arguments);
 
-// Runs the launch, records it, and turns a fault into the process's sticky error.
+// Runs the launch and what its kernel launches, records it, and turns a fault into the process's sticky
+// error.
 cudaError_t run(const PreparedLaunch& launch);
+
+// A launch as work of a stream or a graph.
+struct LaunchWork {
+  PreparedLaunch launch;
+  cudaError_t operator()() const { return run(launch); }
+};
 
 // How many blocks of the kernel fit on one multiprocessor at a time; 0 if not even one does.
 int resident_blocks(const KernelEntry& entry, int threads, std::size_t dynamic_shared);
