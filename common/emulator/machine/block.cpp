@@ -108,6 +108,7 @@ void Block::start(std::uint64_t linear) {
   recurrence = {};
   for (Barrier& barrier : barriers) barrier = {};
   mbarriers.clear();
+  bulk_loads = most_bulk_loads = 0;
   for (Warp& warp : warps) {
     fill_block_specials(warp, frame, warp.kernel_frame);
     std::uint32_t lanes = std::min(warp_lanes, threads - warp.index * warp_lanes);
@@ -132,6 +133,7 @@ Block::Progress Block::run() {
   }
   if (alive == 0) {
     include_readers(worker.busiest);
+    worker.busiest.bulk_loads = std::max(worker.busiest.bulk_loads, std::uint64_t{most_bulk_loads});
     if (worker.grid.watcher) worker.grid.watcher->block_end(*this);
     return Progress::done;
   }
@@ -156,7 +158,8 @@ void Block::include_readers(BusiestReaders& busiest) const {
                   .warp = read,
                   .block = 0,
                   .thread_in_shared = warp.from_shared.most(),
-                  .span_of_block = 0});
+                  .span_of_block = 0,
+                  .bulk_loads = 0});
   }
   if (begin < end) mine.span_of_block = end - begin;
   busiest.include(mine);

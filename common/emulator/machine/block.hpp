@@ -92,6 +92,7 @@ struct MbarrierFacts {
   std::uint32_t phase = 0;                    // phases that are complete
   std::uint64_t expected_bytes = 0, came = 0; // in this phase
   const Operation* expects = nullptr;         // the last that raised `expected_bytes`
+  std::uint32_t bulk_loads = 0;               // that complete here, and no thread has seen that they have
 };
 
 struct Block {
@@ -122,6 +123,7 @@ struct Block {
   std::vector<std::byte> frames, local; // storage of the warps' kernel frames and local memory
   Barrier barriers[barrier_count];
   std::unordered_map<std::uint64_t, MbarrierFacts> mbarriers; // that are initialised, by offset
+  std::uint32_t bulk_loads = 0, most_bulk_loads = 0;          // in flight: the sum of theirs
   mutable std::unique_ptr<BlockNotes> notes; // what a watcher keeps with the block; the block does not use it
 
   explicit Block(Worker& worker);

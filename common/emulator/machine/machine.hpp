@@ -238,12 +238,14 @@ struct BusiestReaders {
   std::uint64_t thread = 0, warp = 0, block = 0; // of global memory
   std::uint64_t thread_in_shared = 0;            // a thread of shared memory
   std::uint64_t span_of_block = 0; // from the first byte that a block read to the last, whatever it skipped
+  std::uint64_t bulk_loads = 0;    // no bytes: bulk copies into a block's shared memory, in flight together
 
   void include(const BusiestReaders& other) {
     thread = std::max(thread, other.thread), warp = std::max(warp, other.warp);
     block = std::max(block, other.block);
     thread_in_shared = std::max(thread_in_shared, other.thread_in_shared);
     span_of_block = std::max(span_of_block, other.span_of_block);
+    bulk_loads = std::max(bulk_loads, other.bulk_loads);
   }
 };
 

@@ -55,6 +55,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
   } else if (one.facts.work == Work::store) {
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
     to.shared_store_wavefronts += did.wavefronts;
+    if (went_to_shared(did)) to.shared_stores += did.lanes;
     to.global_store_sectors += did.sectors;
     to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
@@ -63,7 +64,12 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
-    if (is_weak(one.operation)) to.weak_load_sectors += did.sectors;
+    if (went_to_shared(did)) to.shared_loads += did.lanes;
+    if (is_weak(one.operation) && !went_to_shared(did)) {
+      to.weak_load_sectors += did.sectors;
+      to.weak_load_requests += did.requests;
+      if (one.facts.begins_wait) to.weak_load_waits += did.requests;
+    }
     to.peer_load_requests += did.peer_requests;
     to.peer_load_sectors += did.peer_sectors;
     to.bytes_read += did.bytes;
@@ -137,6 +143,16 @@ Counters& Counters::operator+=(const Counters& other) {
 #undef COUNTED_MOST
 #undef RATIO
   return *this;
+}
+
+LaunchTotals totals_of(const machine::LaunchRecord& record) {
+  const machine::Code& code = const_cast<machine::Kernel*>(record.source)->code();
+  const bool uses_grid_size = std::ranges::any_of(code.frames, [](const machine::Frame& frame) {
+    return std::ranges::any_of(frame.specials, [](const machine::SpecialRow& special) {
+      return special.name == ptx::Special::nctaid;
+    });
+  });
+  return {record.blocks, uses_grid_size ? 1u : 0u, record.busiest};
 }
 
 LaunchCounters count(const machine::LaunchRecord& record) {

@@ -36,11 +36,11 @@ private:
 
 // The counters that only a launch, or several launches, have.
 struct LaunchTotals {
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0, grid_size_uses = 0;
   machine::BusiestReaders busiest;
 
   LaunchTotals& operator+=(const LaunchTotals& other) {
-    blocks += other.blocks;
+    blocks += other.blocks, grid_size_uses += other.grid_size_uses;
     busiest.include(other.busiest);
     return *this;
   }
@@ -58,5 +58,6 @@ struct LaunchCounters {
 };
 
 LaunchCounters count(const machine::LaunchRecord& record);
+LaunchTotals totals_of(const machine::LaunchRecord& record);
 
 } // namespace warpfold::watch

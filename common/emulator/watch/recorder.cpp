@@ -39,16 +39,14 @@ Json to_json(const machine::Dim3& size) {
 Json to_json(const Counters& counters, const LaunchTotals& totals) {
   Json json = to_json(counters);
   json["blocks"] = totals.blocks;
+  json["grid_size_uses"] = totals.grid_size_uses;
   json["bytes_read_by_thread"] = totals.busiest.thread;
   json["bytes_read_by_warp"] = totals.busiest.warp;
   json["bytes_read_by_block"] = totals.busiest.block;
   json["bytes_spanned_by_block"] = totals.busiest.span_of_block;
   json["shared_bytes_read_by_thread"] = totals.busiest.thread_in_shared;
+  json["bulk_loads_in_flight"] = totals.busiest.bulk_loads;
   return json;
-}
-
-LaunchTotals totals_of(const machine::LaunchRecord& record) {
-  return {record.blocks, record.busiest};
 }
 
 Json to_json(const machine::LaunchRecord& record, const LaunchCounters& counted) {

@@ -147,8 +147,8 @@ private:
       if (is_near(factor, first->second)) continue;
       return {
           "factors-differ",
-          fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times: not "
-                      "all results have the same maximum and the same divisor.",
+          fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
+                      "wrong maximum or divisor for the whole row is not what is wrong.",
                       first->first, the_row(), first->second, column, factor),
           true};
     }

@@ -25,9 +25,11 @@ Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   put(0, block);
   if (rung.beyond_32_bits == Beyond32Bits::in_a_walk) {
     const auto step = static_cast<std::size_t>(rung.walking_threads(rung.size(input.n, block)));
+    const std::size_t last_round = (input.n - block) / step * step; // of the same threads
     put(step, block);
-    return {input, fmt::format("n = {}, all 0 but the first {} and {} more from element {} on", input.n,
-                               block, block, step)};
+    put(last_round, block);
+    return {input, fmt::format("n = {}, all 0 but {} each from elements 0, {} and {} on", input.n, block,
+                               step, last_round)};
   }
   if (rung.beyond_32_bits == Beyond32Bits::in_rows) input.n = rows * columns, input.rows = rows;
   put(input.n - block, block);

@@ -6,7 +6,8 @@ namespace {
 Promise few_barriers() {
   return at_most(
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 2; },
-      "the last six steps are one warp's, so __syncwarp() is enough");
+      "a barrier before the tree and one after each step of more than 64 sums are enough: the last six steps "
+      "are one warp's (__syncwarp()), and steps that a block of this size does not have need none");
 }
 
 // One lane adds the block's sum to the result; each step of some lanes alone would be one more.

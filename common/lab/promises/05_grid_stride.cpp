@@ -44,6 +44,10 @@ std::vector<Rung> grid_stride() {
           .promise(neighbours_read_neighbours())
           .promise(equal(Counter::barriers_per_block, one,
                          "the block must wait once; then thread 0 alone adds up"))
+          .promise(
+              equal(Counter::grid_size_uses, one,
+                    "the stride is the number of threads in the grid, gridDim.x * blockDim.x: other rungs "
+                    "use this walk with other grids"))
           .promise(at_least(
               Counter::shared_elements_read_by_thread, [](const Size& s) { return s.block - 1.0; },
               "thread 0 must add up what the others left in shared memory"))

@@ -103,6 +103,9 @@ std::vector<Rung> speed_of_light() {
             const std::size_t blocks = std::size_t(blocks_of_champion(s)) + 1;
             return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
           }))
+          .promise(at_least(
+              Counter::weak_loads_at_once, [](const Size& s) { return s.n >= 1 << 16 ? 1.5 : 0.0; },
+              "a thread must start all loads of a tile before it uses the first value"))
           .promise(no_float_atomics())
           .promise(at_most(
               Counter::weak_load_sectors, // how often a block asks for another's mark is not its own doing

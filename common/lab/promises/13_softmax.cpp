@@ -92,6 +92,10 @@ std::vector<Rung> softmax() {
               .promise(writes_each_element_once())
               .promise(none(Counter::atomic_operations, "a block works on its rows alone"))
               .promise(reads_each_element<1>())
+              .promise(at_least(
+                  Counter::bulk_loads_in_flight,
+                  [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
+                  "the rows of the next two turns must be on their way while this one's is worked on"))
               .promise(equal(
                   Counter::global_load_requests, [](const Size& s) { return double(s.rows); },
                   "a row must come by one bulk copy, and no thread may load from global memory"))

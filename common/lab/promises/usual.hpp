@@ -21,11 +21,17 @@ inline Promise one_atomic_per_block() {
 inline Promise no_atomic_for_block_sums() {
   return none(Counter::atomic_operations, "block sums must go to memory, one element per block");
 }
-inline Promise one_store_per_warp() {
-  return equal(
-      Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
-      "each warp must store its partial sum in shared memory with one store, and nothing else need be "
-      "stored");
+// The places that no warp fills may be set to 0, by one store of the first warp.
+inline std::vector<Promise> one_store_per_warp() {
+  return {at_least(
+              Counter::shared_store_requests, [](const Size& s) { return s.blocks * s.warps(); },
+              "each warp must store its partial sum in shared memory"),
+          at_most(
+              Counter::shared_store_requests, [](const Size& s) { return s.blocks * (s.warps() + 1); },
+              "each warp must store its partial sum in shared memory with one store"),
+          at_most(
+              Counter::shared_stores, [](const Size& s) { return s.blocks * (s.warps() + 32.0); },
+              "one lane of each warp must store its partial sum, and the others must not")};
 }
 inline Promise a_barrier_for_each_step() {
   return at_least(
@@ -35,7 +41,8 @@ inline Promise a_barrier_for_each_step() {
 inline Promise the_whole_block_waits() {
   return at_least(
       Counter::warps_per_barrier, [](const Size& s) { return double(s.warps()); },
-      "all warps of a full block must wait at each barrier, also those that have nothing to add");
+      "blocks need as many threads as `block` says, and all their warps must wait at each barrier, also "
+      "those that have nothing to add");
 }
 inline Promise one_store_per_block() {
   return equal(Counter::elements_written, once_per_block,
@@ -130,9 +137,17 @@ inline std::vector<Promise> two_elements_per_thread() {
           each_thread_reads_at_most(two_elements), neighbours_read_neighbours()};
 }
 
+// Two for each addition of a block's tree.
+inline Promise idle_threads_read_nothing() {
+  return at_most(
+      Counter::shared_loads, [](const Size& s) { return 2.0 * s.blocks * s.block; },
+      "each addition of the tree reads two sums, and the threads that have nothing to add read none");
+}
 // A tree in shared memory in which whole warps fall idle, without bank conflicts.
 inline std::vector<Promise> tree_of_halving_strides() {
-  return {no_shuffle(), no_vote(), tree_by_all_threads(), no_bank_conflict(), last_warp_alone_diverges()};
+  return {no_shuffle(),          no_vote(),
+          tree_by_all_threads(), idle_threads_read_nothing(),
+          no_bank_conflict(),    last_warp_alone_diverges()};
 }
 
 // Two elements per thread while they are loaded, the steps of a tree, and one atomic per block.

@@ -144,6 +144,9 @@ const Operation* arrive_in_cluster(Warp& warp, const Operation* op) {
 }
 
 const Operation* wait_in_cluster(Warp& warp, const Operation* op) {
+  if (Watcher* watcher = warp.worker->grid.watcher;
+      watcher && op->e && warp.mask != warp.alive && !warp.kept_apart)
+    watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
   if (const u32 never = warp.mask & ~(warp.cluster_arrived | warp.cluster_released))
     stop(warp, op, Fault::Kind::barrier, "waits for the cluster's barrier without having arrived at it",
          never);

@@ -59,7 +59,8 @@ void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change 
   std::memcpy(&barrier, place, sizeof barrier);
   const u64 phase = barrier.phase;
   make(barrier, facts->second);
-  if (barrier.phase != phase) facts->second = {.phase = facts->second.phase + 1};
+  if (barrier.phase != phase)
+    facts->second = {.phase = facts->second.phase + 1, .bulk_loads = facts->second.bulk_loads};
   std::memcpy(place, &barrier, sizeof barrier);
 }
 
@@ -155,9 +156,10 @@ const Operation* test_wait(Warp& warp, const Operation* op) {
   each_active(warp, [&](unsigned lane) {
     u64 phase =
         Parity ? warp.row<u32>(op->b)[lane] & 1 : std::bit_cast<Mbarrier>(warp.row<u64>(op->b)[lane]).phase;
-    change(warp, op, lane, request.address[lane], [&](const Mbarrier& barrier, const MbarrierFacts& facts) {
+    change(warp, op, lane, request.address[lane], [&](const Mbarrier& barrier, MbarrierFacts& facts) {
       if (barrier.phase != phase) {
         over |= 1u << lane;
+        owner_of(warp, request.address[lane]).bulk_loads -= std::exchange(facts.bulk_loads, 0);
         if (watcher)
           watcher->phases_seen(warp, 1u << lane, request.address[lane] & ~window_mask, facts.phase);
       } else {
@@ -250,12 +252,17 @@ void arrive_at_mbarrier(Warp& warp, const Operation* op, unsigned lane, std::uin
 }
 
 void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
-                    std::uint32_t bytes, bool tells) {
+                    std::uint32_t bytes, bool of_bulk_copy) {
   change(warp, op, lane, address, [&](Mbarrier& barrier, MbarrierFacts& facts) {
+    if (of_bulk_copy) {
+      Block& owner = owner_of(warp, address);
+      ++facts.bulk_loads;
+      owner.most_bulk_loads = std::max(owner.most_bulk_loads, ++owner.bulk_loads);
+    }
     complete_step(warp, op, lane, barrier, facts, bytes);
   });
   Watcher* const watcher = warp.worker->grid.watcher;
-  if (!watcher || !tells || warp.worker->refused_lanes != 0) return;
+  if (!watcher || !of_bulk_copy || warp.worker->refused_lanes != 0) return;
   // Whoever waits for the phase sees what the copy has written.
   std::uint64_t offsets[warp_lanes] = {};
   offsets[lane] = address & ~window_mask;
