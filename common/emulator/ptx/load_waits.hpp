@@ -15,7 +15,9 @@ namespace warpfold::ptx {
 // NVIDIA's assembler moves loads up within a basic block, so that they wait together, unless the address (or
 // the guard) of one depends on the value of another, or something between them orders memory: a store, an
 // atomic, a barrier, a fence or a call. This is observed, not documented. It moves nothing across basic
-// blocks.
+// blocks; but a warp goes on with a load in flight until something uses its value, so loads under a condition
+// each wait together too, unless the block of one uses it before the next. A mov is no use: it mostly only
+// names the register that a value is in behind the branch.
 std::vector<std::uint8_t> load_waits(const Function& function, std::span<const BasicBlock> blocks);
 
 } // namespace warpfold::ptx

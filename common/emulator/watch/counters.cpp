@@ -96,7 +96,10 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
     break;
   case Work::barrier:
     if (one.facts.is_repeated) to.repeated_warp_barriers += did.warps;
-    if (one.name.find(".warp.") == one.name.npos) to.barrier_arrivals += did.warps; // __syncwarp()
+    if (one.name.find(".warp.") != one.name.npos) // __syncwarp()
+      to.warp_barriers += did.warps, to.warp_barrier_arrivals += did.threads;
+    else
+      to.barrier_arrivals += did.warps;
     // One that combines a bit or a number of several threads can add up anything.
     if (one.name.find(".red.") != one.name.npos) to.votes += did.warps;
     break;

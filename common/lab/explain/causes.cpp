@@ -16,6 +16,13 @@ bool lies_between(const Hazard& barrier, const Hazard& race) {
          barrier.line <= std::max(race.line, race.other_line);
 }
 
+// A race and its reverse, such as a read before the write of the next run: the first one says it.
+bool is_reverse(const Hazard& hazard, const Hazard& cause) {
+  return hazard.group == "race" && cause.group == "race" && hazard.line != hazard.other_line &&
+         hazard.other_line != 0 && hazard.line == cause.other_line && hazard.file == cause.other_file &&
+         hazard.other_line == cause.line && hazard.other_file == cause.file;
+}
+
 // Whether one hazard follows from another; both have been seen.
 bool follows(const Hazard& hazard, const Hazard& cause) {
   const bool same_place =
@@ -42,6 +49,10 @@ std::vector<Hazard> causes_among(std::vector<Hazard> hazards) {
   std::erase_if(hazards, [&](const Hazard& hazard) {
     return std::ranges::any_of(seen, [&](const Hazard& cause) { return follows(hazard, cause); });
   });
+  for (std::size_t first = 0; first < hazards.size(); ++first)
+    hazards.erase(std::remove_if(hazards.begin() + static_cast<std::ptrdiff_t>(first) + 1, hazards.end(),
+                                 [&](const Hazard& hazard) { return is_reverse(hazard, hazards[first]); }),
+                  hazards.end());
   std::ranges::stable_partition(hazards, [](const Hazard& hazard) { return hazard.group != "unwritten"; });
   return hazards;
 }

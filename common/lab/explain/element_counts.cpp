@@ -211,7 +211,8 @@ void ElementCounts::count_from(const std::vector<NodeId>& roots) {
     const auto add_term = [&](NodeId origin, double value, double counted) {
       // It has lost all of the value.
       const bool is_another_operation = origin == id && node.kind == Node::Kind::computed &&
-                                        (is_selection() || graph_.operation_of(node).starts_with("cvt."));
+                                        (is_selection() || graph_.operation_of(node).starts_with("cvt.") ||
+                                         graph_.operation_of(node).starts_with("redux."));
       if (is_another_operation || value != identity(input_.type, input_.op))
         terms_.push_back({id, origin, value, counted});
     };

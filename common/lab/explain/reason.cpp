@@ -8,6 +8,7 @@
 #include "run/emulator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace lab {
@@ -35,7 +36,18 @@ Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& gi
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights) {
   const Case& given = failure.given;
-  if (rung.row_function != RowFunction::none) return facts_of_row(rung, failure, input);
+  if (rung.row_function != RowFunction::none) {
+    Diagnosis facts = facts_of_row(rung, failure, input);
+    if (facts.kind == infinite_result && can_be_followed(*failure.variant, given)) {
+      const Outcome outcome = run_followed(*failure.variant, given, input);
+      device_lost = outcome.device_lost;
+      const auto infinite =
+          std::ranges::find_if(outcome.results, [](double result) { return std::isinf(result); });
+      facts.text += first_not_finite(outcome, given, input,
+                                     static_cast<std::size_t>(infinite - outcome.results.begin()));
+    }
+    return facts;
+  }
   if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
     if (!found.kind.empty() || device_lost) return found;

@@ -138,7 +138,7 @@ private:
     for (std::size_t column = 0; column < columns_; ++column) {
       const double expected = expected_.values[column], factor = got_[column] / expected;
       if (std::isinf(got_[column]))
-        return {"infinite-result",
+        return {std::string(infinite_result),
                 fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.", column,
                             the_row()),
                 true};

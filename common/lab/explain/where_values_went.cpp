@@ -58,11 +58,14 @@ public:
         counts_(graph, outcome, given, input, row), words_(graph, counts_, given, input) {}
 
   Diagnosis diagnosis();
+  std::string first_not_finite() const;
 
 private:
   Diagnosis of_the_host();
   Diagnosis of_library_type() const;
   Diagnosis of_rounding_to_float() const;
+  std::vector<bool> on_the_way() const;
+  bool makes_the_same(const ValueGraph::Node& node) const;
   std::string explain_operation();
   std::string explain_elements();
   std::string explain_best_element();
@@ -427,12 +430,27 @@ std::string Explanation::explain_best_element() {
   return text + lost({*best}, 1);
 }
 
+// Whether the operator would make the same of the operands, as a sum and a product do of 2 and 2.
+bool Explanation::makes_the_same(const ValueGraph::Node& node) const {
+  const std::string_view operation = graph_.operation_of(node);
+  const auto operands = graph_.operands_of(node);
+  if (operands.size() != 2) return false;
+  const double a = number(operands[0].bits, operand_type(operation)),
+               b = number(operands[1].bits, operand_type(operation));
+  return number(node.bits, result_type(operation)) == apply(input_.op, a, b);
+}
+
 // The first step that is none of the operator's, such as a product in a sum.
 std::string Explanation::explain_operation() {
   const ElementCounts::Term* first = nullptr;
+  const auto tells_more = [&](const ElementCounts::Term& term) {
+    const bool by_chance = makes_the_same(graph_.node(term.node)),
+               before = makes_the_same(graph_.node(first->node));
+    return by_chance == before ? term.node < first->node : before;
+  };
   for (const ElementCounts::Term& term : counts_.terms())
-    if (!ValueGraph::is_bare(term.node) && term.origin == term.node && (!first || term.node < first->node) &&
-        graph_.node(term.node).kind == NodeKind::computed)
+    if (!ValueGraph::is_bare(term.node) && term.origin == term.node &&
+        graph_.node(term.node).kind == NodeKind::computed && (!first || tells_more(term)))
       first = &term;
   if (!first) return "";
   kind_ = "operation";
@@ -540,7 +558,7 @@ Diagnosis Explanation::of_the_host() {
       what = fmt::format(" That is all of them but the one with the index {}.", i);
   }
   return {
-      "host-adds",
+      std::string(host_adds_wrongly),
       fmt::format("The {} values that are copied to the host are right: together they make {:.10g}. The host "
                   "makes {:.10g} of them.{}",
                   values.size(), expected, got_, what),
@@ -593,15 +611,46 @@ std::optional<double> before_rounding(const ValueGraph& graph, const ValueGraph:
 
 } // namespace
 
-// On the way to the result, although the elements are no floats.
-Diagnosis Explanation::of_rounding_to_float() const {
-  if (input_.type == Type::float32 || input_.type == Type::bfloat16) return {};
+// By node: whether the result depends on it.
+std::vector<bool> Explanation::on_the_way() const {
   std::vector<bool> counts(graph_.end());
   counts[graph_.roots[row_]] = true;
   for (NodeId id = graph_.end(); id-- > first_node;)
     if (counts[id])
       for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(id)))
         counts[operand.node] = true;
+  return counts;
+}
+
+std::string Explanation::first_not_finite() const {
+  if (!graph_.complete || row_ >= graph_.roots.size()) return "";
+  const std::vector<bool> counts = on_the_way();
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (!counts[id] || node.kind != NodeKind::computed) continue;
+    const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
+                           to = result_type(operation);
+    if (!of.starts_with('f') || !to.starts_with('f')) continue;
+    const double made = number(node.bits, to);
+    if (std::isfinite(made)) continue;
+    std::vector<std::string> numbers;
+    bool begins_here = true;
+    for (const ValueGraph::Operand& operand : graph_.operands_of(node)) {
+      const double given = number(operand.bits, of);
+      numbers.push_back(fmt::format("{:.10g}", given));
+      begins_here = begins_here && !std::isnan(given) && (std::isnan(made) || std::isfinite(given));
+    }
+    if (begins_here && !numbers.empty())
+      return sentence("{} makes {:.10g} of {}{}.", words_.who(node.where), made, listed(numbers),
+                      words_.operation_named(node));
+  }
+  return "";
+}
+
+// On the way to the result, although the elements are no floats.
+Diagnosis Explanation::of_rounding_to_float() const {
+  if (input_.type == Type::float32 || input_.type == Type::bfloat16) return {};
+  const std::vector<bool> counts = on_the_way();
   for (NodeId id = first_node; id < graph_.end(); ++id) {
     const ValueGraph::Node& node = graph_.node(id);
     if (!counts[id] || node.kind != NodeKind::computed || result_type(graph_.operation_of(node)) != "f32")
@@ -623,6 +672,8 @@ Diagnosis Explanation::diagnosis() {
   if (Diagnosis found = of_library_type(); !found.kind.empty()) return found;
   if (!counts_.explain_result()) {
     if (Diagnosis found = of_rounding_to_float(); !found.kind.empty()) return found;
+    if (std::string text = std::isnan(got_) ? first_not_finite() : ""; !text.empty())
+      return {"not-a-number", text.substr(1), true};
     return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL
   }
   nothing_stored_ = is_old_result(graph_.roots[row_]) &&
@@ -648,6 +699,13 @@ Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence&
   if (outcome.followed.graph.empty() || outcome.results.size() <= row) return {};
   const ValueGraph graph = value_graph_from(outcome.followed.graph);
   return Explanation(graph, outcome, given, input, row).diagnosis();
+}
+
+std::string first_not_finite(const Outcome& outcome, const Case& given, const Sequence& input,
+                             std::size_t result) {
+  if (outcome.followed.graph.empty() || outcome.results.size() <= result) return "";
+  const ValueGraph graph = value_graph_from(outcome.followed.graph);
+  return Explanation(graph, outcome, given, input, result).first_not_finite();
 }
 
 } // namespace lab

@@ -10,10 +10,14 @@
 namespace lab {
 
 // The kind of a diagnosis: such a call needs no elements to be wrong.
-constexpr std::string_view library_told_another_type = "library-type";
+constexpr std::string_view library_told_another_type = "library-type", host_adds_wrongly = "host-adds";
 
 // The results of `outcome` are those of a run with values followed, and that of `row` is wrong. Its kind is
 // empty if they do not show why: the graph must explain the result to the bit.
 Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence& input, std::size_t row = 0);
+
+// The first step on the way to a result that makes an infinity or a NaN of what is none; "" if there is none.
+std::string first_not_finite(const Outcome& outcome, const Case& given, const Sequence& input,
+                             std::size_t result);
 
 } // namespace lab

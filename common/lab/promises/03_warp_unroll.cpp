@@ -45,6 +45,7 @@ std::vector<Rung> warp_unroll() {
           .promise(tree_by_all_threads())
           .promise(steps_of_all_warps())
           .promise(few_barriers())
+          .promise(the_whole_warp_waits())
           .promise(last_warp_takes_steps_together())
           .promise(last_steps_written_out())
           .promise(the_whole_block_waits())
@@ -59,6 +60,7 @@ std::vector<Rung> warp_unroll() {
           .promise(tree_by_all_threads())
           .promise(steps_of_all_warps())
           .promise(few_barriers())
+          .promise(the_whole_warp_waits())
           .promise(last_warp_takes_steps_together())
           .promise(the_whole_block_waits())
           .promise(at_most(

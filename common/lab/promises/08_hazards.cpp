@@ -80,9 +80,7 @@ std::vector<Rung> hazards() {
           .promise(equal(
               Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 32); },
               "the last warp needs no barrier of the whole block"))
-          .promise(at_most(
-              Counter::divergent_branches, [](const Size& s) { return 2 * s.blocks + 4; },
-              "in the last warp, all lanes must get to each __syncwarp(), without a condition around it"))
+          .promise(the_whole_warp_waits())
           .promise(one_atomic_per_block()),
       Rung("absent_lanes")
           .broken()

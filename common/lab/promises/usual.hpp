@@ -44,6 +44,11 @@ inline Promise the_whole_block_waits() {
       "blocks need as many threads as `block` says, and all their warps must wait at each barrier, also "
       "those that have nothing to add");
 }
+inline Promise the_whole_warp_waits() {
+  return at_least(
+      Counter::lanes_per_warp_barrier, [](const Size&) { return 32.0; },
+      "all lanes of the last warp must get to each __syncwarp(), without a condition around it");
+}
 inline Promise one_store_per_block() {
   return equal(Counter::elements_written, once_per_block,
                "one thread of each block must store the block's sum, and no other thread may store anything");

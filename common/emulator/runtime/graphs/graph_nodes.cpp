@@ -1,13 +1,9 @@
-// The nodes of a graph: adding, querying and changing them.
+// The nodes of a graph: adding them, what depends on what, and taking them away.
 #include "runtime/graphs/conditions.hpp"
 #include "runtime/graphs/graph_table.hpp"
-#include "runtime/launches/launch.hpp"
-#include "runtime/memory/memory_check.hpp"
-#include "runtime/ordering/ordering.hpp"
-#include "runtime/runtime.hpp"
+#include "runtime/graphs/graph_work.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace warpfold::runtime {
 namespace {
@@ -23,55 +19,6 @@ cudaError_t add_node(const char* caller, cudaGraphNode_t* node, cudaGraph_t grap
         table.graph(graph).add(type, make_work(), nodes_behind(dependencies, count)));
     return cudaSuccess;
   });
-}
-
-// A launch whose arguments are copied now, as CUDA guarantees for kernel nodes.
-Work kernel_work(const cudaKernelNodeParams& parameters) {
-  if (parameters.extra)
-    throw Refusal(cudaErrorNotSupported, "kernel arguments in `extra`: pass kernelParams");
-  machine::LaunchShape shape{{parameters.gridDim.x, parameters.gridDim.y, parameters.gridDim.z},
-                             {parameters.blockDim.x, parameters.blockDim.y, parameters.blockDim.z},
-                             parameters.sharedMemBytes};
-  KernelEntry& kernel = Runtime::get().registry.kernel(parameters.func);
-  return LaunchWork{prepare(kernel, shape, parameters.kernelParams)};
-}
-
-// The copy checks its ranges when its turn comes.
-Work memcpy_work(void* destination, const void* source, std::size_t size, cudaMemcpyKind kind) {
-  check_copy(destination, source, size, kind);
-  return [=] { return cudaMemcpyAsync(destination, source, size, kind, cudaStreamPerThread); };
-}
-
-template <typename Value>
-void fill_rows(const cudaMemsetParams& parameters) {
-  const Value value = static_cast<Value>(parameters.value);
-  for (std::size_t y = 0; y < parameters.height; ++y) {
-    auto row = reinterpret_cast<Value*>(static_cast<std::byte*>(parameters.dst) + y * parameters.pitch);
-    std::fill(row, row + parameters.width, value);
-    note_written(row, parameters.width * sizeof(Value));
-    ordering::fills(row, parameters.width * sizeof(Value), false);
-  }
-}
-
-Work memset_work(const cudaMemsetParams& parameters) {
-  if (parameters.elementSize != 1 && parameters.elementSize != 2 && parameters.elementSize != 4)
-    throw Refusal(cudaErrorInvalidValue,
-                  fmt::format("elements of {} bytes: 1, 2 or 4 are allowed", parameters.elementSize));
-  const std::size_t rows = parameters.height ? (parameters.height - 1) * parameters.pitch : 0;
-  check_device_range("the destination", parameters.dst, rows + parameters.width * parameters.elementSize);
-  return [=] {
-    if (parameters.elementSize == 1) fill_rows<std::uint8_t>(parameters);
-    if (parameters.elementSize == 2) fill_rows<std::uint16_t>(parameters);
-    if (parameters.elementSize == 4) fill_rows<std::uint32_t>(parameters);
-    return cudaSuccess;
-  };
-}
-
-Work host_work(const cudaHostNodeParams& parameters) {
-  return [=] {
-    parameters.fn(parameters.userData);
-    return cudaSuccess;
-  };
 }
 
 // Copies handles out as the query functions do: without an array, only their number.
@@ -104,16 +51,15 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t count,
                                    const cudaMemcpy3DParms* parameters) {
   if (!parameters) return remember(cudaErrorInvalidValue);
-  return add_node("cudaGraphAddMemcpyNode", node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, [&] {
-    return [copied = *parameters] { return cudaMemcpy3DAsync(&copied, cudaStreamPerThread); };
-  });
+  return add_node("cudaGraphAddMemcpyNode", node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+                  [&] { return copy_work(*parameters); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                                      const cudaGraphNode_t* dependencies, size_t count, void* destination,
                                      const void* source, size_t size, cudaMemcpyKind kind) {
   return add_node("cudaGraphAddMemcpyNode1D", node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
-                  [&] { return memcpy_work(destination, source, size, kind); });
+                  [&] { return copy_work(destination, source, size, kind); });
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -121,7 +67,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaMemsetParams* parameters) {
   if (!parameters) return remember(cudaErrorInvalidValue);
   return add_node("cudaGraphAddMemsetNode", node, graph, dependencies, count, cudaGraphNodeTypeMemset,
-                  [&] { return memset_work(*parameters); });
+                  [&] { return fill_work(*parameters); });
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -158,28 +104,12 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
   switch (parameters->type) {
   case cudaGraphNodeTypeEmpty:
     return cudaGraphAddEmptyNode(node, graph, dependencies, count);
-  case cudaGraphNodeTypeKernel: {
-    const auto& given = parameters->kernel;
-    cudaKernelNodeParams kernel{};
-    kernel.func = given.func, kernel.gridDim = given.gridDim, kernel.blockDim = given.blockDim;
-    kernel.sharedMemBytes = given.sharedMemBytes;
-    kernel.kernelParams = given.kernelParams, kernel.extra = given.extra;
-    return cudaGraphAddKernelNode(node, graph, dependencies, count, &kernel);
-  }
+  case cudaGraphNodeTypeKernel:
   case cudaGraphNodeTypeMemcpy:
-    return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &parameters->memcpy.copyParams);
-  case cudaGraphNodeTypeMemset: {
-    const auto& given = parameters->memset;
-    cudaMemsetParams memset{};
-    memset.dst = given.dst, memset.pitch = given.pitch, memset.value = given.value;
-    memset.elementSize = given.elementSize, memset.width = given.width, memset.height = given.height;
-    return cudaGraphAddMemsetNode(node, graph, dependencies, count, &memset);
-  }
-  case cudaGraphNodeTypeHost: {
-    cudaHostNodeParams host{};
-    host.fn = parameters->host.fn, host.userData = parameters->host.userData;
-    return cudaGraphAddHostNode(node, graph, dependencies, count, &host);
-  }
+  case cudaGraphNodeTypeMemset:
+  case cudaGraphNodeTypeHost:
+    return add_node("cudaGraphAddNode", node, graph, dependencies, count, parameters->type,
+                    [&] { return work_of(*parameters); });
   case cudaGraphNodeTypeGraph:
     return cudaGraphAddChildGraphNode(node, graph, dependencies, count, parameters->graph.graph);
   case cudaGraphNodeTypeMemAlloc: {
@@ -234,6 +164,104 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* 
   });
 }
 
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle, const cudaGraphNode_t* from,
+                                        const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) {
+#else
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t handle, const cudaGraphNode_t* from,
+                                        const cudaGraphNode_t* to, size_t count) {
+#endif
+  return with_table("cudaGraphRemoveDependencies", [&](GraphTable& table) {
+    if (count && (!from || !to)) return cudaErrorInvalidValue;
+    const Graph& graph = table.graph(handle);
+    for (size_t i = 0; i < count; ++i) {
+      GraphNode& after = table.node(to[i]);
+      const auto found = std::ranges::find(after.dependencies, &table.node(from[i]));
+      if (!graph.contains(&after) || found == after.dependencies.end()) return cudaErrorInvalidValue;
+      after.dependencies.erase(found);
+    }
+    return cudaSuccess;
+  });
+}
+
+// With what depends on it, and what it depends on.
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t handle) {
+  return with_table("cudaGraphDestroyNode", [&](GraphTable& table) {
+    const GraphNode* const node = &table.node(handle);
+    if (node->memory) throw Refusal(cudaErrorNotSupported, "a node that allocates or frees memory stays");
+    for (const auto& [key, graph] : table.graphs) {
+      if (!graph->contains(node)) continue;
+      for (const auto& other : graph->nodes)
+        std::erase_if(other->dependencies, [&](const GraphNode* each) { return each == node; });
+      std::erase_if(graph->nodes, [&](const auto& each) { return each.get() == node; });
+      break;
+    }
+    return cudaSuccess;
+  });
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* edges,
+                                         size_t* count) {
+  if (edges) return remember(cudaErrorNotSupported); // no edge has data
+#else
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* count) {
+#endif
+  return with_table("cudaGraphNodeGetDependencies", [&](GraphTable& table) {
+    const auto& all = table.node(node).dependencies;
+    return list_nodes({all.begin(), all.end()}, out, count);
+  });
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                           cudaGraphEdgeData* edges, size_t* count) {
+  if (edges) return remember(cudaErrorNotSupported);
+#else
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* count) {
+#endif
+  return with_table("cudaGraphNodeGetDependentNodes", [&](GraphTable& table) {
+    GraphNode* const wanted = &table.node(node);
+    std::vector<const GraphNode*> dependent;
+    for (const auto& [key, graph] : table.graphs)
+      for (const auto& each : graph->nodes)
+        if (std::ranges::find(each->dependencies, wanted) != each->dependencies.end())
+          dependent.push_back(each.get());
+    return list_nodes(dependent, out, count);
+  });
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                              cudaGraphEdgeData* edges, size_t* count) {
+  if (edges) return remember(cudaErrorNotSupported);
+#else
+cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+#endif
+  return with_table("cudaGraphGetEdges", [&](GraphTable& table) {
+    std::vector<const GraphNode*> begins, ends;
+    for (const auto& node : table.graph(handle).nodes)
+      for (const GraphNode* before : node->dependencies) begins.push_back(before), ends.push_back(node.get());
+    if ((from == nullptr) != (to == nullptr) || !count) return cudaErrorInvalidValue;
+    std::size_t listed = *count;
+    if (const cudaError_t error = list_nodes(begins, from, &listed); error != cudaSuccess) return error;
+    return list_nodes(ends, to, count);
+  });
+}
+
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* found, cudaGraphNode_t original, cudaGraph_t clone) {
+  return with_table("cudaGraphNodeFindInClone", [&](GraphTable& table) {
+    if (!found) return cudaErrorInvalidValue;
+    const GraphNode* const wanted = &table.node(original);
+    for (const auto& node : table.graph(clone).nodes)
+      if (node->original == wanted) {
+        *found = reinterpret_cast<cudaGraphNode_t>(node.get());
+        return cudaSuccess;
+      }
+    throw Refusal(cudaErrorInvalidValue, "the graph is no clone of the node's");
+  });
+}
+
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   return with_table("cudaGraphGetNodes", [&](GraphTable& table) {
     std::vector<const GraphNode*> all;
@@ -256,28 +284,6 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
     if (!type) return cudaErrorInvalidValue;
     *type = table.node(node).type;
     return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t handle, const cudaKernelNodeParams* parameters) {
-  return with_table("cudaGraphKernelNodeSetParams", [&](GraphTable& table) {
-    GraphNode& node = table.node(handle);
-    if (!parameters || node.type != cudaGraphNodeTypeKernel) return cudaErrorInvalidValue;
-    node.work = kernel_work(*parameters);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t handle, cudaGraphNode_t node,
-                                             const cudaKernelNodeParams* parameters) {
-  return with_table("cudaGraphExecKernelNodeSetParams", [&](GraphTable& table) {
-    auto wanted = reinterpret_cast<const GraphNode*>(node);
-    for (auto& step : table.executable(handle).steps)
-      if (parameters && step.node == wanted && step.type == cudaGraphNodeTypeKernel) {
-        step.work = kernel_work(*parameters);
-        return cudaSuccess;
-      }
-    return cudaErrorInvalidValue;
   });
 }
 }

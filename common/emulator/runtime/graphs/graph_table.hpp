@@ -21,13 +21,14 @@ struct ExecutableGraph {
     Work work;
     std::vector<std::size_t> after; // the steps that it depends on
     std::shared_ptr<GraphMemory> memory;
+    bool enabled = true;
   };
   // What the graph's conditional nodes depend on, and those within them.
   std::vector<unsigned long long> conditions;
   std::vector<Step> steps;
   std::shared_ptr<const void> instance = std::make_shared<int>();
-  bool frees_memory_on_launch = false; // that the launch before has left
-  std::shared_ptr<Event> last_launch;  // CUDA lets no two launches of it overlap; null: none yet
+  unsigned long long flags = 0;       // cudaGraphInstantiateFlags
+  std::shared_ptr<Event> last_launch; // CUDA lets no two launches of it overlap; null: none yet
 };
 
 // Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.

@@ -72,7 +72,9 @@ std::vector<const GraphNode*> in_order(const Graph& graph) {
 
 cudaError_t run_steps(const std::vector<ExecutableGraph::Step>& steps) {
   std::vector<ordering::Step> to_do;
-  for (const auto& step : steps) to_do.push_back({step.type, &step.work, &step.after});
+  static const Work nothing;
+  for (const auto& step : steps)
+    to_do.push_back({step.type, step.enabled ? &step.work : &nothing, &step.after});
   return ordering::carry_out(to_do);
 }
 
@@ -84,7 +86,7 @@ std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
     for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
     place[node] = steps.size();
     Work work = node->condition ? node->condition->work() : node->work;
-    steps.push_back({node, node->type, std::move(work), std::move(after), node->memory});
+    steps.push_back({node, node->type, std::move(work), std::move(after), node->memory, true});
   }
   return steps;
 }
@@ -114,7 +116,7 @@ cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGra
     auto made = std::make_unique<ExecutableGraph>();
     made->steps = steps_of(graph);
     collect_conditions(graph, made->conditions);
-    made->frees_memory_on_launch = flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
+    made->flags = flags;
     graph.instance = made->instance;
     *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
     table.executables[made.get()] = std::move(made);
@@ -179,6 +181,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
       std::vector<GraphNode*> dependencies;
       for (const GraphNode* dependency : node->dependencies) dependencies.push_back(copy_of.at(dependency));
       copy_of[node] = made->add(node->type, node->work, std::move(dependencies));
+      copy_of[node]->original = node;
     }
     *clone = keep(std::move(made));
     return cudaSuccess;
@@ -233,7 +236,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
       ExecutableGraph& executable = table.executable(handle);
       steps = executable.steps, conditions = executable.conditions, last = executable.last_launch;
       for (const auto& step : steps)
-        if (step.type == cudaGraphNodeTypeMemAlloc) step.memory->launch(executable.frees_memory_on_launch);
+        if (step.type == cudaGraphNodeTypeMemAlloc)
+          step.memory->launch(executable.flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
     }
     const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
                                              [steps = std::move(steps), conditions = std::move(conditions)] {

@@ -17,6 +17,8 @@ struct GraphNode {
   Work work;                            // empty for a node that does nothing
   std::vector<GraphNode*> dependencies; // nodes of the same graph
   std::shared_ptr<GraphMemory> memory;  // that it allocates or frees
+  const GraphNode* original = nullptr;  // of a clone: the node that it was made of
+  std::vector<void*> arguments;         // of a kernel, as the program was last given them
   std::shared_ptr<Condition> condition; // that it depends on; its work is then the condition's
 };
 

@@ -298,8 +298,13 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   if (runtime.options.both_orders && runtime.options.check_races && !runtime.provenance &&
       !may_wait_for_host(launch)) { // in the second run, it would wait again
     std::lock_guard alone(runtime.contents);
+    const auto began = std::chrono::steady_clock::now();
     in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);
     if (runtime.second_order.has_run()) runtime.recorder.add_launch_in_both_orders();
+    using std::chrono::milliseconds;
+    const auto took = std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - began);
+    if (options.time_limit.count() != 0) // the limit is of both
+      options.time_limit = std::max(options.time_limit - took, milliseconds(1));
   }
   const std::size_t known_hazards = runtime.recorder.hazard_count();
   watch::Tracer::begins_next(launch.call);

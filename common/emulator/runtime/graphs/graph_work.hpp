@@ -1,0 +1,37 @@
+// What a node does, as a type of its own for each kind: a program may ask a node for its parameters.
+// A kernel node's is LaunchWork (launch.hpp).
+#pragma once
+
+#include "runtime/cuda_api.hpp"
+#include "runtime/streams/streams.hpp"
+
+namespace warpfold::runtime {
+
+// Checks its ranges when its turn comes.
+struct CopyWork {
+  cudaMemcpy3DParms parameters;
+  cudaError_t operator()() const;
+};
+struct FillWork {
+  cudaMemsetParams parameters;
+  cudaError_t operator()() const;
+};
+struct HostWork {
+  cudaHostNodeParams parameters;
+  cudaError_t operator()() const;
+};
+
+// These throw Refusal for parameters that CUDA would refuse. The arguments of a launch are copied now, as
+// CUDA guarantees for kernel nodes.
+Work kernel_work(const cudaKernelNodeParams& parameters);
+Work copy_work(const cudaMemcpy3DParms& parameters);
+Work copy_work(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind);
+Work fill_work(const cudaMemsetParams& parameters);
+Work host_work(const cudaHostNodeParams& parameters);
+
+#if CUDART_VERSION >= 13000
+// Of a kernel, a copy, a memset or a host function. Throws Refusal for other kinds.
+Work work_of(const cudaGraphNodeParams& parameters);
+#endif
+
+} // namespace warpfold::runtime
