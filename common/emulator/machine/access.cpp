@@ -459,6 +459,7 @@ void count_global(Warp& warp, const Operation* op, const Request& request, unsig
   auto lanes = static_cast<unsigned>(std::popcount(warp.mask));
   ++counters.requests;
   counters.lanes += lanes;
+  counters.first_threads += warp.index == 0 ? warp.mask & 1 : 0;
   counters.bytes += lanes * width;
   if (request.even && request.stride == width && warp.mask == all_lanes) {
     counters.sectors += contiguous_sectors(request.first, warp_lanes * width);

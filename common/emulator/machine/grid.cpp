@@ -125,6 +125,7 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
     sum[i].peer_sectors += part[i].peer_sectors;
     sum[i].dsmem_requests += part[i].dsmem_requests;
     sum[i].dsmem_bytes += part[i].dsmem_bytes;
+    sum[i].first_threads += part[i].first_threads;
   }
 }
 

@@ -226,9 +226,10 @@ struct OperationCounters {
   std::uint64_t requests = 0, sectors = 0, wavefronts = 0; // memory: see coalescing.hpp
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes of global memory
-  std::uint64_t divergent = 0;                             // branches at which lanes diverged
-  std::uint64_t peer_requests = 0;                         // of `requests`: some of it to other devices
-  std::uint64_t peer_sectors = 0;                          // of `sectors`: in other devices' memory
+  std::uint64_t first_threads = 0;                   // of `lanes`, in global memory: a block's first thread
+  std::uint64_t divergent = 0;                       // branches at which lanes diverged
+  std::uint64_t peer_requests = 0;                   // of `requests`: some of it to other devices
+  std::uint64_t peer_sectors = 0;                    // of `sectors`: in other devices' memory
   std::uint64_t dsmem_requests = 0, dsmem_bytes = 0; // of shared memory of other blocks; not in `requests`
 };
 

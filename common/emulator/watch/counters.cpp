@@ -48,6 +48,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
   if (one.facts.work == Work::atomic) {
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
+    to.first_thread_updates += did.first_threads;
     if (one.name.ends_with(".f32") || one.name.ends_with(".f64")) to.float_atomics += did.lanes;
     to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
@@ -56,6 +57,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     (went_to_shared(did) ? to.shared_store_requests : to.global_store_requests) += did.requests;
     to.shared_store_wavefronts += did.wavefronts;
     if (went_to_shared(did)) to.shared_stores += did.lanes;
+    to.first_thread_updates += did.first_threads;
     to.global_store_sectors += did.sectors;
     to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
@@ -148,6 +150,24 @@ Counters& Counters::operator+=(const Counters& other) {
   return *this;
 }
 
+namespace {
+
+// Of the loads that a wait begins with, and those that join it in the text: how often a thread polls depends
+// on who came first, but not how many it has in flight.
+std::uint64_t most_strong_loads(const machine::Code& code, const machine::LaunchRecord& record) {
+  std::uint64_t most = 0, here = 0;
+  bool runs = false;
+  for (std::size_t i = 0; i < code.operations.size(); ++i) {
+    const machine::OperationFacts& facts = code.facts[i];
+    if (facts.work != Work::load || is_weak(code.operations[i])) continue;
+    if (facts.begins_wait) here = 0, runs = record.counters[i].requests != 0;
+    if (runs) most = std::max(most, ++here);
+  }
+  return most;
+}
+
+} // namespace
+
 LaunchTotals totals_of(const machine::LaunchRecord& record) {
   const machine::Code& code = const_cast<machine::Kernel*>(record.source)->code();
   const bool uses_grid_size = std::ranges::any_of(code.frames, [](const machine::Frame& frame) {
@@ -155,7 +175,7 @@ LaunchTotals totals_of(const machine::LaunchRecord& record) {
       return special.name == ptx::Special::nctaid;
     });
   });
-  return {record.blocks, uses_grid_size ? 1u : 0u, record.busiest};
+  return {record.blocks, uses_grid_size ? 1u : 0u, most_strong_loads(code, record), record.busiest};
 }
 
 LaunchCounters count(const machine::LaunchRecord& record) {

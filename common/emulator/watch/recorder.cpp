@@ -45,6 +45,7 @@ Json to_json(const Counters& counters, const LaunchTotals& totals) {
   json["bytes_read_by_block"] = totals.busiest.block;
   json["bytes_spanned_by_block"] = totals.busiest.span_of_block;
   json["shared_bytes_read_by_thread"] = totals.busiest.thread_in_shared;
+  json["strong_loads_in_flight"] = totals.strong_loads_in_flight;
   json["bulk_loads_in_flight"] = totals.busiest.bulk_loads;
   return json;
 }

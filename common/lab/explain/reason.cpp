@@ -8,7 +8,6 @@
 #include "run/emulator.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace lab {
@@ -38,13 +37,11 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
   const Case& given = failure.given;
   if (rung.row_function != RowFunction::none) {
     Diagnosis facts = facts_of_row(rung, failure, input);
-    if (facts.kind == infinite_result && can_be_followed(*failure.variant, given)) {
+    const auto not_finite = not_finite_in_row(rung, failure, input);
+    if (not_finite && !facts.kind.empty() && can_be_followed(*failure.variant, given)) {
       const Outcome outcome = run_followed(*failure.variant, given, input);
       device_lost = outcome.device_lost;
-      const auto infinite =
-          std::ranges::find_if(outcome.results, [](double result) { return std::isinf(result); });
-      facts.text += first_not_finite(outcome, given, input,
-                                     static_cast<std::size_t>(infinite - outcome.results.begin()));
+      facts.text += first_not_finite(outcome, given, input, *not_finite);
     }
     return facts;
   }

@@ -40,6 +40,13 @@ public:
     return rung_.row_function == RowFunction::softmax ? divisor() : factor();
   }
 
+  std::optional<std::size_t> not_finite() const {
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (!std::isfinite(got_[column]) && std::isfinite(expected_.values[column]))
+        return row_ * columns_ + column;
+    return std::nullopt;
+  }
+
 private:
   std::string the_row() const { return given_.rows == 1 ? "the row" : fmt::format("row {}", row_); }
 
@@ -138,7 +145,7 @@ private:
     for (std::size_t column = 0; column < columns_; ++column) {
       const double expected = expected_.values[column], factor = got_[column] / expected;
       if (std::isinf(got_[column]))
-        return {std::string(infinite_result),
+        return {"infinite-result",
                 fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.", column,
                             the_row()),
                 true};
@@ -200,13 +207,26 @@ private:
 
 } // namespace
 
+namespace {
+
+std::optional<WrongRow> first_wrong_row(const Rung& rung, const Failure& failure, const Sequence& input) {
+  if (failure.results.size() != failure.given.n || failure.given.n == 0) return std::nullopt;
+  for (std::size_t row = 0; row < failure.given.rows; ++row)
+    if (WrongRow looked_at(rung, failure, input, row); looked_at.is_wrong()) return looked_at;
+  return std::nullopt;
+}
+
+} // namespace
+
 Diagnosis facts_of_row(const Rung& rung, const Failure& failure, const Sequence& input) {
-  if (failure.results.size() != failure.given.n || failure.given.n == 0) return {};
-  for (std::size_t row = 0; row < failure.given.rows; ++row) {
-    const WrongRow looked_at(rung, failure, input, row);
-    if (looked_at.is_wrong()) return looked_at.facts();
-  }
-  return {};
+  const auto row = first_wrong_row(rung, failure, input);
+  return row ? row->facts() : Diagnosis();
+}
+
+std::optional<std::size_t> not_finite_in_row(const Rung& rung, const Failure& failure,
+                                             const Sequence& input) {
+  const auto row = first_wrong_row(rung, failure, input);
+  return row ? row->not_finite() : std::nullopt;
 }
 
 } // namespace lab

@@ -4,13 +4,14 @@
 #include "judge/case_judge.hpp"
 #include "judge/check.hpp"
 
-#include <string_view>
+#include <optional>
 
 namespace lab {
 
-constexpr std::string_view infinite_result = "infinite-result"; // the kind of a diagnosis
-
 // The kind is empty if the numbers show nothing but that they are wrong.
 Diagnosis facts_of_row(const Rung& rung, const Failure& failure, const Sequence& input);
+
+// The first result of that row that is infinite or NaN and should not be.
+std::optional<std::size_t> not_finite_in_row(const Rung& rung, const Failure& failure, const Sequence& input);
 
 } // namespace lab

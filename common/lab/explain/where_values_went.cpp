@@ -64,8 +64,11 @@ private:
   Diagnosis of_the_host();
   Diagnosis of_library_type() const;
   Diagnosis of_rounding_to_float() const;
+  Diagnosis of_lost_bits() const;
   std::vector<bool> on_the_way() const;
+  std::string numbers_given_to(const ValueGraph::Node& node) const;
   bool makes_the_same(const ValueGraph::Node& node) const;
+  NodeId most_telling(NodeId step) const;
   std::string explain_operation();
   std::string explain_elements();
   std::string explain_best_element();
@@ -430,38 +433,53 @@ std::string Explanation::explain_best_element() {
   return text + lost({*best}, 1);
 }
 
+// Of the 32 lanes of a reduction, the first few.
+std::string Explanation::numbers_given_to(const ValueGraph::Node& node) const {
+  constexpr std::size_t most = 4;
+  const auto operands = graph_.operands_of(node);
+  std::vector<std::string> numbers;
+  for (const ValueGraph::Operand& operand : operands.first(std::min(operands.size(), most)))
+    numbers.push_back(fmt::format("{:.10g}", number(operand.bits, operand_type(graph_.operation_of(node)))));
+  if (operands.size() > most) numbers.push_back(fmt::format("{} more", operands.size() - most));
+  return listed(numbers);
+}
+
 // Whether the operator would make the same of the operands, as a sum and a product do of 2 and 2.
 bool Explanation::makes_the_same(const ValueGraph::Node& node) const {
   const std::string_view operation = graph_.operation_of(node);
-  const auto operands = graph_.operands_of(node);
-  if (operands.size() != 2) return false;
-  const double a = number(operands[0].bits, operand_type(operation)),
-               b = number(operands[1].bits, operand_type(operation));
-  return number(node.bits, result_type(operation)) == apply(input_.op, a, b);
+  double made = identity(input_.type, input_.op);
+  for (const ValueGraph::Operand& operand : graph_.operands_of(node))
+    made = apply(input_.op, made, number(operand.bits, operand_type(operation)));
+  return number(node.bits, result_type(operation)) == made;
+}
+
+// The same operation where it can be seen that it is another one.
+ElementCounts::NodeId Explanation::most_telling(NodeId step) const {
+  if (!makes_the_same(graph_.node(step))) return step;
+  const std::vector<bool> counts = on_the_way();
+  for (NodeId id = first_node; id < step; ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (counts[id] && node.kind == NodeKind::computed && !makes_the_same(node) &&
+        graph_.operation_of(node) == graph_.operation_of(graph_.node(step)))
+      return id;
+  }
+  return step;
 }
 
 // The first step that is none of the operator's, such as a product in a sum.
 std::string Explanation::explain_operation() {
   const ElementCounts::Term* first = nullptr;
-  const auto tells_more = [&](const ElementCounts::Term& term) {
-    const bool by_chance = makes_the_same(graph_.node(term.node)),
-               before = makes_the_same(graph_.node(first->node));
-    return by_chance == before ? term.node < first->node : before;
-  };
   for (const ElementCounts::Term& term : counts_.terms())
-    if (!ValueGraph::is_bare(term.node) && term.origin == term.node &&
-        graph_.node(term.node).kind == NodeKind::computed && (!first || tells_more(term)))
+    if (!ValueGraph::is_bare(term.node) && term.origin == term.node && (!first || term.node < first->node) &&
+        graph_.node(term.node).kind == NodeKind::computed)
       first = &term;
   if (!first) return "";
   kind_ = "operation";
-  const ValueGraph::Node& node = graph_.node(first->node);
+  const ValueGraph::Node& node = graph_.node(most_telling(first->node));
   const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                          to = result_type(operation);
   const std::string who = words_.who(node.where);
-  std::vector<std::string> numbers;
-  for (const ValueGraph::Operand& operand : graph_.operands_of(node))
-    numbers.push_back(fmt::format("{:.10g}", number(operand.bits, of)));
-  const std::string values = listed(numbers);
+  const std::string values = numbers_given_to(node);
   const double made = number(node.bits, to);
   if (operation.starts_with("atom.") || operation.starts_with("red.")) // what it makes is not known
     return sentence("{} combines {}{}.", who, values, words_.operation_named(node));
@@ -544,9 +562,15 @@ Diagnosis Explanation::of_the_host() {
     return {};
   const std::vector<ValueGraph::Operand>& values = graph_.host_copies.back().values;
   std::vector<NodeId> all;
-  for (const ValueGraph::Operand& value : values) all.push_back(value.node);
+  bool is_right = true;
+  for (const ValueGraph::Operand& value : values) {
+    if (!ValueGraph::is_bare(value.node))
+      all.push_back(value.node);
+    else
+      is_right = is_right && load_value(input_.type, &value.bits) == identity(input_.type, input_.op);
+  }
   counts_.count_from(all);
-  bool is_right = counts_.terms().empty();
+  is_right = is_right && counts_.terms().empty();
   for (std::size_t i = 0; i < given_.n; ++i) is_right = is_right && counts_.of_element(i) == 1;
   if (!is_right || values.size() < 2) return {};
   const auto value_at = [&](std::size_t i) { return load_value(input_.type, &values[i].bits); };
@@ -633,15 +657,12 @@ std::string Explanation::first_not_finite() const {
     if (!of.starts_with('f') || !to.starts_with('f')) continue;
     const double made = number(node.bits, to);
     if (std::isfinite(made)) continue;
-    std::vector<std::string> numbers;
-    bool begins_here = true;
-    for (const ValueGraph::Operand& operand : graph_.operands_of(node)) {
+    const bool begins_here = std::ranges::all_of(graph_.operands_of(node), [&](const auto& operand) {
       const double given = number(operand.bits, of);
-      numbers.push_back(fmt::format("{:.10g}", given));
-      begins_here = begins_here && !std::isnan(given) && (std::isnan(made) || std::isfinite(given));
-    }
-    if (begins_here && !numbers.empty())
-      return sentence("{} makes {:.10g} of {}{}.", words_.who(node.where), made, listed(numbers),
+      return !std::isnan(given) && given != made;
+    });
+    if (begins_here)
+      return sentence("{} makes {:.10g} of {}{}.", words_.who(node.where), made, numbers_given_to(node),
                       words_.operation_named(node));
   }
   return "";
@@ -667,11 +688,31 @@ Diagnosis Explanation::of_rounding_to_float() const {
   return {};
 }
 
+// The first conversion of an integer on the way to the result that changes it.
+Diagnosis Explanation::of_lost_bits() const {
+  const std::vector<bool> counts = on_the_way();
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (!counts[id] || node.kind != NodeKind::computed) continue;
+    const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
+                           to = result_type(operation);
+    if (!operation.starts_with("cvt.") || of.find('f') != of.npos || to.find('f') != to.npos) continue;
+    const double before = number(graph_.operands_of(node)[0].bits, of), after = number(node.bits, to);
+    if (before != after)
+      return {"lost-bits",
+              capital(fmt::format("{} converts {:.10g}, {}, to {}: {:.10g}.", words_.who(node.where), before,
+                                  type_in_words(of), type_in_words(to), after)),
+              true};
+  }
+  return {};
+}
+
 Diagnosis Explanation::diagnosis() {
   if (!graph_.complete || row_ >= graph_.roots.size()) return {};
   if (Diagnosis found = of_library_type(); !found.kind.empty()) return found;
   if (!counts_.explain_result()) {
     if (Diagnosis found = of_rounding_to_float(); !found.kind.empty()) return found;
+    if (Diagnosis found = of_lost_bits(); !found.kind.empty()) return found;
     if (std::string text = std::isnan(got_) ? first_not_finite() : ""; !text.empty())
       return {"not-a-number", text.substr(1), true};
     return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL

@@ -121,6 +121,7 @@ std::vector<Rung> tree() {
           .promise(one_atomic_per_block()),
       Rung("sequential")
           .depth(depth_of_tree)
+          .adds_in_a_block_like(by_halving_strides, halving_strides, 1)
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
           .promise(a_barrier_for_each_step())
@@ -129,6 +130,7 @@ std::vector<Rung> tree() {
       Rung("first_add")
           .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth(depth_of_first_add)
+          .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
           .promise(two_elements_per_thread())
           .promise(block_reads_a_part_of(two_per_thread))
           .promise(tree_of_halving_strides())
@@ -150,6 +152,7 @@ std::vector<Rung> tree() {
               "in each pass a block covers two elements per thread"))
           .promise(neighbours_read_neighbours())
           .promise(one_store_per_block())
+          .promise(first_thread_alone_adds())
           .promise(tree_by_all_threads())
           .promise(the_whole_block_waits())
           .promise(at_most(

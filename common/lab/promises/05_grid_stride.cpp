@@ -44,6 +44,7 @@ std::vector<Rung> grid_stride() {
           .promise(neighbours_read_neighbours())
           .promise(equal(Counter::barriers_per_block, one,
                          "the block must wait once; then thread 0 alone adds up"))
+          .promise(first_thread_alone_adds())
           .promise(
               equal(Counter::grid_size_uses, one,
                     "the stride is the number of threads in the grid, gridDim.x * blockDim.x: other rungs "

@@ -34,22 +34,6 @@ float from_first_to_last(const std::vector<float>& elements, unsigned) {
   return sum;
 }
 
-float by_halving_strides(const std::vector<float>& all, unsigned block) {
-  std::vector<float> elements = all;
-  do {
-    const std::size_t blocks = std::max<std::size_t>(1, ceil_div(elements.size(), block));
-    elements.resize(blocks * block);
-    for (std::size_t b = 0; b < blocks; ++b) {
-      float* const partial = elements.data() + b * block;
-      for (unsigned stride = block / 2; stride > 0; stride /= 2)
-        for (unsigned t = 0; t < stride; ++t) partial[t] += partial[t + stride];
-      elements[b] = partial[0];
-    }
-    elements.resize(blocks);
-  } while (elements.size() > 1);
-  return elements[0];
-}
-
 } // namespace
 
 std::vector<Rung> precision() {
@@ -84,8 +68,7 @@ std::vector<Rung> precision() {
               .promise(equal(
                   Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
                   "one barrier per level of the tree, and one before it"))
-              .adds_like(by_halving_strides,
-                         "in pairs one stride apart, with the stride halving from half the block"),
+              .adds_like(by_halving_strides, halving_strides),
           Rung("kahan")
               .meets_stalling()
               .steps_as_kahan()

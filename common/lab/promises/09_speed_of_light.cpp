@@ -104,8 +104,11 @@ std::vector<Rung> speed_of_light() {
             return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
           }))
           .promise(at_least(
-              Counter::weak_loads_at_once, [](const Size& s) { return s.n >= 1 << 16 ? 1.5 : 0.0; },
+              Counter::weak_loads_at_once, [](const Size&) { return 1.5; },
               "a thread must start all loads of a tile before it uses the first value"))
+          .promise(at_least(
+              Counter::strong_loads_in_flight, [](const Size& s) { return s.blocks > 1 ? 2.0 : 0.0; },
+              "the threads that collect must read several words before they wait for the first one"))
           .promise(no_float_atomics())
           .promise(at_most(
               Counter::weak_load_sectors, // how often a block asks for another's mark is not its own doing

@@ -150,6 +150,11 @@ public:
   Rung& adds_like(float (*model)(const std::vector<float>& elements, unsigned block), const char* order) {
     return in_order = model, order_in_words = order, *this;
   }
+  // The same for one block with so many elements per thread: the blocks' sums are added in any order.
+  Rung& adds_in_a_block_like(float (*model)(const std::vector<float>& elements, unsigned block),
+                             const char* order, unsigned elements_per_thread) {
+    return ordered_per_thread = elements_per_thread, adds_like(model, order);
+  }
   // Also tried among more than 2^32 elements (judge/beyond_32_bits.hpp). `threads`: of a walk's grid.
   Rung& tried_beyond_32_bits(Beyond32Bits where, Formula threads = nullptr) {
     return beyond_32_bits = where, walking_threads = threads, *this;
@@ -201,6 +206,7 @@ public:
   double least_bandwidth = 0;
   float (*in_order)(const std::vector<float>& elements, unsigned block) = nullptr;
   const char* order_in_words = "";
+  unsigned ordered_per_thread = 0; // elements, of one block; 0: any number
 };
 
 // The promises of a rung of the course, without a host function; and its first promise on a counter, or the

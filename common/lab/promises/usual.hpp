@@ -53,6 +53,10 @@ inline Promise one_store_per_block() {
   return equal(Counter::elements_written, once_per_block,
                "one thread of each block must store the block's sum, and no other thread may store anything");
 }
+inline Promise first_thread_alone_adds() {
+  return equal(Counter::first_thread_updates, once_per_block,
+               "the first thread of each block must store or add the block's sum");
+}
 inline Promise grid_fits_device() {
   return at_most(
       Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)); },
@@ -153,6 +157,25 @@ inline std::vector<Promise> tree_of_halving_strides() {
   return {no_shuffle(),          no_vote(),
           tree_by_all_threads(), idle_threads_read_nothing(),
           no_bank_conflict(),    last_warp_alone_diverges()};
+}
+
+// The order of additions of such a tree.
+constexpr const char* halving_strides =
+    "in pairs one stride apart, with the stride halving from half of them";
+inline float by_halving_strides(const std::vector<float>& all, unsigned block) {
+  std::vector<float> elements = all;
+  do {
+    const std::size_t blocks = std::max<std::size_t>(1, ceil_div(elements.size(), block));
+    elements.resize(blocks * block);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      float* const partial = elements.data() + b * block;
+      for (unsigned stride = block / 2; stride > 0; stride /= 2)
+        for (unsigned t = 0; t < stride; ++t) partial[t] += partial[t + stride];
+      elements[b] = partial[0];
+    }
+    elements.resize(blocks);
+  } while (elements.size() > 1);
+  return elements[0];
 }
 
 // Two elements per thread while they are loaded, the steps of a tree, and one atomic per block.
