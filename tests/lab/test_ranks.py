@@ -41,8 +41,10 @@ def left_behind() -> list[str]:
 
 
 def shared_memory() -> set[str]:
+    """What programs that have ended left there; others may run meanwhile. The name holds the number of the process."""
     folder = Path("/dev/shm")
-    return {path.name for path in folder.glob("warpfold-ranks-*")} if folder.is_dir() else set()
+    names = [path.name for path in folder.glob("warpfold-ranks-*")] if folder.is_dir() else []
+    return {name for name in names if not Path("/proc", name.split("-")[2]).exists()}
 
 
 class Lost(unittest.TestCase):

@@ -108,7 +108,7 @@ inline lab::Promise few_barriers() {
                        lab::Promise::Relation::at_most);
 }
 inline lab::Promise one_store_per_warp() {
-  return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_store_requests);
+  return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_stores);
 }
 inline lab::Promise grid_fits_device() {
   return lab::promised("05_grid_stride", "grid_stride_tree", lab::Counter::blocks);

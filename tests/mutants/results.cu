@@ -100,7 +100,7 @@ __global__ void identity_of_products(const float* input, float* result, std::siz
 
 // Sums kept in 16 bits stand in for sums of 32 bits, which the checks' inputs do not overflow.
 __global__ void sum_overflow_kernel(const int* input, int* result, std::size_t n) {
-  // MUTANT sum_overflow: state=wrong kind=none diagnosis=operation
+  // MUTANT sum_overflow: state=wrong kind=none diagnosis=lost-bits
   // The sum has fewer bits than it needs.
   std::int16_t sum = 0;
   for (std::size_t i = threadIdx.x; i < n; i += blockDim.x) sum = static_cast<std::int16_t>(sum + input[i]);

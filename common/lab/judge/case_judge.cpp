@@ -130,8 +130,9 @@ void CaseJudge::judge_order(const Variant& variant) {
   const Case given{Kind::rounding, n, 1, block, 0, devices_for(variant)};
   const Sequence input =
       make_sequence(variant.type, rung_.operator_of(variant), given.kind, n, options_.seed);
-  progress_.add(check_same_bits(variant, given, input));
-  if (rung_.any_block) progress_.add(check_any_block(rung_, variant, given, input));
+  progress_.add(check_same_bits(variant, given, input, judged.device_lost));
+  if (rung_.any_block && !judged.device_lost)
+    progress_.add(check_any_block(rung_, variant, given, input, judged.device_lost));
 }
 
 // On a GPU: sizes up to and beyond 2^32 elements, as long as they fit into memory and take no more than two
@@ -162,7 +163,8 @@ void CaseJudge::judge_large(const Variant& variant) {
             std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(n);
         judge(rung_, given, input, outcome, check);
         judged.device_lost = outcome.device_lost;
-      } catch (const OutOfMemory& error) { // another program was faster, or the rung's scratch memory is large
+      } catch (
+          const OutOfMemory& error) { // another program was faster, or the rung's scratch memory is large
         check.skipped = true, check.message = error.what();
       }
     }

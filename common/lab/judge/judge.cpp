@@ -86,13 +86,29 @@ void judge(const Rung& rung, const Case& given, const Sequence& input, const Out
   if (!outcome.damage.empty()) return fail(outcome.damage);
 }
 
-Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input) {
+namespace {
+
+// Whether a run that was right before has failed this time; then the check says why.
+bool has_failed(const Outcome& outcome, Check& check, bool& device_lost) {
+  device_lost = device_lost || outcome.device_lost;
+  if (outcome.error.empty() && !outcome.results.empty()) return false;
+  check.ok = false;
+  check.message = outcome.error;
+  return true;
+}
+
+} // namespace
+
+Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input,
+                      bool& device_lost) {
   Check check{.name = "the same bits with any block size", .message = "", .diagnosis = {}};
   given.block = rung.min_block;
   const Outcome few = run_once(variant, given, input);
+  if (has_failed(few, check, device_lost)) return check;
   while (check.ok && given.block < rung.max_block) {
     given.block *= 2;
     const Outcome more = run_once(variant, given, input);
+    if (has_failed(more, check, device_lost)) return check;
     if (more.bits == few.bits) continue;
     check.ok = false;
     check.message =
@@ -103,11 +119,13 @@ Check check_any_block(const Rung& rung, const Variant& variant, Case given, cons
   return check;
 }
 
-Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input) {
+Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input, bool& device_lost) {
   Check check{.name = "the same bits on each run", .message = "", .diagnosis = {}};
   const Outcome first = run_once(variant, given, input);
+  if (has_failed(first, check, device_lost)) return check;
   for (int i = 0; i < 2 && check.ok; ++i) {
     const Outcome again = run_once(variant, given, input);
+    if (has_failed(again, check, device_lost)) return check;
     if (again.bits == first.bits) continue;
     check.ok = false;
     check.message = fmt::format(

@@ -23,9 +23,11 @@ bool is_right(const Expectation& expected, double got);
 void judge(const Rung& rung, const Case& given, const Sequence& input, const Outcome& outcome, Check& check);
 
 // The same bits from three runs on the same input.
-Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input);
+// `device_lost` is set if a run loses the device.
+Check check_same_bits(const Variant& variant, const Case& given, const Sequence& input, bool& device_lost);
 
 // The same bits with any number of threads per block: several are tried, since two may agree by chance.
-Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input);
+Check check_any_block(const Rung& rung, const Variant& variant, Case given, const Sequence& input,
+                      bool& device_lost);
 
 } // namespace lab

@@ -71,10 +71,29 @@ TEST(LoadWaits, WhatOrdersMemoryPartsThem) {
             "w.");
 }
 
-TEST(LoadWaits, EachBasicBlockWaitsForItself) {
+TEST(LoadWaits, LoadsUnderAConditionEachWaitTogetherUntilOneIsUsed) {
   EXPECT_EQ(waits("ld.global.f32 %f1, [%rd1]; @%p1 bra L; ld.global.f32 %f2, [%rd1+4]; L: ld.global.f32 %f3, "
                   "[%rd1+8];"),
-            "www");
+            "w..");
+  EXPECT_EQ(
+      waits("@%p1 bra L; ld.global.f32 %f1, [%rd1]; mov.f32 %f4, %f1; L: @%p2 bra M; ld.global.f32 %f2, "
+            "[%rd1+4]; mov.f32 %f5, %f2; M: add.f32 %f3, %f4, %f5;"),
+      "w.");
+  EXPECT_EQ(waits("@%p1 bra L; ld.global.f32 %f1, [%rd1]; add.f32 %f3, %f3, %f1; L: @%p2 bra M; "
+                  "ld.global.f32 %f2, [%rd1+4]; M: add.f32 %f3, %f3, %f2;"),
+            "ww");
+}
+
+TEST(LoadWaits, ABranchOnALoadedValueWaitsForIt) {
+  EXPECT_EQ(waits("ld.global.u32 %r1, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; ld.global.f32 %f2, "
+                  "[%rd1+4]; L:"),
+            "ww");
+}
+
+TEST(LoadWaits, EachRoundOfALoopWaits) {
+  EXPECT_EQ(waits("ld.global.f32 %f1, [%rd1]; L: ld.global.f32 %f2, [%rd1+4]; @%p1 bra L; ld.global.f32 %f3, "
+                  "[%rd1+8];"),
+            "ww.");
   EXPECT_EQ(waits("ld.shared.f32 %f1, [part]; ld.param.u64 %rd1, [p];"), "");
 }
 
