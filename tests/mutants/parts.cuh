@@ -108,6 +108,9 @@ inline lab::Promise few_barriers() {
                        lab::Promise::Relation::at_most);
 }
 inline lab::Promise one_store_per_warp() {
+  return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_store_requests);
+}
+inline lab::Promise one_lane_stores() {
   return lab::promised("04_shuffle", "warp_shuffle", lab::Counter::shared_stores);
 }
 inline lab::Promise grid_fits_device() {

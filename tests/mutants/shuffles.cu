@@ -219,5 +219,5 @@ int main(int argc, char** argv) {
        Rung("every_warp_adds").on(in_blocks<every_warp_adds, 2>).promise(one_store_per_warp()),
        Rung("all_through_shared_memory")
            .on(in_blocks<all_through_shared_memory, 2>)
-           .promise(one_store_per_warp())});
+           .promise(one_lane_stores())});
 }
