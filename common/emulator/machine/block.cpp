@@ -133,7 +133,6 @@ Block::Progress Block::run() {
   }
   if (alive == 0) {
     include_readers(worker.busiest);
-    worker.busiest.bulk_loads = std::max(worker.busiest.bulk_loads, std::uint64_t{most_bulk_loads});
     if (worker.grid.watcher) worker.grid.watcher->block_end(*this);
     return Progress::done;
   }
@@ -162,6 +161,7 @@ void Block::include_readers(BusiestReaders& busiest) const {
                   .bulk_loads = 0});
   }
   if (begin < end) mine.span_of_block = end - begin;
+  mine.bulk_loads = most_bulk_loads;
   busiest.include(mine);
 }
 

@@ -64,9 +64,12 @@ public:
       return failure.given.n == 0 && failure.results[0] != poison(failure.variant->type, Kind::exact);
     });
     if (of_nothing != sums_.end() && of_nothing->results[0] != 0) {
-      for (Found other : {look_at_some_elements(search), Found{*of_nothing, reason_of(*of_nothing, search)}})
-        if (other.reason.kind == library_told_another_type || other.reason.kind == host_adds_wrongly)
-          return progress_.decide(other.failure.check, std::move(other.reason));
+      const auto says_more = [](const Found& found) {
+        return found.reason.kind == library_told_another_type || found.reason.kind == host_adds_wrongly;
+      };
+      Found other = look_at_some_elements(search);
+      if (!says_more(other)) other = {*of_nothing, reason_of(*of_nothing, search)};
+      if (says_more(other)) return progress_.decide(other.failure.check, std::move(other.reason));
       return progress_.decide(
           of_nothing->check,
           {"no-elements",

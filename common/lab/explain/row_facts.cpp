@@ -205,10 +205,6 @@ private:
   std::vector<double> elements_;
 };
 
-} // namespace
-
-namespace {
-
 std::optional<WrongRow> first_wrong_row(const Rung& rung, const Failure& failure, const Sequence& input) {
   if (failure.results.size() != failure.given.n || failure.given.n == 0) return std::nullopt;
   for (std::size_t row = 0; row < failure.given.rows; ++row)

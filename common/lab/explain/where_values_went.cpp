@@ -65,7 +65,7 @@ private:
   Diagnosis of_library_type() const;
   Diagnosis of_rounding_to_float() const;
   Diagnosis of_lost_bits() const;
-  std::vector<bool> on_the_way() const;
+  std::vector<NodeId> computed_on_the_way() const;
   std::string numbers_given_to(const ValueGraph::Node& node) const;
   bool makes_the_same(const ValueGraph::Node& node) const;
   NodeId most_telling(NodeId step) const;
@@ -456,10 +456,9 @@ bool Explanation::makes_the_same(const ValueGraph::Node& node) const {
 // The same operation where it can be seen that it is another one.
 ElementCounts::NodeId Explanation::most_telling(NodeId step) const {
   if (!makes_the_same(graph_.node(step))) return step;
-  const std::vector<bool> counts = on_the_way();
-  for (NodeId id = first_node; id < step; ++id) {
+  for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
-    if (counts[id] && node.kind == NodeKind::computed && !makes_the_same(node) &&
+    if (id < step && !makes_the_same(node) &&
         graph_.operation_of(node) == graph_.operation_of(graph_.node(step)))
       return id;
   }
@@ -635,23 +634,24 @@ std::optional<double> before_rounding(const ValueGraph& graph, const ValueGraph:
 
 } // namespace
 
-// By node: whether the result depends on it.
-std::vector<bool> Explanation::on_the_way() const {
+// The computed values that the result depends on, in time.
+std::vector<ElementCounts::NodeId> Explanation::computed_on_the_way() const {
   std::vector<bool> counts(graph_.end());
   counts[graph_.roots[row_]] = true;
   for (NodeId id = graph_.end(); id-- > first_node;)
     if (counts[id])
       for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(id)))
         counts[operand.node] = true;
-  return counts;
+  std::vector<NodeId> computed;
+  for (NodeId id = first_node; id < graph_.end(); ++id)
+    if (counts[id] && graph_.node(id).kind == NodeKind::computed) computed.push_back(id);
+  return computed;
 }
 
 std::string Explanation::first_not_finite() const {
   if (!graph_.complete || row_ >= graph_.roots.size()) return "";
-  const std::vector<bool> counts = on_the_way();
-  for (NodeId id = first_node; id < graph_.end(); ++id) {
+  for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
-    if (!counts[id] || node.kind != NodeKind::computed) continue;
     const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                            to = result_type(operation);
     if (!of.starts_with('f') || !to.starts_with('f')) continue;
@@ -671,11 +671,9 @@ std::string Explanation::first_not_finite() const {
 // On the way to the result, although the elements are no floats.
 Diagnosis Explanation::of_rounding_to_float() const {
   if (input_.type == Type::float32 || input_.type == Type::bfloat16) return {};
-  const std::vector<bool> counts = on_the_way();
-  for (NodeId id = first_node; id < graph_.end(); ++id) {
+  for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
-    if (!counts[id] || node.kind != NodeKind::computed || result_type(graph_.operation_of(node)) != "f32")
-      continue;
+    if (result_type(graph_.operation_of(node)) != "f32") continue;
     const auto exact = before_rounding(graph_, node);
     if (!exact || *exact == number(node.bits, "f32")) continue;
     return {
@@ -690,10 +688,8 @@ Diagnosis Explanation::of_rounding_to_float() const {
 
 // The first conversion of an integer on the way to the result that changes it.
 Diagnosis Explanation::of_lost_bits() const {
-  const std::vector<bool> counts = on_the_way();
-  for (NodeId id = first_node; id < graph_.end(); ++id) {
+  for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
-    if (!counts[id] || node.kind != NodeKind::computed) continue;
     const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                            to = result_type(operation);
     if (!operation.starts_with("cvt.") || of.find('f') != of.npos || to.find('f') != to.npos) continue;

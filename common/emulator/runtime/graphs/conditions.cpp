@@ -5,8 +5,6 @@
 #include <map>
 #include <mutex>
 
-#if CUDART_VERSION >= 12030
-
 namespace warpfold::runtime {
 namespace {
 
@@ -104,5 +102,3 @@ extern "C" cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHand
     return cudaSuccess;
   });
 }
-
-#endif

@@ -9,8 +9,6 @@
 
 namespace warpfold::runtime {
 
-#if CUDART_VERSION >= 12030
-
 // What such a node does. Its graphs live as long as it does.
 class Condition {
 public:
@@ -35,7 +33,5 @@ private:
 bool set_condition(cudaGraphConditionalHandle handle, unsigned value);
 // At a launch of the graph: the condition has its first value again, if it was made so.
 void restore_condition(cudaGraphConditionalHandle handle);
-
-#endif
 
 } // namespace warpfold::runtime

@@ -101,10 +101,6 @@ void collect_conditions(const Graph& graph, std::vector<unsigned long long>& fou
   }
 }
 
-} // namespace
-
-namespace {
-
 cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGraph_t handle,
                         unsigned long long flags) {
   return with_table(caller, [&](GraphTable& table) {
@@ -137,7 +133,7 @@ cudaGraph_t keep(std::unique_ptr<Graph> graph) {
 void discard(Graph* graph) {
   GraphTable& table = GraphTable::get();
   std::lock_guard lock(table.mutex);
-  table.graphs.erase(graph);
+  const auto gone = table.graphs.extract(graph); // its conditional nodes discard their own graphs
 }
 
 Graph& graph_of(cudaGraph_t handle) {
@@ -162,8 +158,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return with_table("cudaGraphDestroy", [&](GraphTable& table) {
-    table.graph(graph);
-    table.graphs.erase(graph);
+    discard(&table.graph(graph));
     return cudaSuccess;
   });
 }

@@ -105,12 +105,9 @@ void after_work(State& state, Current& mine) {
   if (state.order.has_missed_some()) report_not_checked(state, "this call", &done);
 }
 
-constexpr auto conditional =
-    static_cast<cudaGraphNodeType>(13); // cudaGraphNodeTypeConditional, since CUDA 12.3
-
 cudaError_t do_work(cudaGraphNodeType type, const Work& work) {
   const DeviceMemoryInUse use(type != cudaGraphNodeTypeHost && type != cudaGraphNodeTypeGraph &&
-                              type != conditional);
+                              type != cudaGraphNodeTypeConditional);
   std::shared_lock writes(Runtime::get().contents, std::defer_lock);
   if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset) writes.lock();
   return work ? work() : cudaSuccess;
