@@ -226,6 +226,7 @@ private:
   };
   Turn run_turn(Block& block);
   void stop_if_out_of_time(const Block& block) const;
+  void stop_if_too_many_blocks() const;
   void stop_if_at_a_standstill(Block& block);
   void stop_if_waits_in_vain(const Block& block) const;
 };

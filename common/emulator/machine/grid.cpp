@@ -253,6 +253,7 @@ void Worker::run() {
     ++grid.blocks_done;
     grid.standstill.ends();
     keep(std::move(block));
+    stop_if_too_many_blocks();
   }
 }
 
@@ -357,6 +358,21 @@ void Worker::stop_if_out_of_time(const Block& block) const {
   stop_at_mbarrier(block, fmt::format("the kernel has not come to an end after {:.3g} s", seconds));
   block.stop_early(block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
                    fmt::format("has not come to an end after {:.3g} s", seconds));
+}
+
+// A block that ends within its first turn is never found to be out of time.
+void Worker::stop_if_too_many_blocks() const {
+  using namespace std::chrono;
+  const std::uint64_t done = grid.blocks_done, all = grid.blocks_to_run();
+  if (done == all) return;
+  const auto stop = [&](Fault::Kind kind, const std::string& why) {
+    throw LaunchStopped({.kind = kind, .message = fmt::format("{}: {} of its {} blocks have", why, done, all)});
+  };
+  if (grid.interrupt && *grid.interrupt)
+    stop(Fault::Kind::interrupted, "the kernel was stopped before all of it had ended");
+  if (steady_clock::now() < grid.deadline) return;
+  const double seconds = duration<double>(steady_clock::now() - grid.begin).count();
+  stop(Fault::Kind::too_slow, fmt::format("the kernel has not come to an end after {:.3g} s", seconds));
 }
 
 // Whatever can still change memory must be known: work in other streams of several devices is not.

@@ -68,7 +68,8 @@ struct Fault {
     warp_mask,
     partial_warp,
     endless,
-    waiting, // endless, and in loops that poll memory
+    waiting,  // endless, and in loops that poll memory
+    too_slow, // out of time, though its blocks end
     interrupted,
     unsupported,
     stack_overflow,

@@ -25,7 +25,8 @@ Running& running() {
 // By a limit or from outside. Kernels that wait for each other for ever have the same limit, and neither is
 // the cause of the other's end.
 bool is_for_want_of_an_end(Fault::Kind kind) {
-  return kind == Fault::Kind::endless || kind == Fault::Kind::waiting || kind == Fault::Kind::interrupted;
+  using enum Fault::Kind;
+  return kind == endless || kind == waiting || kind == too_slow || kind == interrupted;
 }
 
 } // namespace

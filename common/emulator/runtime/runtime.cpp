@@ -78,7 +78,7 @@ void options_from_environment(Options& options) {
       {"WARPFOLD_WORKERS", "workers", "a number of threads, 0 for one per core"},
       {"WARPFOLD_CHECKS", "checks",
        "none, all, or some of races, initialisation and leaks with commas between"},
-      {"WARPFOLD_BOTH_ORDERS", "both-orders", "on or off"},
+      {"WARPFOLD_BOTH_ORDERS", "both-orders", "on, off or waiting"},
       {"WARPFOLD_STEP_LIMIT", "step-limit", "a number of warp instructions, 0 for the default"},
       {"WARPFOLD_SCHEDULE", "schedule", "forwards, backwards, shuffled:SEED or ends"},
       {"WARPFOLD_PRINT_LIMIT", "print-limit", "lines of printf per launch, 0 for all of them"},
@@ -100,8 +100,8 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     options.guard_device_memory = value == "on";
     return true;
   }
-  if (name == "both-orders" && is_switch) {
-    options.both_orders = value == "on";
+  if (name == "both-orders" && (is_switch || value == "waiting")) {
+    options.both_orders = value == "on" ? BothOrders::on : value == "off" ? BothOrders::off : BothOrders::waiting;
     return true;
   }
   if (name == "workers" && parse_number(value, number) && number <= 1024) {

@@ -39,7 +39,7 @@ struct Options {
   std::atomic<bool> ends_only{false};   // of each grid, only the blocks at its ends run
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
-  std::atomic<bool> both_orders{false};         // both_orders.hpp; only while races are checked
+  std::atomic<BothOrders> both_orders{BothOrders::off}; // only while races are checked
   std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
 };
 

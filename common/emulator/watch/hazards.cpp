@@ -36,6 +36,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::endless, HazardCause::waits_in_vain};
   case Kind::endless:
     return {HazardKind::endless, HazardCause::never_ends};
+  case Kind::too_slow:
+    return {HazardKind::endless, HazardCause::too_much_work};
   case Kind::interrupted:
     return {HazardKind::interrupted, HazardCause::stopped_from_outside};
   case Kind::unsupported:

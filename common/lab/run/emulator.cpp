@@ -149,6 +149,7 @@ void check_all_hazards() {
   // to read than a student waits.
   runner().set("launches-kept", "100");
   set_unless("WARPFOLD_CHECKS", "checks", "all");
+  set_unless("WARPFOLD_BOTH_ORDERS", "both-orders", "waiting");
   runner().set("fault-messages", "off"); // the verdict has them
 }
 

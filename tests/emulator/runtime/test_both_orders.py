@@ -49,6 +49,10 @@ class BothOrders(unittest.TestCase):
     def test_it_is_told_only_if_it_is_asked_for(self):
         self.assertEqual(run("reads", both_orders="off", workers="1")[1]["hazards"], [])
 
+    def test_it_can_be_asked_for_kernels_that_wait_alone(self):
+        self.assertEqual(run("chain", both_orders="waiting")[1]["launches_in_both_orders"], 1)
+        self.assertNotIn("launches_in_both_orders", run("counts", both_orders="waiting")[1])
+
     def test_a_chain_of_blocks_ends_in_any_order(self):
         for schedule in "forwards", "backwards", "shuffled:1":
             for workers in "1", "2":

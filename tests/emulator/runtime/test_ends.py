@@ -57,8 +57,12 @@ class Ends(unittest.TestCase):
     def test_a_launch_ends_by_its_time_limit(self):
         self.assert_told(run("polling", time_limit="300"), "has not come to an end after", "ends.cu:18 (running)")
 
+    def test_a_time_limit_ends_a_launch_whose_blocks_all_end(self):
+        result = run("many blocks", time_limit="300")
+        self.assert_told(result, "the kernel has not come to an end after 0.3 s", "of its 2147483647 blocks have")
+
     def test_a_signal_leaves_a_report(self):
-        for which in "polling", "host loop":
+        for which in "polling", "host loop", "many blocks":
             for number in signal.SIGINT, signal.SIGTERM:
                 with self.subTest(which, number=number), tempfile.TemporaryDirectory() as folder:
                     report = Path(folder) / "report.json"

@@ -17,6 +17,10 @@
 
 namespace warpfold::runtime {
 
+// Which launches run twice. Of a kernel that waits for what others write, one order shows least: which thread
+// comes first, and whom it meets, is then up to the machine.
+enum class BothOrders : std::uint8_t { off, waiting, on };
+
 // Of one device, whose launches come one after another.
 class SecondOrder {
 public:

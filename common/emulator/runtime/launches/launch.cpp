@@ -126,6 +126,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::missing_bytes:
   case Kind::endless:
   case Kind::waiting:
+  case Kind::too_slow:
   case Kind::interrupted:
     return cudaErrorLaunchTimeout;
   case Kind::unsupported:
@@ -260,6 +261,14 @@ bool may_wait_for_host(const PreparedLaunch& launch) {
   return (runtime.memory.of_host() != 0 || runtime.registry.has_managed()) && machine::polls(*launch.kernel);
 }
 
+bool runs_in_both_orders(const PreparedLaunch& launch) {
+  const Runtime& runtime = Runtime::get();
+  const BothOrders wanted = runtime.options.both_orders;
+  return (wanted == BothOrders::on || (wanted == BothOrders::waiting && machine::polls(*launch.kernel))) &&
+         runtime.options.check_races && !runtime.provenance &&
+         !may_wait_for_host(launch); // in the second run, it would wait again
+}
+
 cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::DeviceRuntime& device_runtime) {
   Runtime& runtime = Runtime::get();
   machine::LaunchOptions options;
@@ -295,8 +304,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
   std::vector<watch::Hazard> in_other_order;
-  if (runtime.options.both_orders && runtime.options.check_races && !runtime.provenance &&
-      !may_wait_for_host(launch)) { // in the second run, it would wait again
+  if (runs_in_both_orders(launch)) {
     std::lock_guard alone(runtime.contents);
     const auto began = std::chrono::steady_clock::now();
     in_other_order = runtime.second_order.run(*launch.kernel, shape, launch.parameters, options);

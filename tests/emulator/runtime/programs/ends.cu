@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   if (!std::strcmp(which, "polling")) polls_what_nobody_writes<<<4, 32>>>(word);
   if (!std::strcmp(which, "race")) races_and_never_ends<<<1, 64>>>(word);
   if (!std::strcmp(which, "repeated stores")) repeats_its_stores<<<3, 64>>>(word);
+  if (!std::strcmp(which, "many blocks")) ends<<<0x7fffffff, 1>>>(word);
   if (!std::strcmp(which, "grid barrier")) {
     void* arguments[] = {&word};
     cudaLaunchCooperativeKernel(reinterpret_cast<void*>(half_of_the_blocks_leave), dim3(8), dim3(32),
