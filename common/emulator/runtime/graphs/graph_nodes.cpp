@@ -62,6 +62,23 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                   [&] { return copy_work(destination, source, size, kind); });
 }
 
+cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                           const cudaGraphNode_t* dependencies, size_t count,
+                                           const void* symbol, const void* source, size_t size, size_t offset,
+                                           cudaMemcpyKind kind) {
+  return add_node("cudaGraphAddMemcpyNodeToSymbol", node, graph, dependencies, count, cudaGraphNodeTypeMemcpy,
+                  [&] { return copy_to_symbol_work(symbol, source, size, offset, kind); });
+}
+
+cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
+                                             const cudaGraphNode_t* dependencies, size_t count,
+                                             void* destination, const void* symbol, size_t size,
+                                             size_t offset, cudaMemcpyKind kind) {
+  return add_node("cudaGraphAddMemcpyNodeFromSymbol", node, graph, dependencies, count,
+                  cudaGraphNodeTypeMemcpy,
+                  [&] { return copy_from_symbol_work(destination, symbol, size, offset, kind); });
+}
+
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* dependencies, size_t count,
                                    const cudaMemsetParams* parameters) {
@@ -81,13 +98,7 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
   return add_node("cudaGraphAddChildGraphNode", node, graph, dependencies, count, cudaGraphNodeTypeGraph,
-                  [&] {
-                    if (graph_of(child).has_memory_nodes())
-                      throw Refusal(cudaErrorNotSupported, "the child graph allocates memory");
-                    if (graph_of(child).has_conditions())
-                      throw Refusal(cudaErrorNotSupported, "the child graph has conditional nodes");
-                    return [steps = steps_of(graph_of(child))] { return run_steps(steps); };
-                  });
+                  [&] { return child_work(child); });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,

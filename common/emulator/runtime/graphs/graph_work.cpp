@@ -1,5 +1,6 @@
 #include "runtime/graphs/graph_work.hpp"
 
+#include "runtime/graphs/graph_table.hpp"
 #include "runtime/launches/launch.hpp"
 #include "runtime/memory/memory_check.hpp"
 #include "runtime/ordering/ordering.hpp"
@@ -70,6 +71,16 @@ Work copy_work(void* destination, const void* source, std::size_t bytes, cudaMem
   return CopyWork{parameters};
 }
 
+Work copy_to_symbol_work(const void* symbol, const void* source, std::size_t bytes, std::size_t offset,
+                         cudaMemcpyKind kind) {
+  return copy_work(inside_symbol(symbol, bytes, offset), source, bytes, kind);
+}
+
+Work copy_from_symbol_work(void* destination, const void* symbol, std::size_t bytes, std::size_t offset,
+                           cudaMemcpyKind kind) {
+  return copy_work(destination, inside_symbol(symbol, bytes, offset), bytes, kind);
+}
+
 Work fill_work(const cudaMemsetParams& parameters) {
   if (parameters.elementSize != 1 && parameters.elementSize != 2 && parameters.elementSize != 4)
     throw Refusal(cudaErrorInvalidValue,
@@ -82,6 +93,14 @@ Work fill_work(const cudaMemsetParams& parameters) {
 Work host_work(const cudaHostNodeParams& parameters) {
   if (!parameters.fn) throw Refusal(cudaErrorInvalidValue, "the host function is null");
   return HostWork{parameters};
+}
+
+Work child_work(cudaGraph_t child) {
+  if (graph_of(child).has_memory_nodes())
+    throw Refusal(cudaErrorNotSupported, "the child graph allocates memory");
+  if (graph_of(child).has_conditions())
+    throw Refusal(cudaErrorNotSupported, "the child graph has conditional nodes");
+  return [steps = steps_of(graph_of(child))] { return run_steps(steps); };
 }
 
 #if CUDART_VERSION >= 13000

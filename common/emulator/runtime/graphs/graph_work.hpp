@@ -26,8 +26,14 @@ struct HostWork {
 Work kernel_work(const cudaKernelNodeParams& parameters);
 Work copy_work(const cudaMemcpy3DParms& parameters);
 Work copy_work(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind);
+Work copy_to_symbol_work(const void* symbol, const void* source, std::size_t bytes, std::size_t offset,
+                         cudaMemcpyKind kind);
+Work copy_from_symbol_work(void* destination, const void* symbol, std::size_t bytes, std::size_t offset,
+                           cudaMemcpyKind kind);
 Work fill_work(const cudaMemsetParams& parameters);
 Work host_work(const cudaHostNodeParams& parameters);
+// What the graph does as it is now: CUDA copies it into the node.
+Work child_work(cudaGraph_t child);
 
 #if CUDART_VERSION >= 13000
 // Of a kernel, a copy, a memset or a host function. Throws Refusal for other kinds.

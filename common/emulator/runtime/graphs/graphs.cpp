@@ -176,7 +176,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
       std::vector<GraphNode*> dependencies;
       for (const GraphNode* dependency : node->dependencies) dependencies.push_back(copy_of.at(dependency));
       copy_of[node] = made->add(node->type, node->work, std::move(dependencies));
-      copy_of[node]->original = node;
+      copy_of[node]->original = node, copy_of[node]->attributes = node->attributes;
     }
     *clone = keep(std::move(made));
     return cudaSuccess;

@@ -19,6 +19,7 @@ struct GraphNode {
   std::shared_ptr<GraphMemory> memory;  // that it allocates or frees
   const GraphNode* original = nullptr;  // of a clone: the node that it was made of
   std::vector<void*> arguments;         // of a kernel, as the program was last given them
+  Attributes attributes;                // of a kernel
   std::shared_ptr<Condition> condition; // that it depends on; its work is then the condition's
 };
 

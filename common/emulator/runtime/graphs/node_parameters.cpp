@@ -93,6 +93,44 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
                            [&] { return kernel_work(*parameters); });
 }
 
+// Those that decide how a kernel runs are its launch's.
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t handle, cudaLaunchAttributeID attribute,
+                                            cudaLaunchAttributeValue* value) {
+  return with_table("cudaGraphKernelNodeGetAttribute", [&](GraphTable& table) {
+    const GraphNode& node = table.node(handle);
+    if (!value || node.type != cudaGraphNodeTypeKernel) return cudaErrorInvalidValue;
+    const warpfold::machine::LaunchShape& shape = work_in<LaunchWork>(node).launch.shape;
+    *value = node.attributes.get(attribute);
+    if (attribute == cudaLaunchAttributeCooperative) value->cooperative = shape.cooperative;
+    if (attribute == cudaLaunchAttributeClusterDimension)
+      value->clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t handle, cudaLaunchAttributeID attribute,
+                                            const cudaLaunchAttributeValue* value) {
+  return with_table("cudaGraphKernelNodeSetAttribute", [&](GraphTable& table) {
+    GraphNode& node = table.node(handle);
+    if (!value || node.type != cudaGraphNodeTypeKernel) return cudaErrorInvalidValue;
+    if (attribute == cudaLaunchAttributeCooperative || attribute == cudaLaunchAttributeClusterDimension)
+      throw Refusal(cudaErrorNotSupported,
+                    "a node's launch stays cooperative or in clusters, or not: capture the launch instead");
+    node.attributes.set(attribute, *value);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t destination, cudaGraphNode_t source) {
+  return with_table("cudaGraphKernelNodeCopyAttributes", [&](GraphTable& table) {
+    GraphNode &to = table.node(destination), &from = table.node(source);
+    if (to.type != cudaGraphNodeTypeKernel || from.type != cudaGraphNodeTypeKernel)
+      return cudaErrorInvalidValue;
+    to.attributes = from.attributes;
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* parameters) {
   return get<CopyWork>("cudaGraphMemcpyNodeGetParams", node, cudaGraphNodeTypeMemcpy, parameters);
 }
@@ -121,6 +159,41 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                cudaMemcpyKind kind) {
   return set_in_executable("cudaGraphExecMemcpyNodeSetParams1D", executable, node, cudaGraphNodeTypeMemcpy,
                            [&] { return copy_work(destination, source, size, kind); });
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* source,
+                                                 size_t size, size_t offset, cudaMemcpyKind kind) {
+  return set_in_graph("cudaGraphMemcpyNodeSetParamsToSymbol", node, cudaGraphNodeTypeMemcpy,
+                      [&] { return copy_to_symbol_work(symbol, source, size, offset, kind); });
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* destination,
+                                                   const void* symbol, size_t size, size_t offset,
+                                                   cudaMemcpyKind kind) {
+  return set_in_graph("cudaGraphMemcpyNodeSetParamsFromSymbol", node, cudaGraphNodeTypeMemcpy,
+                      [&] { return copy_from_symbol_work(destination, symbol, size, offset, kind); });
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                     const void* symbol, const void* source, size_t size,
+                                                     size_t offset, cudaMemcpyKind kind) {
+  return set_in_executable("cudaGraphExecMemcpyNodeSetParamsToSymbol", executable, node,
+                           cudaGraphNodeTypeMemcpy,
+                           [&] { return copy_to_symbol_work(symbol, source, size, offset, kind); });
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                       void* destination, const void* symbol, size_t size,
+                                                       size_t offset, cudaMemcpyKind kind) {
+  return set_in_executable("cudaGraphExecMemcpyNodeSetParamsFromSymbol", executable, node,
+                           cudaGraphNodeTypeMemcpy,
+                           [&] { return copy_from_symbol_work(destination, symbol, size, offset, kind); });
+}
+
+cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                 cudaGraph_t child) {
+  return set_in_executable("cudaGraphExecChildGraphNodeSetParams", executable, node, cudaGraphNodeTypeGraph,
+                           [&] { return child_work(child); });
 }
 
 cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* parameters) {

@@ -179,15 +179,6 @@ cudaError_t copy_2d(const char* caller, void* destination, std::size_t destinati
               stream);
 }
 
-// The bytes of a variable that a copy touches. Throws if they extend beyond its end.
-std::byte* inside_symbol(const void* symbol, std::size_t size, std::size_t offset) {
-  const machine::PlacedVariable variable = Runtime::get().registry.variable(symbol);
-  if (offset > variable.size || size > variable.size - offset)
-    throw Refusal(cudaErrorInvalidValue, fmt::format("{} bytes at offset {} reach past the {} bytes of {}",
-                                                     size, offset, variable.size, variable.name));
-  return reinterpret_cast<std::byte*>(variable.address) + offset;
-}
-
 cudaError_t to_symbol(const char* caller, const void* symbol, const void* source, std::size_t size,
                       std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
   return entry(caller, [&] {

@@ -97,6 +97,14 @@ void check_any_range(const char* what, const void* pointer, std::size_t size) {
   check_device_range(what, pointer, size);
 }
 
+std::byte* inside_symbol(const void* symbol, std::size_t size, std::size_t offset) {
+  const machine::PlacedVariable variable = Runtime::get().registry.variable(symbol);
+  if (offset > variable.size || size > variable.size - offset)
+    throw Refusal(cudaErrorInvalidValue, fmt::format("{} bytes at offset {} reach past the {} bytes of {}",
+                                                     size, offset, variable.size, variable.name));
+  return reinterpret_cast<std::byte*>(variable.address) + offset;
+}
+
 void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind) {
   switch (kind) {
   case cudaMemcpyHostToHost:

@@ -20,6 +20,10 @@ void check_device_range(const char* what, const void* pointer, std::size_t size)
 // The same for a pointer that may also point to the host's own memory, which cannot be checked.
 void check_any_range(const char* what, const void* pointer, std::size_t size);
 
+// The bytes of a variable that a copy touches. Throws Refusal (cudaErrorInvalidValue) if they extend beyond
+// its end.
+std::byte* inside_symbol(const void* symbol, std::size_t size, std::size_t offset);
+
 // Checks both ends of a copy of `size` bytes against its direction.
 void check_copy(const void* destination, const void* source, std::size_t size, cudaMemcpyKind kind);
 

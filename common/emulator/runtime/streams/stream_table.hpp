@@ -24,6 +24,7 @@ struct Stream {
   int device = 0;
   Queue queue;                // of what is done later
   std::vector<Point> awaited; // by cudaStreamWaitEvent: by whatever is issued next
+  Attributes attributes;
 
   bool blocking() const { return !(flags & cudaStreamNonBlocking); }
 };

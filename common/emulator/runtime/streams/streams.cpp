@@ -65,6 +65,14 @@ void check_stream(cudaStream_t stream) {
   device_of(stream);
 }
 
+cudaLaunchAttributeValue Attributes::get(cudaLaunchAttributeID id) const {
+  if (const auto found = values_.find(id); found != values_.end()) return found->second;
+  cudaLaunchAttributeValue initial{};
+  if (id == cudaLaunchAttributeSynchronizationPolicy) initial.syncPolicy = cudaSyncPolicyAuto;
+  if (id == cudaLaunchAttributeMemSyncDomainMap) initial.memSyncDomainMap.remote = 1;
+  return initial;
+}
+
 namespace {
 
 cudaError_t create(const char* caller, cudaStream_t* handle, unsigned flags, int priority) {
@@ -197,18 +205,31 @@ cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
 }
 #pragma GCC visibility pop
 
-// Attributes control where a GPU keeps data and how it schedules work. They never change a result, so they
-// are accepted.
 cudaError_t cudaStreamCopyAttributes(cudaStream_t destination, cudaStream_t source) {
-  return with_stream("cudaStreamCopyAttributes", destination, [&](Stream&) {
-    StreamTable::get().stream(source);
+  return with_stream("cudaStreamCopyAttributes", destination, [&](Stream& stream) {
+    stream.attributes = StreamTable::get().stream(source).attributes;
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID, const cudaStreamAttrValue* value) {
-  return with_stream("cudaStreamSetAttribute", handle,
-                     [&](Stream&) { return value ? cudaSuccess : cudaErrorInvalidValue; });
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   const cudaStreamAttrValue* value) {
+  return with_stream("cudaStreamSetAttribute", handle, [&](Stream& stream) {
+    if (!value) return cudaErrorInvalidValue;
+    if (attribute == cudaLaunchAttributePriority) stream.priority = value->priority;
+    stream.attributes.set(attribute, *value);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaStreamAttrID attribute,
+                                   cudaStreamAttrValue* value) {
+  return with_stream("cudaStreamGetAttribute", handle, [&](Stream& stream) {
+    if (!value) return cudaErrorInvalidValue;
+    *value = stream.attributes.get(attribute);
+    if (attribute == cudaLaunchAttributePriority) value->priority = stream.priority;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t, unsigned) {

@@ -10,11 +10,23 @@
 #include "runtime/cuda_api.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace warpfold::runtime {
 
 using Work = std::function<cudaError_t()>;
+
+// Attributes of streams and of kernel nodes: where a GPU keeps data and how it schedules work. They never
+// change a result, so they are kept and have no effect.
+class Attributes {
+public:
+  void set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value) { values_[id] = value; }
+  cudaLaunchAttributeValue get(cudaLaunchAttributeID id) const; // as it was set, or what CUDA begins with
+
+private:
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> values_;
+};
 
 // When a call that issues work returns: when it is done, or possibly earlier. A kernel may wait for what the
 // host does next.
