@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHER = re.compile(r"CUDA::(?!cudart\b)(\w+)|\b(OpenGL|Vulkan\w*|simpleD3D\w*|EGL|NVSCI|nvvm)", re.IGNORECASE)
-WRONG = re.compile(r"\b(fail(ed|ure)?|mismatch|error code|warpfold:)", re.IGNORECASE)
+WRONG = re.compile(r"\b(FAIL|FAILED|[Ff]ailed)\b|[Mm]ismatch|error code|warpfold:")
 NOT_WRONG = re.compile(r"(fail(ed|ures?)?|mismatch(es)?)\s*[:=]\s*0|\b0 (fail|mismatch)", re.IGNORECASE)
 WAIVED = 2  # EXIT_WAIVED in the samples' helper_string.h: the sample says that it needs what is not there
 # What a sample needs beside its folder; `devices`: it is meant for several.
@@ -73,9 +73,7 @@ def build(sample: Sample) -> None:
     sources = [str(path.relative_to(sample.folder)) for path in sources_of(sample.folder)]
     if "helper_multiprocess" in description:
         sources.append("../../../Common/helper_multiprocess.cpp")
-    done = subprocess.run(
-        [ROOT / "kit", "nvcc", *flags, *sources, "-o", sample.program], cwd=sample.folder, text=True, capture_output=True
-    )
+    done = subprocess.run([ROOT / "kit", "nvcc", *flags, *sources, "-o", sample.program], cwd=sample.folder, text=True, capture_output=True)
     if done.returncode != 0:
         errors = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line.lower()]
         sample.built = errors[0] if errors else f"exit code {done.returncode}"

@@ -8,6 +8,7 @@
 #include "runtime/runtime.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <fmt/format.h>
 
 namespace warpfold::runtime {
@@ -32,6 +33,21 @@ fatbin::Image choose_image(const std::vector<fatbin::Image>& images) {
   }
 }
 
+// Of a program that is linked of several objects (-rdc=true), whose code must run on one device. The device
+// runtime, which is then one of them, has code for newer devices than the program.
+int common_architecture(const std::vector<std::vector<fatbin::Image>>& objects) {
+  int needed = 0, common = INT_MAX;
+  for (const std::vector<fatbin::Image>& images : objects) {
+    int oldest = INT_MAX, newest = 0;
+    for (const fatbin::Image& image : images) {
+      if (image.kind != fatbin::Kind::ptx) continue;
+      oldest = std::min(oldest, image.architecture), newest = std::max(newest, image.architecture);
+    }
+    if (newest != 0) needed = std::max(needed, oldest), common = std::min(common, newest);
+  }
+  return std::max(needed, common);
+}
+
 ptx::Module parse_all(const std::vector<std::string>& texts) {
   std::vector<ptx::Module> modules;
   for (const std::string& text : texts) modules.push_back(ptx::parse(text));
@@ -47,7 +63,11 @@ void CodeModule::read() {
     return;
   }
   try {
-    for (const std::vector<fatbin::Image>& images : fatbin::read_wrapper(wrapper_)) {
+    std::vector<std::vector<fatbin::Image>> objects = fatbin::read_wrapper(wrapper_);
+    const int common = common_architecture(objects);
+    for (std::vector<fatbin::Image>& images : objects) {
+      if (has_ptx(images))
+        std::erase_if(images, [&](const fatbin::Image& image) { return image.architecture > common; });
       fatbin::Image image = choose_image(images);
       capability_ = std::max(capability_, image.architecture);
       texts_.push_back(std::move(image.ptx));

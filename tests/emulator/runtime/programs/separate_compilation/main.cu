@@ -28,4 +28,9 @@ int main() {
   int table[3] = {};
   SHOW(cudaMemcpyFromSymbol(table, shared_table, sizeof table));
   SHOW_VALUE(table[2]);
+  // What it was compiled for, though NVIDIA's device runtime, which is linked in, has code for all there are.
+  constexpr int compiled_for[] = {__CUDA_ARCH_LIST__};
+  cudaFuncAttributes attributes;
+  SHOW(cudaFuncGetAttributes(&attributes, use_other));
+  SHOW_VALUE(attributes.ptxVersion * 10 == compiled_for[0]);
 }
