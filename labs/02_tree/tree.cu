@@ -175,8 +175,8 @@ void run_pass(const float* input, float* block_sums, std::size_t n, unsigned blo
 
 void many_pass(const float* input, float* result, std::size_t n, unsigned block) {
   // BEGIN many_pass
-  // TODO: Get two buffers for block sums from lab::scratch<float>(count), large enough for the sums of the
-  // first pass: a pass reads one and writes the other. As long as more elements are left than one block
+  // TODO: Get buffers for block sums from lab::scratch<float>(count), large enough for the sums of a pass: a
+  // pass reads one and writes another, and two are enough. As long as more elements are left than one block
   // covers (2 * block), run a pass into a buffer, and make `input` and `n` its sums and their number: they
   // are the elements of the next pass. The last pass, with one block, is the line below the region. (8 lines)
   // END many_pass

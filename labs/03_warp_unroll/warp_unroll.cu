@@ -25,8 +25,8 @@ __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
   // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum one stride further on to this
   // lane's running sum, wait for the warp, store the running sum into the lane's own element, and wait for
-  // the warp. The running sum starts as partial[t]. Write the six steps out one after another. (about 25
-  // short lines)
+  // the warp. The running sum starts as partial[t]. Write the six steps out one after another; a loop that
+  // the compiler unrolls is as good. (about 25 short lines)
   // END unroll_last_warp
 }
 
@@ -61,7 +61,7 @@ __global__ void unroll_all_kernel(const float* input, float* result, std::size_t
   // BEGIN unroll_all
   // TODO: Write out the steps of the tree for the strides 512, 256, 128 and 64. A step with stride s needs a
   // block of at least 2 * s threads: `if constexpr (B >= 1024)` for 512, and so on. Each step has its own
-  // barrier. (about 16 lines)
+  // barrier. A loop that the compiler unrolls is as good. (about 16 lines)
   // END unroll_all
   if (t < 32) sum_last_warp(partial, t);
   if (t == 0) atomicAdd(result, partial[0]);

@@ -317,7 +317,8 @@ void stop_at_mbarrier(const Block& block, const std::string& so_far) {
                     at->missing_bytes > 0 ? "of which" : "but",
                     std::int64_t{at->expected_bytes} - at->missing_bytes, so_far));
   }
-  // A thread that waits for the wrong parity waits for the phase after the one that it means.
+  // A thread that waits for the wrong parity waits for the phase after the one that it means. It goes on once
+  // a phase of its parity is the last one completed, so what it waits for is the phase that is under way.
   const std::string over =
       at->phases_over
           ? fmt::format(" (it has completed {} phase{}, the last one of parity {})", at->phases_over,
@@ -328,10 +329,11 @@ void stop_at_mbarrier(const Block& block, const std::string& so_far) {
       : at->missing_bytes < 0
           ? fmt::format(", while {} bytes have come that it was not told to expect", -at->missing_bytes)
           : "";
-  block.stop_early(Fault::Kind::barrier,
-                   fmt::format("waits at a barrier in shared memory that lacks {} arrival{}{}{}, and {}",
-                               at->missing_arrivals, at->missing_arrivals == 1 ? "" : "s", bytes, over,
-                               so_far));
+  block.stop_early(Fault::Kind::phase,
+                   fmt::format("waits for a phase of parity {} at a barrier in shared memory that lacks {} "
+                               "arrival{}{}{}, and {}",
+                               at->phases_over % 2, at->missing_arrivals,
+                               at->missing_arrivals == 1 ? "" : "s", bytes, over, so_far));
 }
 
 [[noreturn]] void stop_waiting(const Block& block) {
@@ -366,7 +368,8 @@ void Worker::stop_if_too_many_blocks() const {
   const std::uint64_t done = grid.blocks_done, all = grid.blocks_to_run();
   if (done == all) return;
   const auto stop = [&](Fault::Kind kind, const std::string& why) {
-    throw LaunchStopped({.kind = kind, .message = fmt::format("{}: {} of its {} blocks have", why, done, all)});
+    throw LaunchStopped(
+        {.kind = kind, .message = fmt::format("{}: {} of its {} blocks have", why, done, all)});
   };
   if (grid.interrupt && *grid.interrupt)
     stop(Fault::Kind::interrupted, "the kernel was stopped before all of it had ended");

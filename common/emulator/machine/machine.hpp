@@ -64,6 +64,7 @@ struct Fault {
     assertion,
     barrier,
     no_mbarrier,   // it is not initialised
+    phase,         // an mbarrier waits for arrivals that do not come
     missing_bytes, // an mbarrier waits for bytes that do not come
     warp_mask,
     partial_warp,

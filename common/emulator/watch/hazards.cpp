@@ -26,6 +26,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
   case Kind::no_mbarrier:
     return {HazardKind::barrier, HazardCause::mbarrier_not_initialised};
+  case Kind::phase:
+    return {HazardKind::barrier, HazardCause::phase_never_complete};
   case Kind::missing_bytes:
     return {HazardKind::barrier, HazardCause::bytes_never_come};
   case Kind::warp_mask:

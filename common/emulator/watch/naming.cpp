@@ -41,7 +41,9 @@ std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigne
   if (!found) return fmt::format("byte {} of shared memory", offset);
   std::uint64_t inside = offset - found->offset;
   if (found->size == width) return short_name(found->name);
-  if (inside % width) return fmt::format("byte {} of {}", inside, short_name(found->name));
+  constexpr unsigned widest_number = 8; // what is wider is a vector, of an array of vectors or of numbers
+  if (inside % width || width > widest_number)
+    return fmt::format("byte {} of {}", inside, short_name(found->name));
   return fmt::format("{}[{}]", short_name(found->name), inside / width);
 }
 

@@ -16,8 +16,9 @@ Diagnosis from_limits(const Symptom& symptom) {
         "not-a-number",
         "The result is not a number. Either something was used before it was set (the check fills memory "
         "that nothing has written yet with NaN, and a variable that was never set may hold one too), or "
-        "an operation made it, such as infinity minus infinity or the square root of a negative number. Is "
-        "each value set on every path to its use, even where a thread has no element?",
+        "an operation made it, such as infinity minus infinity or the square root of a negative number, or "
+        "its bits were made as those of another type, such as an int. Is each value set on every path to its "
+        "use, even where a thread has no element?",
         true};
   }
   if (seen.got == poison(type, symptom.given.kind)) {

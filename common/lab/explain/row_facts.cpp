@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace lab {
@@ -139,6 +140,46 @@ private:
     return several_factors();
   }
 
+  // Of each column by how much it is too large, as far as the numbers are large enough to tell.
+  std::vector<std::pair<std::size_t, double>> factors() const {
+    std::vector<std::pair<std::size_t, double>> known;
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const double expected = expected_.values[column], factor = got_[column] / expected;
+      if (expected > 1e-30 && std::isfinite(factor)) known.emplace_back(column, factor);
+    }
+    return known;
+  }
+
+  // Columns that are neighbours share a factor, in groups of this size; 1: they do not.
+  std::size_t group_of_neighbours(const std::vector<std::pair<std::size_t, double>>& factors) const {
+    std::size_t size = 0;
+    for (std::size_t i = 1; i < factors.size(); ++i)
+      if (!is_near(factors[i].second, factors[i - 1].second)) size = std::gcd(size, factors[i].first);
+    return size;
+  }
+
+  // A thread's elements, a warp's or a block's are neighbours, and a mistake in what is known of them alone
+  // puts them off by one factor.
+  Diagnosis factors_of_groups() const {
+    const auto known = factors();
+    const std::size_t size = group_of_neighbours(known);
+    if (size < 2) return {};
+    const auto group_of = [&](const auto& each) { return each.first / size; };
+    const auto in_words = [&](const auto& each) {
+      const std::size_t begin = group_of(each) * size, end = std::min(begin + size, columns_);
+      return fmt::format("columns {} to {} are {:.6g} times", begin, end - 1, each.second);
+    };
+    const auto& one = known.front();
+    const auto other =
+        std::ranges::find_if(known, [&](const auto& each) { return group_of(each) != group_of(one); });
+    return {"factors-of-groups",
+            fmt::format("In {}, {} what they should be, and {}: each {} columns that are neighbours share a "
+                        "factor, as if they had a maximum or a sum of their own. Which threads hold them, "
+                        "and what do these know of the rest of the row?",
+                        the_row(), in_words(one), in_words(*other), size),
+            true};
+  }
+
   // With one maximum and one divisor, all results would be off by the same factor.
   Diagnosis several_factors() const {
     std::optional<std::pair<std::size_t, double>> first;
@@ -152,6 +193,7 @@ private:
       if (!(expected > 1e-30) || !std::isfinite(factor)) continue;
       if (!first) first = {column, factor};
       if (is_near(factor, first->second)) continue;
+      if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
       return {
           "factors-differ",
           fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "

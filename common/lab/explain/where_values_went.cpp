@@ -693,6 +693,7 @@ Diagnosis Explanation::of_lost_bits() const {
     const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                            to = result_type(operation);
     if (!operation.starts_with("cvt.") || of.find('f') != of.npos || to.find('f') != to.npos) continue;
+    if (counts_.is_taken_for_another_type(id)) continue; // a number is packed with other bits
     const double before = number(graph_.operands_of(node)[0].bits, of), after = number(node.bits, to);
     if (before != after)
       return {"lost-bits",

@@ -72,13 +72,15 @@ double exact_extreme(Type type, Operator op, std::size_t i, std::uint64_t seed) 
   return op == Operator::max && type != Type::uint32 ? -magnitude : magnitude;
 }
 
-// Both signs, and the value of greatest magnitude is not the one asked for.
+// Both signs, and the value of greatest magnitude is not the one asked for. Floats are below 1, so that a
+// comparison of integers shows.
 double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   const double magnitude = std::abs(exact_extreme(type, op, i, seed));
   const bool negative = mix(seed ^ (i * 0x2545f4914f6cdd1du + 1)) % 2 != 0;
   const bool on_the_side_asked_for = negative == (op == Operator::min);
   const double value = on_the_side_asked_for ? std::floor(magnitude / 2) : magnitude;
-  return negative ? -value : value;
+  const double below_one = value * (type == Type::float32 ? 0x1p-20 : type == Type::float64 ? 0x1p-50 : 1);
+  return negative ? -below_one : below_one;
 }
 
 // All bits set, except for one here and there.

@@ -157,11 +157,11 @@ static Check check_order(const Rung& rung, const Options& options) {
     const Outcome outcome = run_once(variant, given, input);
     if (!outcome.error.empty() || outcome.results.size() != 1) return check; // judged before
     check.ok = outcome.results[0] == wanted;
-    check.message = check.ok
-                        ? fmt::format("{:.9g}, to the bit", wanted)
-                        : fmt::format("the elements must be added {}: {} elements make {:.9g} in that order, "
-                                      "and the result is {:.9g}, rounded in another one",
-                                      rung.order_in_words, given.n, wanted, outcome.results[0]);
+    check.message =
+        check.ok ? fmt::format("{:.9g}, to the bit", wanted)
+                 : fmt::format("the elements must be added {}: {} elements make {:.9g} in that order, "
+                               "and the result is {:.9g}: another order, or another rounding of a step",
+                               rung.order_in_words, given.n, wanted, outcome.results[0]);
   }
   return check;
 }

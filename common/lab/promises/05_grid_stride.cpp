@@ -72,6 +72,7 @@ std::vector<Rung> grid_stride() {
           })
           .promise(no_atomic_for_block_sums())
           .promise(one_store_per_block())
+          .promise(first_thread_alone_adds())
           .promise(both_walks_are_spread())
           .promise(at_most(
               Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },

@@ -79,6 +79,7 @@ std::vector<Rung> row_sums() {
               "each warp must leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
           .promise(stored_once())
+          .promise(first_thread_alone_adds())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
           .promise(at_most(
               Counter::barriers_per_block, [](const Size&) { return 2.0; },

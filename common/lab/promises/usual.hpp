@@ -114,7 +114,8 @@ inline Promise no_shuffle() {
   return none(Counter::shuffles, "this rung adds up in shared memory, without shuffles");
 }
 inline Promise no_vote() {
-  return none(Counter::votes, "this rung adds up in shared memory; no instruction may add for its threads");
+  return none(Counter::votes, "threads add in pairs here: no vote and no reduction of threads may add for "
+                              "them, and __syncthreads() waits without one");
 }
 inline Promise no_bank_conflict() {
   return none(Counter::bank_conflicts, "working threads must use neighbouring elements of shared memory");

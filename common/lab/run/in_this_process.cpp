@@ -28,7 +28,8 @@ std::string explained(cudaError_t error) {
 // Errors of a launch or of a kernel that ran. After some of them, the process's device context is gone for
 // good.
 void collect_errors(Outcome& outcome, Shards devices) {
-  const bool was_refused = cudaPeekAtLastError() != cudaSuccess;
+  const cudaError_t last = cudaPeekAtLastError();
+  const bool was_refused = last != cudaSuccess && last != cudaErrorNotReady; // which is a query's answer
   const std::string refused = was_refused ? explain_last_error() : "";
   cudaGetLastError();
   const auto finished = static_cast<cudaError_t>(wait_for(devices));

@@ -47,8 +47,9 @@ TEST(Diagnosis, OfWhatNumbersCannotHold) {
       diagnosis_of([](const Sequence&) { return std::numeric_limits<double>::quiet_NaN(); }),
       "The result is not a number. Either something was used before it was set (the check fills memory "
       "that nothing has written yet with NaN, and a variable that was never set may hold one too), or "
-      "an operation made it, such as infinity minus infinity or the square root of a negative number. Is "
-      "each value set on every path to its use, even where a thread has no element?"));
+      "an operation made it, such as infinity minus infinity or the square root of a negative number, or "
+      "its bits were made as those of another type, such as an int. Is each value set on every path to its "
+      "use, even where a thread has no element?"));
   Sequence ones{Type::float32, Kind::exact, Operator::add, 1u << 25, 1, 1, std::vector<std::byte>(4)};
   store_value(Type::float32, 1, ones.values.data());
   EXPECT_TRUE(

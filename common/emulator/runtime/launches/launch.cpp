@@ -123,6 +123,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::assertion:
     return cudaErrorAssert;
   case Kind::barrier: // a GPU would wait forever
+  case Kind::phase:
   case Kind::missing_bytes:
   case Kind::endless:
   case Kind::waiting:

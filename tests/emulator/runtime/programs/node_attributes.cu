@@ -43,8 +43,8 @@ void symbols_and_children() {
   SHOW(cudaGraphAddMemcpyNodeToSymbol(&into, graph, nullptr, 0, words, some, sizeof words, 0,
                                       cudaMemcpyHostToDevice));
   SHOW(cudaGraphAddChildGraphNode(&child, graph, &into, 1, doubled));
-  SHOW(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &child, 1, out, words, 2 * sizeof(int),
-                                        2 * sizeof(int), cudaMemcpyDeviceToHost));
+  SHOW(cudaGraphAddMemcpyNodeFromSymbol(&from, graph, &child, 1, out, words, 2 * sizeof(int), 2 * sizeof(int),
+                                        cudaMemcpyDeviceToHost));
   cudaGraphExec_t ready = nullptr;
   SHOW(cudaGraphInstantiate(&ready, graph, 0));
   launch(ready);
