@@ -33,19 +33,21 @@ fatbin::Image choose_image(const std::vector<fatbin::Image>& images) {
   }
 }
 
-// Of a program that is linked of several objects (-rdc=true), whose code must run on one device. The device
-// runtime, which is then one of them, has code for newer devices than the program.
+// Of a program that is linked of several objects (-rdc=true), all of which must run on one device: what it
+// was compiled for. NVIDIA's device runtime is then one of them, and it has PTX only for the newest device,
+// but machine code for older ones. 0 if there is no PTX.
 int common_architecture(const std::vector<std::vector<fatbin::Image>>& objects) {
   int needed = 0, common = INT_MAX;
   for (const std::vector<fatbin::Image>& images : objects) {
+    if (!has_ptx(images)) continue;
     int oldest = INT_MAX, newest = 0;
     for (const fatbin::Image& image : images) {
-      if (image.kind != fatbin::Kind::ptx) continue;
-      oldest = std::min(oldest, image.architecture), newest = std::max(newest, image.architecture);
+      oldest = std::min(oldest, image.architecture);
+      if (image.kind == fatbin::Kind::ptx) newest = std::max(newest, image.architecture);
     }
-    if (newest != 0) needed = std::max(needed, oldest), common = std::min(common, newest);
+    needed = std::max(needed, oldest), common = std::min(common, newest);
   }
-  return std::max(needed, common);
+  return common == INT_MAX ? 0 : std::max(needed, common);
 }
 
 ptx::Module parse_all(const std::vector<std::string>& texts) {
@@ -63,14 +65,12 @@ void CodeModule::read() {
     return;
   }
   try {
-    std::vector<std::vector<fatbin::Image>> objects = fatbin::read_wrapper(wrapper_);
-    const int common = common_architecture(objects);
-    for (std::vector<fatbin::Image>& images : objects) {
-      if (has_ptx(images))
-        std::erase_if(images, [&](const fatbin::Image& image) { return image.architecture > common; });
-      fatbin::Image image = choose_image(images);
-      capability_ = std::max(capability_, image.architecture);
-      texts_.push_back(std::move(image.ptx));
+    const std::vector<std::vector<fatbin::Image>> objects = fatbin::read_wrapper(wrapper_);
+    capability_ = common_architecture(objects);
+    for (const std::vector<fatbin::Image>& images : objects) {
+      std::vector<fatbin::Image> fitting = images;
+      std::erase_if(fitting, [&](const fatbin::Image& image) { return image.architecture > capability_; });
+      texts_.push_back(std::move(choose_image(has_ptx(fitting) ? fitting : images).ptx));
     }
   } catch (const fatbin::FormatError& error) {
     throw Refusal(cudaErrorInvalidKernelImage, error.what());
@@ -86,9 +86,10 @@ void CodeModule::load(int device) {
   for (const VariableEntry* variable : managed) place.managed.push_back(variable->name);
   if (!first) read();
   try {
+    ptx::Module module = first ? first->module() : parse_all(std::exchange(texts_, {}));
+    if (capability_ != 0) module.target = capability_;
     programs_[static_cast<std::size_t>(device)] =
-        std::make_unique<machine::Program>(first ? first->module() : parse_all(std::exchange(texts_, {})),
-                                           Runtime::get().memory, std::move(place));
+        std::make_unique<machine::Program>(std::move(module), Runtime::get().memory, std::move(place));
   } catch (const ptx::ParseError& error) {
     throw Refusal(cudaErrorInvalidPtx, fmt::format("the program's PTX cannot be read: {}", error.what()));
   } catch (const std::runtime_error& error) {
