@@ -1,7 +1,5 @@
 #include "promises/usual.hpp"
 
-#include <bit>
-
 namespace lab::promises {
 namespace {
 
@@ -44,14 +42,8 @@ Promise tree_in_place() {
       Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
       "each addition of the tree reads two elements, and there are n - 1 additions");
 }
-// Step by step, as long as there is an element one stride further on.
-double steps_of_first_thread(const Size& s) {
-  return std::bit_width(std::max<std::size_t>(s.n, 1) - 1);
-}
 std::vector<Promise> pairs_in_place() {
   return {a_barrier_for_each_step(),
-          at_least(Counter::first_thread_updates, steps_of_first_thread,
-                   "thread 0 must work in every step, on the first element"),
           none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
           the_whole_block_waits(),
           tree_in_place_by_all_threads(),
