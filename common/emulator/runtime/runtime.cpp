@@ -101,7 +101,9 @@ bool set_option(Options& options, const std::string& name, const std::string& va
     return true;
   }
   if (name == "both-orders" && (is_switch || value == "waiting")) {
-    options.both_orders = value == "on" ? BothOrders::on : value == "off" ? BothOrders::off : BothOrders::waiting;
+    options.both_orders = value == "on"    ? BothOrders::on
+                          : value == "off" ? BothOrders::off
+                                           : BothOrders::waiting;
     return true;
   }
   if (name == "workers" && parse_number(value, number) && number <= 1024) {

@@ -40,7 +40,7 @@ struct Options {
   std::atomic<bool> interrupted{false}; // what runs must stop, and nothing else may start
   std::atomic<bool> check_races{false}, check_initialisation{false}, check_leaks{false};
   std::atomic<BothOrders> both_orders{BothOrders::off}; // only while races are checked
-  std::atomic<bool> guard_device_memory{false}; // host_faults.hpp
+  std::atomic<bool> guard_device_memory{false};         // host_faults.hpp
 };
 
 class Runtime {
