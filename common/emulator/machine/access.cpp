@@ -453,6 +453,14 @@ void count_links(Warp& warp, const Operation* op, const Request& request, unsign
 
 } // namespace
 
+void count_own_places(Warp& warp, const Operation* op, ptx::Space space, const Request& request,
+                      unsigned width) {
+  each_active(warp, [&](unsigned lane) {
+    if (is_own_place(warp, op, space, request.address[lane] - std::uint64_t{lane} * width, width))
+      ++warp.counters[op->index].own_places;
+  });
+}
+
 void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind) {
   if (warp.worker->grid.memory.devices() > 1) count_links(warp, op, request, width, kind);
   OperationCounters& counters = warp.counters[op->index];

@@ -126,6 +126,7 @@ void add(std::vector<OperationCounters>& sum, const std::vector<OperationCounter
     sum[i].dsmem_requests += part[i].dsmem_requests;
     sum[i].dsmem_bytes += part[i].dsmem_bytes;
     sum[i].first_threads += part[i].first_threads;
+    sum[i].own_places += part[i].own_places;
   }
 }
 

@@ -229,6 +229,7 @@ struct OperationCounters {
   std::uint64_t ideal_wavefronts = 0;                      // wavefronts without any bank conflict
   std::uint64_t lanes = 0, bytes = 0;                      // lanes that accessed; bytes of global memory
   std::uint64_t first_threads = 0;                   // of `lanes`, in global memory: a block's first thread
+  std::uint64_t own_places = 0;                      // of `lanes`: see is_own_place() in access.hpp
   std::uint64_t divergent = 0;                       // branches at which lanes diverged
   std::uint64_t peer_requests = 0;                   // of `requests`: some of it to other devices
   std::uint64_t peer_sectors = 0;                    // of `sectors`: in other devices' memory

@@ -135,6 +135,11 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
     return;
   if (!is_new(kind, access.operation, earlier.operation, reach)) return;
   const machine::SourceLine where = mine.grid->code.line_of(access.operation);
+  // Of what is wider than any number, such as a part of a bulk copy, what the other one accesses.
+  constexpr unsigned widest_number = 8;
+  const bool names_part = access.width > widest_number && earlier.width != 0;
+  const unsigned width = names_part ? std::min<unsigned>(access.width, earlier.width) : access.width;
+  const std::uint64_t place = (access.addresses[conflict.lane] + conflict.offset) / width * width;
   Race race{.kind = kind,
             .later = access.kind,
             .earlier_wrote = conflict.earlier_wrote,
@@ -144,9 +149,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .in_opencl = is_in_opencl(where),
             .scope = scope,
             .missing = conflict.missing,
-            .place = shared ? shared_in_words(mine, *access.warp.block, access.addresses[conflict.lane],
-                                              access.width)
-                            : global_name(memory_, access.addresses[conflict.lane], access.width),
+            .place = shared ? shared_in_words(mine, *access.warp.block, place, width)
+                            : global_name(memory_, place, width),
             .later_thread = thread_in_words(mine, access.warp, conflict.lane),
             .earlier_thread = machine::thread_name(other.shape, earlier.block - other.first_block,
                                                    earlier.warp, conflict.earlier_lane) +

@@ -31,6 +31,11 @@ bool went_to_shared(const OperationCounters& did) {
   return did.wavefronts > 0;
 }
 
+// A load that tells the caches that nothing will be read there again (__ldcs, __ldlu).
+bool is_last_use(std::string_view name) {
+  return name.find(".cs") != name.npos || name.find(".lu") != name.npos;
+}
+
 void charge_cluster(Counters& to, const Charged& one, const OperationCounters& did) {
   const bool copies = one.name.starts_with("cp."); // to other blocks, never from them
   const bool loads = one.facts.work == Work::load && !copies;
@@ -58,6 +63,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     to.shared_store_wavefronts += did.wavefronts;
     if (went_to_shared(did)) to.shared_stores += did.lanes;
     to.first_thread_updates += did.first_threads;
+    to.own_place_stores += did.own_places;
     to.global_store_sectors += did.sectors;
     to.peer_store_requests += did.peer_requests;
     to.peer_store_sectors += did.peer_sectors;
@@ -75,6 +81,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     to.peer_load_requests += did.peer_requests;
     to.peer_load_sectors += did.peer_sectors;
     to.bytes_read += did.bytes;
+    if (is_last_use(one.name)) to.last_use_bytes_read += did.bytes;
     if (one.facts.begins_wait && !went_to_shared(did)) to.global_load_waits += did.requests;
   }
 }
@@ -82,6 +89,8 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
 void charge_instruction(Counters& to, const Charged& one, const OperationCounters& did) {
   to.warp_instructions += did.warps;
   to.thread_instructions += did.threads;
+  if (one.name.starts_with("cp.async.bulk.wait_group") && one.operation.e == 0)
+    to.bulk_waits_for_all += did.warps;
   switch (one.facts.work) {
   case Work::shuffle:
     to.shuffles += did.warps;
@@ -102,8 +111,8 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
       to.warp_barriers += did.warps, to.warp_barrier_arrivals += did.threads;
     else
       to.barrier_arrivals += did.warps;
-    // One that combines a bit or a number of several threads can add up anything.
-    if (one.name.find(".red.") != one.name.npos) to.votes += did.warps;
+    // One that counts threads can add up anything, bit by bit.
+    if (one.name.find(".red.popc") != one.name.npos) to.votes += did.warps;
     break;
   case Work::fence:
     to.fences += did.warps;

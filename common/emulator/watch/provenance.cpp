@@ -153,12 +153,15 @@ void Provenance::overwritten_by_host(const void* begin, std::size_t bytes) {
   clear(begin, bytes);
 }
 
-std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Operation& operation) {
-  const auto [entry, is_new] = place_numbers_.try_emplace({&code, operation.index}, places_.size());
+std::uint32_t Provenance::place_of(const machine::Code& code, const machine::Operation& operation,
+                                   std::string_view conversion) {
+  const auto [entry, is_new] =
+      place_numbers_.try_emplace({&code, operation.index, !conversion.empty()}, places_.size());
   if (is_new) {
     const machine::SourceLine line = code.line_of(operation);
-    places_.push_back(fmt::format("[{},{},{},{},\"\"]", quoted(code.names[operation.index]),
-                                  quoted(line.file), line.line, line.call_line));
+    const std::string name(conversion.empty() ? code.names[operation.index] : conversion);
+    places_.push_back(
+        fmt::format("[{},{},{},{},\"\"]", quoted(name), quoted(line.file), line.line, line.call_line));
   }
   return entry->second;
 }
@@ -299,6 +302,18 @@ void Provenance::load(const machine::Access& access, const ValueFlow& flow, unsi
   }
 }
 
+namespace {
+
+// Of a store that is narrower than its register: not where the other bits only repeat the sign.
+bool loses_bits(std::uint64_t bits, unsigned width, unsigned of_register) {
+  if (width >= of_register) return false;
+  const unsigned cut = 64 - 8 * width, cut_of_register = 64 - 8 * of_register;
+  const auto whole = static_cast<std::int64_t>(bits << cut_of_register) >> cut_of_register;
+  return whole != static_cast<std::int64_t>(bits << cut) >> cut && bits << cut >> cut != bits;
+}
+
+} // namespace
+
 void Provenance::store(const machine::Access& access, const ValueFlow& flow, unsigned lane) {
   const std::uint64_t key = key_of(access, lane);
   const Where here = where(access.warp, access.operation, lane);
@@ -307,7 +322,14 @@ void Provenance::store(const machine::Access& access, const ValueFlow& flow, uns
                  here); // cp.async
   const auto width = access.width / static_cast<unsigned>(flow.from.size());
   for (unsigned i = 0; i < flow.from.size(); ++i) {
-    const Value value = source(access.warp, flow.from[i], lane);
+    Value value = source(access.warp, flow.from[i], lane);
+    if (loses_bits(value.bits, width, flow.from[i].width)) {
+      const std::uint64_t kept = value.bits & ((std::uint64_t{1} << 8 * width) - 1);
+      Where narrowed = here;
+      narrowed.place = place_of(access.warp.worker->grid.code, access.operation,
+                                fmt::format("cvt.u{}.u{}", 8 * width, 8 * flow.from[i].width));
+      value = {combined(Node::Kind::computed, width, kept, {value}, narrowed), kept};
+    }
     if (const Cell* const old = find(key + i * width);
         old && old->node >= first_node && !old->read && old->node != value.node)
       losses_.push_back({old->node, name_of(access, lane, width), old->stored, true, here});

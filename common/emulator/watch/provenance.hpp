@@ -15,6 +15,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -119,7 +120,9 @@ private:
   NodeId add(Node node, const std::vector<Value>& operands);
   NodeId combined(Node::Kind kind, unsigned width, std::uint64_t bits, const std::vector<Value>& operands,
                   const Where& where);
-  std::uint32_t place_of(const machine::Code& code, const machine::Operation& operation);
+  // `conversion`: what a store does to a value that is wider than its place, as an instruction of its own.
+  std::uint32_t place_of(const machine::Code& code, const machine::Operation& operation,
+                         std::string_view conversion = "");
   std::uint32_t place_of(const LibraryCall& by);
   Where where(const machine::Warp& warp, const machine::Operation& operation, unsigned lane);
   std::vector<Value> sources(const machine::Warp& warp, const machine::ValueFlow& flow, unsigned lane);
@@ -141,7 +144,7 @@ private:
   std::vector<Loss> losses_;
   std::vector<HostCopy> host_copies_;
   bool complete_ = true;
-  std::map<std::pair<const machine::Code*, std::uint32_t>, std::uint32_t> place_numbers_;
+  std::map<std::tuple<const machine::Code*, std::uint32_t, bool>, std::uint32_t> place_numbers_;
   std::map<LibraryCall, std::uint32_t> library_places_;
   std::vector<std::string> places_{"[\"\",\"\",0,0,\"\"]"}; // the first is the host
   std::vector<std::string> launches_;

@@ -106,13 +106,14 @@ inline unsigned another_at_place(const machine::Access& access, unsigned lane) {
   return lane;
 }
 
-// Judges this access against earlier ones of a word or a byte of it.
+// Judges this access against earlier ones of a word or a byte of it, which is at `place`.
 template <typename Records, typename Report>
 class Judge {
 public:
   Judge(const Accessor& accessor, const Records& records, const Report& report)
       : a_(accessor), records_(records), report_(report) {}
-  void check(Cell earlier, bool earlier_wrote, unsigned lane, const std::byte* memory) const {
+  void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t place,
+             const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
     const bool same_thread =
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
@@ -121,7 +122,7 @@ public:
       const unsigned another = a_.access.kind == AccessKind::atomic && !record.is_atomic
                                    ? another_at_place(a_.access, lane)
                                    : lane;
-      if (another != lane) check(earlier, earlier_wrote, another, memory);
+      if (another != lane) check(earlier, earlier_wrote, another, place, memory);
       return;
     }
     // A flag is identified by the address at which the access begins, whichever of its words this is.
@@ -135,7 +136,8 @@ public:
       if (is_harmless && record.operation == a_.record.operation) return;
     }
     report_(Conflict{record, lane_of(earlier), lane, earlier_wrote || record.is_store,
-                     what_is_missing(a_, lane, earlier, record), is_harmless});
+                     what_is_missing(a_, lane, earlier, record), is_harmless,
+                     place - std::min(place, a_.access.addresses[lane])});
   }
 
 private:

@@ -40,6 +40,7 @@ struct Conflict {
   bool earlier_wrote = false;
   Missing missing = Missing::order;
   bool is_harmless = false; // both write the same value
+  std::uint64_t offset = 0; // of the bytes that both access, in what `lane` accesses
 };
 
 // What is known of the accessing block.

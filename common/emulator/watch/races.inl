@@ -236,10 +236,11 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
     return;
   const std::byte* memory = access.warp.block->shared.data();
   const Judge judge(a, records, report);
-  const auto check_place = [&](SharedShadow::Cells& cells, std::size_t place, unsigned lane) {
+  const auto check_place = [&](SharedShadow::Cells& cells, std::size_t place, unsigned lane,
+                               std::uint64_t address) {
     Cell &wrote = cells.wrote[place], &read = cells.read[place], &too = cells.read_too[place];
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier >= floor) judge.check(earlier, earlier_wrote, lane, memory + access.addresses[lane]);
+      if (earlier >= floor) judge.check(earlier, earlier_wrote, lane, address, memory + access.addresses[lane]);
     };
     check(wrote, true);
     if (stores) {
@@ -273,9 +274,10 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
       wrote = 1; // reported once; 1 is older than any record
     }
     if (access.width >= word_bytes && !shadow.is_split(word, floor))
-      return check_place(shadow.words, word, lane);
+      return check_place(shadow.words, word, lane, address);
     shadow.split(word, floor);
-    each_byte(access, lane, address, [&](std::uint64_t byte) { check_place(shadow.bytes, byte, lane); });
+    each_byte(access, lane, address,
+              [&](std::uint64_t byte) { check_place(shadow.bytes, byte, lane, byte); });
   });
 }
 
@@ -299,7 +301,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   const auto is_marker = [&](Cell cell) { return cell >= oldest && number_of(cell) == records.first(); };
   // False if another worker has just split the word `number`. `whole`: its last write, if all of its row has
   // that one.
-  const auto check_place = [&](std::uint64_t number, unsigned lane, Cell whole) {
+  const auto check_place = [&](std::uint64_t number, unsigned lane, Cell whole, std::uint64_t address) {
     Cell& place = shadow.last(number);
     const Cell wrote = mine | lane | GlobalShadow::wrote;
     // An exchange, so that when two workers arrive at the same time, one of them finds the other. It also
@@ -313,7 +315,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     }
     const bool known = last >= oldest, written = known && (last & GlobalShadow::wrote);
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      judge.check(earlier, earlier_wrote, lane, a.memory_of(lane));
+      judge.check(earlier, earlier_wrote, lane, address, a.memory_of(lane));
     };
     const auto check_wrote_too = [&] {
       Cell& too = shadow.wrote_too(number);
@@ -371,8 +373,9 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
     const Cell whole = stores || narrow ? 0 : shadow.whole_write(word, records, oldest);
     if (!whole) shadow.split_row(word, records, oldest);
     if (narrow) shadow.split_word(word, oldest);
-    if (!narrow && check_place(word, lane, whole)) return;
-    each_byte(access, lane, address, [&](std::uint64_t byte) { check_place(shadow.byte_of(byte), lane, 0); });
+    if (!narrow && check_place(word, lane, whole, address)) return;
+    each_byte(access, lane, address,
+              [&](std::uint64_t byte) { check_place(shadow.byte_of(byte), lane, 0, byte); });
   });
 }
 

@@ -33,10 +33,12 @@ Diagnosis from_limits(const Symptom& symptom) {
     return {"integer-overflow",
             "The result differs from the right one by a multiple of 2^32: a sum overflowed.", true};
   }
-  if (type == Type::float32 && seen.got == 0x1p24 && seen.expected > 0x1p24) {
+  const double sign = std::copysign(1, seen.expected);
+  if (type == Type::float32 && seen.got == sign * 0x1p24 && std::abs(seen.expected) > 0x1p24) {
     return {"float-saturation",
-            "The result stopped at 16777216 = 2^24: from there on, a float can no longer count in ones, and "
-            "adding 1 changes nothing.",
+            fmt::format("The result stopped at {:.0f} = {}2^24: from there on, a float can no longer count in "
+                        "ones, and adding 1 changes nothing.",
+                        seen.got, sign < 0 ? "-" : ""),
             true};
   }
   return {};
@@ -73,9 +75,9 @@ Diagnosis from_stalling(const Symptom& symptom) {
   if (!fits) return {};
   return {"stalled",
           fmt::format(
-              "The result lacks exactly {:.10g}: the {} elements that the thread whose sum is 2^24 visits. A "
-              "float that large rounds them away, and what it loses does not come back.",
-              lost, met),
+              "The result lacks exactly the {} elements of {:.10g} that the thread whose sum is {}2^24 visits. "
+              "A float that large rounds them away, and what it loses does not come back.",
+              met, input[1], input[0] < 0 ? "-" : ""),
           true};
 }
 

@@ -17,6 +17,7 @@
 namespace lab {
 namespace {
 
+constexpr double long_run = 0.05; // in seconds
 constexpr std::size_t few_elements = 1000, many_elements = 19'997, no_size = static_cast<std::size_t>(-1);
 
 bool is_usual(const Failure& failure) {
@@ -55,7 +56,7 @@ public:
     if (sums_.empty()) return;
     const Failure& smallest_sum =
         *std::ranges::min_element(sums_, {}, [](const Failure& failure) { return failure.given.n; });
-    if (!judge_.judged.device_lost)
+    if (!judge_.judged.device_lost && smallest_sum.seconds < long_run) // it takes three more
       if (Diagnosis found = left_in_variables(rung_, smallest_sum, input_of(rung_, smallest_sum),
                                               judge_.judged.device_lost);
           !found.kind.empty())
@@ -79,7 +80,9 @@ public:
            true});
     }
     const bool only_other_blocks =
-        std::ranges::all_of(sums_, [](const Failure& failure) { return failure.given.block != usual_block; });
+        std::ranges::all_of(sums_,
+                            [](const Failure& failure) { return failure.given.block != usual_block; }) &&
+        std::ranges::any_of(progress_.so_far(), [](const Check& check) { return check.ok && check.usual; });
     sort_by_what_they_show(sums_);
     // If that takes too long, the smallest input is the next best.
     const auto smallest = std::min_element(
@@ -136,10 +139,14 @@ private:
   Found look_at(Failure failure, const SearchForReasons& search) {
     Found found{std::move(failure), {}};
     const std::size_t n = found.failure.given.n;
+    // A run of which each value is followed takes many times as long.
+    if (found.failure.seconds > long_run) look_at_another(found, std::min(n, few_elements), rung_.min_block, search);
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
-    if (n > few_elements) look_at_another(found, few_elements, small_block(), search);
+    if (n > few_elements && found.reason.kind.empty())
+      look_at_another(found, few_elements, small_block(), search);
     if (n > most_followed && found.reason.kind.empty())
       look_at_another(found, most_followed, found.failure.given.block, search);
+    if (n > most_followed && found.reason.kind.empty()) look_at_small_device(found, search);
     if (found.reason.kind.empty()) found.reason = reason_of(found.failure, search);
     // With few elements, the result may be nothing, where many elements show more.
     if (found.reason.kind == "nothing-read" || found.reason.kind == "nothing-added")
@@ -147,13 +154,28 @@ private:
     return found;
   }
 
+  // A grid that fits the device, and in which each thread meets many elements, needs a million of them. On a
+  // device with one multiprocessor, few are enough.
+  void look_at_small_device(Found& found, const SearchForReasons& search) {
+    const Device usual = device();
+    if (!on_emulator() || usual.multiprocessors == 1) return;
+    Device small = usual;
+    small.multiprocessors = 1;
+    use_device(small);
+    look_at_another(found, many_elements, found.failure.given.block, search,
+                    fmt::format("On a GPU with one multiprocessor (WARPFOLD_GRID_FOR=1x{}), ",
+                                small.threads_per_multiprocessor));
+    use_device(usual);
+  }
+
   // Takes another case in place of this one, if it is wrong too and its reason is found.
-  void look_at_another(Found& found, std::size_t n, unsigned block, const SearchForReasons& search) {
+  void look_at_another(Found& found, std::size_t n, unsigned block, const SearchForReasons& search,
+                       const std::string& where = "") {
     Case given = found.failure.given;
     const bool is_same = n == given.n && block == given.block;
     if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
     given.n = n, given.block = block;
-    if (!judge_.is_wrong(*found.failure.variant, given, check_for(given))) return;
+    if (!judge_.is_wrong(*found.failure.variant, given, check_for(given, where))) return;
     const Failure other = failures().back();
     sums_.push_back(other);
     if (Diagnosis reason = reason_of(other, search); reason.specific) found = {other, std::move(reason)};
@@ -187,8 +209,9 @@ private:
 
 void explain_failures(const Rung& rung, CaseJudge& judge, Progress& progress) {
   ReasonSearch search(rung, judge, progress);
-  search.explain_each();
   search.explain_sums();
+  const std::vector<Check> checks = progress.so_far();
+  if (std::ranges::none_of(checks, &Check::decides)) search.explain_each();
 }
 
 } // namespace lab

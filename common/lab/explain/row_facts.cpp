@@ -127,11 +127,32 @@ private:
     return known;
   }
 
+  // Of an RMS norm: each element is divided by one root.
   Diagnosis factor() const {
     const std::optional<double> same = common_factor();
-    if (!same || is_near(*same, 1)) return {};
+    if (!same) return factors_of_groups();
+    if (is_near(*same, 1))
+      return {"nearly-right",
+              fmt::format("Every result of {} is within a thousandth of what it should be. What is that small in the formula "
+                          "is epsilon: is it added to the mean of the squares, before the root is taken?",
+                          the_row()),
+              true};
+    const double count = static_cast<double>(columns_), mean = expected_.sum / count;
+    const double divided_by = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
+    const std::string fact =
+        fmt::format("Every result of {} is {:.6g} times what it should be", the_row(), *same);
+    if (!(divided_by > 0)) return {"same-factor", fact + ".", true};
+    const double as_count = expected_.sum / divided_by;
+    const std::string as_divisor =
+        is_near(std::round(as_count), as_count) && as_count >= 1
+            ? fmt::format(", as the sum of the squares divided by {:.0f} makes it, in place of the row's {} "
+                          "elements",
+                          as_count, columns_)
+            : "";
     return {"same-factor",
-            fmt::format("Every result of {} is {:.6g} times what it should be.", the_row(), *same), true};
+            fmt::format("{}, as if the mean of the squares were {:.6g}{}; it is {:.6g}.", fact, divided_by,
+                        as_divisor, mean),
+            true};
   }
 
   Diagnosis divisor() const {
@@ -145,7 +166,7 @@ private:
     std::vector<std::pair<std::size_t, double>> known;
     for (std::size_t column = 0; column < columns_; ++column) {
       const double expected = expected_.values[column], factor = got_[column] / expected;
-      if (expected > 1e-30 && std::isfinite(factor)) known.emplace_back(column, factor);
+      if (std::abs(expected) > 1e-30 && std::isfinite(factor)) known.emplace_back(column, factor);
     }
     return known;
   }
@@ -182,26 +203,22 @@ private:
 
   // With one maximum and one divisor, all results would be off by the same factor.
   Diagnosis several_factors() const {
-    std::optional<std::pair<std::size_t, double>> first;
-    for (std::size_t column = 0; column < columns_; ++column) {
-      const double expected = expected_.values[column], factor = got_[column] / expected;
-      if (std::isinf(got_[column]))
-        return {"infinite-result",
-                fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.", column,
-                            the_row()),
-                true};
-      if (!(expected > 1e-30) || !std::isfinite(factor)) continue;
-      if (!first) first = {column, factor};
-      if (is_near(factor, first->second)) continue;
-      if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
-      return {
-          "factors-differ",
-          fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
-                      "wrong maximum or divisor for the whole row is not what is wrong.",
-                      first->first, the_row(), first->second, column, factor),
-          true};
-    }
-    return {};
+    if (const auto infinite = std::ranges::find_if(got_, [](double x) { return std::isinf(x); });
+        infinite != got_.end())
+      return {"infinite-result",
+              fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.",
+                          infinite - got_.begin(), the_row()),
+              true};
+    const auto known = factors();
+    const auto other = std::ranges::find_if(
+        known, [&](const auto& each) { return !is_near(each.second, known.front().second); });
+    if (other == known.end()) return {};
+    if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
+    return {"factors-differ",
+            fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
+                        "wrong maximum or divisor for the whole row is not what is wrong.",
+                        known.front().first, the_row(), known.front().second, other->first, other->second),
+            true};
   }
 
   // The sum over the first columns of each so many.

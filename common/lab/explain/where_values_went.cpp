@@ -694,7 +694,12 @@ Diagnosis Explanation::of_lost_bits() const {
                            to = result_type(operation);
     if (!operation.starts_with("cvt.") || of.find('f') != of.npos || to.find('f') != to.npos) continue;
     if (counts_.is_taken_for_another_type(id)) continue; // a number is packed with other bits
-    const double before = number(graph_.operands_of(node)[0].bits, of), after = number(node.bits, to);
+    const std::uint64_t bits = graph_.operands_of(node)[0].bits;
+    const double before = number(bits, of), after = number(node.bits, to);
+    if (const unsigned kept = bits_kept(of, to, bits); kept && of.starts_with('u'))
+      return {"lost-bits",
+              capital(fmt::format("{} keeps only the last {} bits of an integer.", words_.who(node.where), kept)),
+              true};
     if (before != after)
       return {"lost-bits",
               capital(fmt::format("{} converts {:.10g}, {}, to {}: {:.10g}.", words_.who(node.where), before,

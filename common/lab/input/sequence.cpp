@@ -112,11 +112,12 @@ double spread_value(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   return type == Type::float32 ? static_cast<float>(sign * value) : sign * value;
 }
 
-// From 2^24 on a float cannot count by ones.
+// From 2^24 on a float cannot count by ones. The quarters are negative, and so is their sum: a compensation
+// that compares magnitudes must do so whatever the sign.
 double stalling_value(Kind kind, std::size_t i) {
+  if (kind == Kind::quarters) return i == 0 ? -0x1p24 : -0.25;
   if (i == 0) return 0x1p24;
-  if (kind == Kind::lone_ones) return std::has_single_bit(i) ? 1 : 0;
-  return kind == Kind::quarters ? 0.25 : 1;
+  return kind == Kind::stalling || std::has_single_bit(i) ? 1 : 0;
 }
 
 // Every seventh element is large, so that a walk by any power of two meets some among its ones.
@@ -181,7 +182,7 @@ std::string_view name_of(Kind kind) {
   constexpr std::string_view names[] = {"integers",
                                         "fractions",
                                         "ones upon 2^24",
-                                        "quarters upon 2^24",
+                                        "minus quarters upon -2^24",
                                         "lone ones upon 2^24",
                                         "2^30 and -2^30 among ones",
                                         "both signs",

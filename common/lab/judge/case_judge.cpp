@@ -48,7 +48,7 @@ void CaseJudge::judge_all() {
 }
 
 bool CaseJudge::is_wrong(const Variant& variant, const Case& given, Check check) {
-  Failure failure{&variant, given, seed_, 0, {}};
+  Failure failure{&variant, given, seed_, 0, {}, 0};
   // When grading, what a host function has seen of one input must say nothing about the next.
   if (options_.grading()) seed_ += 7919;
   const Sequence input = input_of(rung_, failure);
@@ -56,7 +56,8 @@ bool CaseJudge::is_wrong(const Variant& variant, const Case& given, Check check)
   const Clock::time_point begin = Clock::now();
   const Outcome outcome = run_once(variant, given, input);
   constexpr std::size_t tells = 50000; // with few elements, most of the time goes into the launch
-  if (given.n >= tells) per_element_ = (Clock::now() - begin) / static_cast<double>(given.n);
+  failure.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (given.n >= tells) per_element_ = std::chrono::duration<double>(failure.seconds) / static_cast<double>(given.n);
   judged.device_lost = outcome.device_lost;
   if (outcome.stopped && judged.wrong) return false; // it was cut short
   judge(rung_, given, input, outcome, check);

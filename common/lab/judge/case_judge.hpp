@@ -21,6 +21,7 @@ struct Failure {
   std::uint64_t seed = 0; // of the input
   std::size_t check = 0;  // its number in Progress
   std::vector<double> results;
+  double seconds = 0; // that the run took
 };
 
 // Whether it is the sum of one array, in numbers whose sums are all exact.

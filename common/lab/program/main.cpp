@@ -325,7 +325,8 @@ private:
         rung.cannot_be_right ? check_wrong_on_purpose(rung, how, progress) : check_rung(rung, how, progress);
     findings.checks = std::move(checked.checks), findings.hazards = std::move(checked.hazards);
     findings.device_lost = checked.device_lost;
-    if (findings.device_lost || first_failed(findings.checks)) return;
+    if (findings.device_lost) return;
+    if (first_failed(findings.checks)) return explain_by_counts(rung, how, findings.checks);
     if (on_emulator()) {
       Technique technique = check_technique(rung, how);
       findings.technique = std::move(technique.promises);
@@ -349,6 +350,24 @@ private:
       if (how.time) findings.timing = timing_of(rung, how, timings);
       if (rung.least_bandwidth > 0 && !how.n) findings.slow = how_slow(rung, timings);
     }
+  }
+
+  // Where exact sums are right, a sum that is off by more than its bound may be added up in another way than
+  // the rung's, which its counts show.
+  static void explain_by_counts(const Rung& rung, const Options& how, std::vector<Check>& checks) {
+    const bool only_rounded = std::ranges::none_of(checks, [](const Check& check) {
+      return !check.ok && (check.usual || check.n == 0 || !check.diagnosis.kind.empty());
+    });
+    if (!on_emulator() || !only_rounded || rung.row_function != RowFunction::none) return;
+    const Technique technique = check_technique(rung, how);
+    const Check* const broken = first_failed(technique.promises);
+    if (technique.wrong_result || !broken) return;
+    std::ranges::find(checks, false, &Check::ok)->diagnosis = {
+        "another-technique",
+        fmt::format("Where no addition rounds, the result is right. But the rung is about another way to add up, "
+                    "for which its bound on the error holds: {}",
+                    broken->message),
+        true};
   }
 
   // In a class, a time decides nothing; neither does a failure to take it.

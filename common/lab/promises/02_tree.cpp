@@ -42,6 +42,31 @@ Promise tree_in_place() {
       Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
       "each addition of the tree reads two elements, and there are n - 1 additions");
 }
+// With strides that double, only thread 0's element is its own; it works in every step, as long as there is an
+// element one stride further on.
+Promise first_thread_in_every_step() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return log_ceil(s.n, 2) + 1; },
+      "thread t must work on element 2 * t, so that thread 0 adds to element 0 in every step, and then stores "
+      "the result");
+}
+Promise each_thread_at_its_own_element() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return double(s.n); },
+      "in each step, thread t must add to element t");
+}
+// Of a tree in shared memory, where each thread has stored its own partial sum before.
+Promise each_thread_at_its_own_partial() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return s.blocks * (2.0 * s.block - 1); },
+      "in each step, thread t must add to partial[t], its own partial sum");
+}
+Promise first_thread_at_first_pair() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return s.blocks * (s.block + log2(s.block)); },
+      "thread t must take the pair that starts at 2 * stride * t, so that thread 0 takes the first pair in "
+      "every step");
+}
 std::vector<Promise> pairs_in_place() {
   return {a_barrier_for_each_step(),
           none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
@@ -66,7 +91,8 @@ std::vector<Rung> tree() {
           .promise(pairs_in_place())
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps(); },
-              "the working threads must be the multiples of the stride, spread over all warps")),
+              "the working threads must be the multiples of the stride, spread over all warps"))
+          .promise(first_thread_in_every_step()),
       Rung("in_place_sequential")
           .up_to(two_per_thread)
           .depth(depth_in_one_block)
@@ -78,7 +104,8 @@ std::vector<Rung> tree() {
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
               "the working threads must be the first ones, so that each warp is fully active or fully idle"))
-          .promise(pairs_in_place()),
+          .promise(pairs_in_place())
+          .promise(each_thread_at_its_own_element()),
       Rung("one_block_shared")
           .up_to(two_per_thread)
           .depth(depth_in_one_block)
@@ -103,6 +130,7 @@ std::vector<Rung> tree() {
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
               "the working threads must be the multiples of 2 * stride, spread over all warps"))
+          .promise(each_thread_at_its_own_partial())
           .promise(one_atomic_per_block()),
       Rung("strided_index")
           .depth(depth_of_tree)
@@ -119,12 +147,14 @@ std::vector<Rung> tree() {
           .promise(at_least(
               Counter::bank_conflicts, [](const Size& s) { return s.blocks; },
               "thread t must work on index 2 * stride * t, so that lanes use the same banks"))
+          .promise(first_thread_at_first_pair())
           .promise(one_atomic_per_block()),
       Rung("sequential")
           .depth(depth_of_tree)
           .adds_in_a_block_like(by_halving_strides, halving_strides, 1)
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
+          .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
           .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
@@ -135,6 +165,7 @@ std::vector<Rung> tree() {
           .promise(two_elements_per_thread())
           .promise(block_reads_a_part_of(two_per_thread))
           .promise(tree_of_halving_strides())
+          .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
           .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),

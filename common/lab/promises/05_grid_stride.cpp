@@ -25,6 +25,9 @@ std::vector<Rung> grid_stride() {
           .promise(at_most(
               Counter::global_store_requests, [](const Size& s) { return double(s.warps()); },
               "a thread adds in a register, and stores its sum once"))
+          .promise(equal(
+              Counter::own_place_stores, [](const Size& s) { return double(s.block); },
+              "thread t must store its sum in thread_sums[t]"))
           .on_the_host([](const Size& s) { return double(s.block); })
           .promise(reads_each_element_once())
           .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))

@@ -33,6 +33,14 @@ float from_first_to_last(const std::vector<float>& elements, unsigned) {
   for (const float each : elements) sum += each;
   return sum;
 }
+float by_chains(const std::vector<float>& elements, unsigned) {
+  std::vector<float> sums(chains);
+  for (std::size_t i = 0; i < elements.size(); ++i) sums[i % chains] += elements[i];
+  std::vector<float> of_warps;
+  for (auto lanes = sums.begin(); lanes != sums.end(); lanes += 32)
+    of_warps.push_back(by_halving_strides({lanes, lanes + 32}, 32));
+  return by_halving_strides(of_warps, chains / 32);
+}
 
 } // namespace
 
@@ -130,6 +138,8 @@ std::vector<Rung> precision() {
                   Counter::shared_elements_read_by_thread,
                   [](const Size& s) { return 2.0 * (double(chains) / 32 / s.block + log2(s.block)) + 2; },
                   "all threads of the last block must work on the tree"))
+              .adds_like(by_chains, "chain by chain, each from its first element to its last, and then by halving strides",
+                         7 * chains + 1001)
               .promise(halving_stride())};
 }
 

@@ -15,6 +15,14 @@ Promise one_atomic_per_warp() {
       Counter::atomic_operations, [](const Size& s) { return s.blocks * s.warps(); },
       "one atomic per warp adds the warp's value to the result");
 }
+// A thread beyond the end may read any element and leave it out.
+std::vector<Promise> read_and_a_fraction_of_a_block() {
+  return {at_least(
+              Counter::elements_read, [](const Size& s) { return double(s.n); }, "each element must be read"),
+          at_most(
+              Counter::elements_read, [](const Size& s) { return double(s.n + s.block); },
+              "each element must be read once")};
+}
 // The warps that have an element: a warp without one may leave.
 double working_warps(const Size& s) {
   return double(ceil_div(s.n, 32));
@@ -63,6 +71,7 @@ std::vector<Rung> hazards() {
           .promise(grid_stride_walk())
           .promise(tree_of_halving_strides())
           .promise(barriers_of_steps())
+          .promise(the_whole_block_waits())
           .promise(one_atomic_per_block()),
       Rung("unwritten_shared")
           .broken()
@@ -95,7 +104,10 @@ std::vector<Rung> hazards() {
               at_least(Counter::atomic_operations, working_warps, "one atomic per warp that has an element"))
           .promise(at_most(Counter::atomic_operations, warps_of_all_blocks,
                            "one atomic per warp adds the warp's value to the result"))
-          .promise(one_element_per_thread()),
+          .promise(one_thread_per_element())
+          .promise(each_thread_reads_at_most(one_element))
+          .promise(neighbours_read_neighbours())
+          .promise(read_and_a_fraction_of_a_block()),
       Rung("stale_reads")
           .broken()
           .depth(depth_of_walk)

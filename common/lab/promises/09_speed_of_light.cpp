@@ -51,8 +51,8 @@ std::vector<Rung> speed_of_light() {
           .promise(at_least(
               Counter::loads_at_once,
               [](const Size& s) { return double(s.n) / 4 / (s.blocks * s.block) >= 4 ? 2.0 : 0.0; },
-              "a thread must ask for several vectors, into an array, before it waits for the first; not one "
-              "by one"))
+              "as long as four vectors are left, a thread must load four of them, into an array, before it "
+              "adds the first"))
           .promise(equal(Counter::atomic_operations, once_per_block, "each block adds to the result once"))
           .promise(neighbours_read_neighbours())
           .promise(at_most(Counter::elements_read_by_thread, vectors_of_wave,

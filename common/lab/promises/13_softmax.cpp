@@ -38,6 +38,14 @@ Promise walks_side_by_side() {
       Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
       "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
 }
+// row.store() writes four elements of float at a time: half of what one by one would take, and one more for the
+// end of each row.
+Promise stores_vectors() {
+  return at_most(
+      Counter::global_store_requests, [](const Size& s) { return double(s.n) / 64 + 2 * double(s.rows); },
+      "store() of a row writes 16 bytes per thread at a time, which takes a quarter of the requests of "
+      "single elements");
+}
 std::vector<Promise> in_clusters() {
   return {at_least(
               Counter::blocks, [](const Size& s) { return 2 * double(s.rows); },
@@ -63,6 +71,10 @@ std::vector<Rung> softmax() {
               .computes(RowFunction::softmax)
               .depth(depth_of_row)
               .promise(of_one_block())
+              .promise(at_most(
+                  Counter::barriers_per_block, [](const Size&) { return 3.0; },
+                  "block_reduce() has two barriers, and one call of it is enough: what a thread knows is the "
+                  "maximum and the sum together"))
               .promise(reads_each_element<2>())
               .promise(walks_side_by_side<2>()),
           Rung("kept")
@@ -71,6 +83,7 @@ std::vector<Rung> softmax() {
               .tried_with_columns(widest_kept)
               .depth(depth_of_row)
               .promise(of_one_block())
+              .promise(stores_vectors())
               .promise(reads_each_element<1>())
               .promise(walks_side_by_side<1>()),
           Rung("cluster")
@@ -80,6 +93,7 @@ std::vector<Rung> softmax() {
               .tried_with_columns(16 * widest_kept)
               .depth(depth_of_row)
               .promise(in_clusters())
+              .promise(stores_vectors())
               .promise(reads_each_element<1>())
               .promise(walks_side_by_side<1>()),
           Rung("bulk_copies")
@@ -96,6 +110,10 @@ std::vector<Rung> softmax() {
                   Counter::bulk_loads_in_flight,
                   [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
                   "the rows of the next two turns must be on their way while this one's is worked on"))
+              .promise(at_most(
+                  Counter::bulk_waits_for_all, once_per_block,
+                  "all stores must be waited for only once, at the end: in each turn, this turn's may still be "
+                  "under way"))
               .promise(equal(
                   Counter::global_load_requests, [](const Size& s) { return double(s.rows); },
                   "a row must come by one bulk copy, and no thread may load from global memory"))
@@ -110,6 +128,9 @@ std::vector<Rung> softmax() {
               .depth(depth_of_row)
               .promise(in_clusters())
               .promise(reads_each_element<2>())
+              .promise(equal(
+                  Counter::elements_read_for_last_time, [](const Size& s) { return double(s.n); },
+                  "the second walk's loads, and they alone, must say that they are the last: Row<T, true>"))
               .promise(walks_side_by_side<2>()),
           Rung("ones_matrix")
               .needs(80)

@@ -145,10 +145,11 @@ public:
   Rung& steps_as_kahan() { return is_kahan = true, *this; }
   // Handed out with a mistake in its regions, which the student finds and repairs.
   Rung& broken() { return to_repair = true, *this; }
-  // On float: the elements are added in this order, so the result has the bits of `model`. `order` continues
-  // "the elements must be added".
-  Rung& adds_like(float (*model)(const std::vector<float>& elements, unsigned block), const char* order) {
-    return in_order = model, order_in_words = order, *this;
+  // On float: so many elements are added in this order, so the result has the bits of `model`. `order`
+  // continues "the elements must be added".
+  Rung& adds_like(float (*model)(const std::vector<float>& elements, unsigned block), const char* order,
+                  std::size_t elements = 5000) {
+    return ordered_elements = elements, in_order = model, order_in_words = order, *this;
   }
   // The same for one block with so many elements per thread: the blocks' sums are added in any order.
   Rung& adds_in_a_block_like(float (*model)(const std::vector<float>& elements, unsigned block),
@@ -206,7 +207,8 @@ public:
   double least_bandwidth = 0;
   float (*in_order)(const std::vector<float>& elements, unsigned block) = nullptr;
   const char* order_in_words = "";
-  unsigned ordered_per_thread = 0; // elements, of one block; 0: any number
+  std::size_t ordered_elements = 0;
+  unsigned ordered_per_thread = 0; // elements, of one block; 0: `ordered_elements`
 };
 
 // The promises of a rung of the course, without a host function; and its first promise on a counter, or the

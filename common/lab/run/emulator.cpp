@@ -169,6 +169,14 @@ WithoutChecks::~WithoutChecks() {
   runner().set("recording", "1");
 }
 
+Scheduled::Scheduled(const char* order) {
+  if (on_emulator()) set_unless("WARPFOLD_SCHEDULE", "schedule", order);
+}
+
+Scheduled::~Scheduled() {
+  if (on_emulator()) set_unless("WARPFOLD_SCHEDULE", "schedule", "forwards");
+}
+
 void restore_variables() {
   if (on_emulator()) runner().set("variables", "initial");
 }

@@ -44,6 +44,16 @@ public:
   WithoutChecks& operator=(const WithoutChecks&) = delete;
 };
 
+// While this object lives, blocks, warps and sides of branches take their turns in another order: "backwards",
+// or "shuffled:1", where the number is a seed. Nothing on a GPU.
+class Scheduled {
+public:
+  explicit Scheduled(const char* order);
+  ~Scheduled();
+  Scheduled(const Scheduled&) = delete;
+  Scheduled& operator=(const Scheduled&) = delete;
+};
+
 // While this object lives, only the first and the last block of each launch run, and nothing is checked or
 // recorded, whatever the user's environment says: fresh memory is 0, and takes no room until it is written.
 class EndsOnly {

@@ -15,7 +15,8 @@ using Elements = std::vector<double>;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // Of a row of these elements, column c of which became weight(c, the row's sum of exponentials).
-std::string said_of(const Elements& elements, const std::function<double(std::size_t, double)>& weight) {
+std::string said_of(const Elements& elements, const std::function<double(std::size_t, double)>& weight,
+                    RowFunction function = RowFunction::softmax) {
   Sequence input{Type::float32, Kind::scores, Operator::add, elements.size(), elements.size(), 1, {}};
   input.values.resize(elements.size() * sizeof(float));
   double sum = 0;
@@ -27,8 +28,8 @@ std::string said_of(const Elements& elements, const std::function<double(std::si
   Failure failure;
   failure.variant = &variant, failure.given = {Kind::scores, elements.size(), 1, 64, 0};
   for (std::size_t i = 0; i < elements.size(); ++i) failure.results.push_back(weight(i, sum));
-  Rung rung("softmax");
-  rung.computes(RowFunction::softmax);
+  Rung rung("rung");
+  rung.computes(function);
   return facts_of_row(rung, failure, input).text;
 }
 
@@ -52,6 +53,28 @@ TEST(RowFacts, NotANumberFromMaskedElements) {
       "The row has masked elements (-inf). -inf - (-inf) is NaN: it arises where a thread, a warp or a "
       "block that has met nothing but masked elements, or none at all, subtracts its maximum of -inf from "
       "-inf.");
+}
+
+TEST(RowFacts, OfAnRmsNorm) {
+  Elements elements;
+  for (std::size_t i = 0; i < 200; ++i) elements.push_back(static_cast<double>(i % 5) - 2); // squares: 2
+  const auto divided_by = [&](const std::function<double(std::size_t)>& root) {
+    return said_of(
+        elements, [&](std::size_t i, double) { return elements[i] / root(i); }, RowFunction::rms_norm);
+  };
+  constexpr double epsilon = rms_norm_epsilon;
+  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2 + epsilon); }), "");
+  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(400.0 / 256 + epsilon); }),
+            "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
+            "1.5625, as the sum of the squares divided by 256 makes it, in place of the row's 200 elements; it "
+            "is 2.");
+  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2.0) + 1e-4; }),
+            "Every result of the row is within a thousandth of what it should be. What is that small in the "
+            "formula is epsilon: is it added to the mean of the squares, before the root is taken?");
+  EXPECT_TRUE(divided_by([](std::size_t i) { return i / 8 % 2 == 0 ? 1.0 : 2.0; })
+                  .ends_with("each 8 columns that are neighbours share a factor, as if they had a maximum or a "
+                             "sum of their own. Which threads hold them, and what do these know of the rest of "
+                             "the row?"));
 }
 
 TEST(RowFacts, ADivisorThatIsTheSumOfSomeColumns) {

@@ -73,6 +73,7 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = global_at(warp, op, request.address[lane], width, width, Kind, lane);
     });
   count_global(warp, op, request, width, Kind);
+  if (Kind == AccessKind::store) count_own_places(warp, op, ptx::Space::global, request, width);
   if (Kind == AccessKind::load && !is_strong(op)) {
     warp.count_read(warp.from_global, width);
     reach(warp, request, width);
@@ -95,6 +96,7 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
   if (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
+  if (Kind == AccessKind::store) count_own_places(warp, op, ptx::Space::shared, request, width);
   note_shared(warp, op, request, Kind, width, values);
 }
 
@@ -205,8 +207,11 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
   OperationCounters& counters = warp.counters[op->index];
   ++counters.requests;
   counters.lanes += lanes;
+  if constexpr (Kind == AccessKind::store)
+    counters.own_places += is_own_place(warp, op, S, first, width) ? lanes : 0;
   if constexpr (global) {
     counters.bytes += lanes * width;
+    if constexpr (Kind == AccessKind::store) counters.first_threads += warp.index == 0;
     if constexpr (Kind == AccessKind::load) {
       fetch_ahead(warp, op, first, bytes);
       warp.count_read(warp.from_global, width);
