@@ -56,8 +56,8 @@ std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint6
                       std::uint64_t bytes, unsigned width, AccessKind kind);
 
 // Counts a request: sectors of global memory, wavefronts of shared memory.
-// A store by a thread to the element that has the thread's own number: in its block, for shared memory; in the
-// grid, for global memory, counted from where the allocation begins. `first` is the first lane's address.
+// A store by a thread to the element that has the thread's own number: in its block, for shared memory; in
+// the grid, for global memory, counted from where the allocation begins. `first` is the first lane's address.
 inline bool is_own_place(const Warp& warp, const Operation* op, ptx::Space space, std::uint64_t first,
                          unsigned width) {
   const std::uint64_t number = std::uint64_t{warp.index} * warp_lanes;

@@ -240,7 +240,8 @@ void check_shared(SharedShadow& shadow, const BlockRecords& records, const Acces
                                std::uint64_t address) {
     Cell &wrote = cells.wrote[place], &read = cells.read[place], &too = cells.read_too[place];
     auto check = [&](Cell earlier, bool earlier_wrote) {
-      if (earlier >= floor) judge.check(earlier, earlier_wrote, lane, address, memory + access.addresses[lane]);
+      if (earlier >= floor)
+        judge.check(earlier, earlier_wrote, lane, address, memory + access.addresses[lane]);
     };
     check(wrote, true);
     if (stores) {

@@ -35,11 +35,12 @@ Diagnosis from_limits(const Symptom& symptom) {
   }
   const double sign = std::copysign(1, seen.expected);
   if (type == Type::float32 && seen.got == sign * 0x1p24 && std::abs(seen.expected) > 0x1p24) {
-    return {"float-saturation",
-            fmt::format("The result stopped at {:.0f} = {}2^24: from there on, a float can no longer count in "
-                        "ones, and adding 1 changes nothing.",
-                        seen.got, sign < 0 ? "-" : ""),
-            true};
+    return {
+        "float-saturation",
+        fmt::format("The result stopped at {:.0f} = {}2^24: from there on, a float can no longer count in "
+                    "ones, and adding 1 changes nothing.",
+                    seen.got, sign < 0 ? "-" : ""),
+        true};
   }
   return {};
 }
@@ -73,12 +74,13 @@ Diagnosis from_stalling(const Symptom& symptom) {
       met > 0 && std::all_of(symptom.observations.begin(), symptom.observations.end(),
                              [lost](const Observation& o) { return o.got == o.expected - lost; });
   if (!fits) return {};
-  return {"stalled",
-          fmt::format(
-              "The result lacks exactly the {} elements of {:.10g} that the thread whose sum is {}2^24 visits. "
-              "A float that large rounds them away, and what it loses does not come back.",
-              met, input[1], input[0] < 0 ? "-" : ""),
-          true};
+  return {
+      "stalled",
+      fmt::format(
+          "The result lacks exactly the {} elements of {:.10g} that the thread whose sum is {}2^24 visits. "
+          "A float that large rounds them away, and what it loses does not come back.",
+          met, input[1], input[0] < 0 ? "-" : ""),
+      true};
 }
 
 } // namespace

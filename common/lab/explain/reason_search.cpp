@@ -140,7 +140,8 @@ private:
     Found found{std::move(failure), {}};
     const std::size_t n = found.failure.given.n;
     // A run of which each value is followed takes many times as long.
-    if (found.failure.seconds > long_run) look_at_another(found, std::min(n, few_elements), rung_.min_block, search);
+    if (found.failure.seconds > long_run)
+      look_at_another(found, std::min(n, few_elements), rung_.min_block, search);
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
     if (n > few_elements && found.reason.kind.empty())
       look_at_another(found, few_elements, small_block(), search);

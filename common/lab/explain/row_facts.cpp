@@ -133,7 +133,8 @@ private:
     if (!same) return factors_of_groups();
     if (is_near(*same, 1))
       return {"nearly-right",
-              fmt::format("Every result of {} is within a thousandth of what it should be. What is that small in the formula "
+              fmt::format("Every result of {} is within a thousandth of what it should be. What is that "
+                          "small in the formula "
                           "is epsilon: is it added to the mean of the squares, before the root is taken?",
                           the_row()),
               true};
@@ -214,11 +215,12 @@ private:
         known, [&](const auto& each) { return !is_near(each.second, known.front().second); });
     if (other == known.end()) return {};
     if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
-    return {"factors-differ",
-            fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
-                        "wrong maximum or divisor for the whole row is not what is wrong.",
-                        known.front().first, the_row(), known.front().second, other->first, other->second),
-            true};
+    return {
+        "factors-differ",
+        fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
+                    "wrong maximum or divisor for the whole row is not what is wrong.",
+                    known.front().first, the_row(), known.front().second, other->first, other->second),
+        true};
   }
 
   // The sum over the first columns of each so many.

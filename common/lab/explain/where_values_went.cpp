@@ -697,9 +697,10 @@ Diagnosis Explanation::of_lost_bits() const {
     const std::uint64_t bits = graph_.operands_of(node)[0].bits;
     const double before = number(bits, of), after = number(node.bits, to);
     if (const unsigned kept = bits_kept(of, to, bits); kept && of.starts_with('u'))
-      return {"lost-bits",
-              capital(fmt::format("{} keeps only the last {} bits of an integer.", words_.who(node.where), kept)),
-              true};
+      return {
+          "lost-bits",
+          capital(fmt::format("{} keeps only the last {} bits of an integer.", words_.who(node.where), kept)),
+          true};
     if (before != after)
       return {"lost-bits",
               capital(fmt::format("{} converts {:.10g}, {}, to {}: {:.10g}.", words_.who(node.where), before,

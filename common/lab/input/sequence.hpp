@@ -6,13 +6,13 @@
 // Neighbours differ as long as that budget allows it, so that a lost, doubled or swapped element shows.
 // Rounding inputs: values spread over magnitudes; the result may differ by what its order of summation
 // explains. Stalling inputs: 2^24 and then ones, n <= 2^22. One float that adds them up in order stays at
-// 2^24. Quarters: -2^24 and then minus quarters. What one addition loses is a small part of the distance to the next
-// float, so a compensation that forgets its earlier losses shows. Lone ones: 2^24, a one at each power of
-// two, and zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is the most
-// that a level can lose. Cancelling: ones, and now and then 2^30 or -2^30, as many of each. Every sum of
-// these in double is exact, and so is the whole in float, but next to no other sum is: whoever rounds one to
-// float on the way is off, and there is no bound to hide in. Both signs: for a minimum or maximum of signed
-// numbers, so that a minimum or maximum of magnitudes shows. The last three are for functions of rows
+// 2^24. Quarters: -2^24 and then minus quarters. What one addition loses is a small part of the distance to
+// the next float, so a compensation that forgets its earlier losses shows. Lone ones: 2^24, a one at each
+// power of two, and zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is
+// the most that a level can lose. Cancelling: ones, and now and then 2^30 or -2^30, as many of each. Every
+// sum of these in double is exact, and so is the whole in float, but next to no other sum is: whoever rounds
+// one to float on the way is off, and there is no bound to hide in. Both signs: for a minimum or maximum of
+// signed numbers, so that a minimum or maximum of magnitudes shows. The last three are for functions of rows
 // (row_inputs.hpp).
 #pragma once
 

@@ -145,7 +145,8 @@ std::vector<Check> hold_promises(const Rung& rung, const Profile& profile, const
 static Check check_order(const Rung& rung, const Options& options) {
   const Variant& variant = rung.variants[0];
   const unsigned block = block_for(rung, options), per_thread = rung.ordered_per_thread;
-  const Case given{Kind::rounding, per_thread ? std::size_t{per_thread} * block : rung.ordered_elements, 1, block, 0};
+  const Case given{Kind::rounding, per_thread ? std::size_t{per_thread} * block : rung.ordered_elements, 1,
+                   block, 0};
   Check check{
       .name = "technique: the order of additions, " + describe(given), .message = "", .diagnosis = {}};
   for (unsigned input_number = 0; input_number < 4 && check.ok; ++input_number) {

@@ -364,9 +364,10 @@ private:
     if (technique.wrong_result || !broken) return;
     std::ranges::find(checks, false, &Check::ok)->diagnosis = {
         "another-technique",
-        fmt::format("Where no addition rounds, the result is right. But the rung is about another way to add up, "
-                    "for which its bound on the error holds: {}",
-                    broken->message),
+        fmt::format(
+            "Where no addition rounds, the result is right. But the rung is about another way to add up, "
+            "for which its bound on the error holds: {}",
+            broken->message),
         true};
   }
 

@@ -42,12 +42,13 @@ Promise tree_in_place() {
       Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
       "each addition of the tree reads two elements, and there are n - 1 additions");
 }
-// With strides that double, only thread 0's element is its own; it works in every step, as long as there is an
-// element one stride further on.
+// With strides that double, only thread 0's element is its own; it works in every step, as long as there is
+// an element one stride further on.
 Promise first_thread_in_every_step() {
   return equal(
       Counter::own_place_stores, [](const Size& s) { return log_ceil(s.n, 2) + 1; },
-      "thread t must work on element 2 * t, so that thread 0 adds to element 0 in every step, and then stores "
+      "thread t must work on element 2 * t, so that thread 0 adds to element 0 in every step, and then "
+      "stores "
       "the result");
 }
 Promise each_thread_at_its_own_element() {

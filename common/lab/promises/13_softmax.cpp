@@ -38,8 +38,8 @@ Promise walks_side_by_side() {
       Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
       "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
 }
-// row.store() writes four elements of float at a time: half of what one by one would take, and one more for the
-// end of each row.
+// row.store() writes four elements of float at a time: half of what one by one would take, and one more for
+// the end of each row.
 Promise stores_vectors() {
   return at_most(
       Counter::global_store_requests, [](const Size& s) { return double(s.n) / 64 + 2 * double(s.rows); },
@@ -61,96 +61,97 @@ std::vector<Promise> of_one_block() {
 } // namespace
 
 std::vector<Rung> softmax() {
-  return {Rung("three_reads")
-              .computes(RowFunction::softmax)
-              .depth(depth_of_row)
-              .promise(of_one_block())
-              .promise(reads_each_element<3>())
-              .promise(walks_side_by_side<3>()),
-          Rung("online")
-              .computes(RowFunction::softmax)
-              .depth(depth_of_row)
-              .promise(of_one_block())
-              .promise(at_most(
-                  Counter::barriers_per_block, [](const Size&) { return 3.0; },
-                  "block_reduce() has two barriers, and one call of it is enough: what a thread knows is the "
-                  "maximum and the sum together"))
-              .promise(reads_each_element<2>())
-              .promise(walks_side_by_side<2>()),
-          Rung("kept")
-              .computes(RowFunction::softmax)
-              .up_to_columns(widest_kept)
-              .tried_with_columns(widest_kept)
-              .depth(depth_of_row)
-              .promise(of_one_block())
-              .promise(stores_vectors())
-              .promise(reads_each_element<1>())
-              .promise(walks_side_by_side<1>()),
-          Rung("cluster")
-              .needs(90)
-              .computes(RowFunction::softmax)
-              .up_to_columns(16 * widest_kept)
-              .tried_with_columns(16 * widest_kept)
-              .depth(depth_of_row)
-              .promise(in_clusters())
-              .promise(stores_vectors())
-              .promise(reads_each_element<1>())
-              .promise(walks_side_by_side<1>()),
-          Rung("bulk_copies")
-              .needs(90)
-              .builds_on("kept")
-              .computes(RowFunction::softmax)
-              .up_to_columns(widest_kept / 2)
-              .tried_with_columns(widest_kept / 2)
-              .depth(depth_of_row)
-              .promise(writes_each_element_once())
-              .promise(none(Counter::atomic_operations, "a block works on its rows alone"))
-              .promise(reads_each_element<1>())
-              .promise(at_least(
-                  Counter::bulk_loads_in_flight,
-                  [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
-                  "the rows of the next two turns must be on their way while this one's is worked on"))
-              .promise(at_most(
-                  Counter::bulk_waits_for_all, once_per_block,
-                  "all stores must be waited for only once, at the end: in each turn, this turn's may still be "
-                  "under way"))
-              .promise(equal(
-                  Counter::global_load_requests, [](const Size& s) { return double(s.rows); },
-                  "a row must come by one bulk copy, and no thread may load from global memory"))
-              .promise(equal(
-                  Counter::global_store_requests, [](const Size& s) { return double(s.rows); },
-                  "a row must leave by one bulk copy, and no thread may store to global memory")),
-          Rung("longest_rows")
-              .needs(90)
-              .builds_on("cluster")
-              .computes(RowFunction::softmax)
-              .tried_with_columns(std::size_t{1} << 20)
-              .depth(depth_of_row)
-              .promise(in_clusters())
-              .promise(reads_each_element<2>())
-              .promise(equal(
-                  Counter::elements_read_for_last_time, [](const Size& s) { return double(s.n); },
-                  "the second walk's loads, and they alone, must say that they are the last: Row<T, true>"))
-              .promise(walks_side_by_side<2>()),
-          Rung("ones_matrix")
-              .needs(80)
-              .promise(equal(
-                  Counter::matrix_operations,
-                  [](const Size& s) { return double(s.rows * ceil_div(s.n / s.rows, 256)); },
-                  "each multiplication must add up 256 elements of the warp's row"))
-              .promise(equal(
-                  Counter::elements_read, [](const Size& s) { return double(s.n); },
-                  "each element must be read once"))
-              .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
-              .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
-          Rung("rms_norm")
-              .computes(RowFunction::rms_norm)
-              .up_to_columns(widest_kept)
-              .tried_with_columns(widest_kept)
-              .depth(depth_of_row)
-              .promise(of_one_block())
-              .promise(reads_each_element<1>())
-              .promise(walks_side_by_side<1>())};
+  return {
+      Rung("three_reads")
+          .computes(RowFunction::softmax)
+          .depth(depth_of_row)
+          .promise(of_one_block())
+          .promise(reads_each_element<3>())
+          .promise(walks_side_by_side<3>()),
+      Rung("online")
+          .computes(RowFunction::softmax)
+          .depth(depth_of_row)
+          .promise(of_one_block())
+          .promise(at_most(
+              Counter::barriers_per_block, [](const Size&) { return 3.0; },
+              "block_reduce() has two barriers, and one call of it is enough: what a thread knows is the "
+              "maximum and the sum together"))
+          .promise(reads_each_element<2>())
+          .promise(walks_side_by_side<2>()),
+      Rung("kept")
+          .computes(RowFunction::softmax)
+          .up_to_columns(widest_kept)
+          .tried_with_columns(widest_kept)
+          .depth(depth_of_row)
+          .promise(of_one_block())
+          .promise(stores_vectors())
+          .promise(reads_each_element<1>())
+          .promise(walks_side_by_side<1>()),
+      Rung("cluster")
+          .needs(90)
+          .computes(RowFunction::softmax)
+          .up_to_columns(16 * widest_kept)
+          .tried_with_columns(16 * widest_kept)
+          .depth(depth_of_row)
+          .promise(in_clusters())
+          .promise(stores_vectors())
+          .promise(reads_each_element<1>())
+          .promise(walks_side_by_side<1>()),
+      Rung("bulk_copies")
+          .needs(90)
+          .builds_on("kept")
+          .computes(RowFunction::softmax)
+          .up_to_columns(widest_kept / 2)
+          .tried_with_columns(widest_kept / 2)
+          .depth(depth_of_row)
+          .promise(writes_each_element_once())
+          .promise(none(Counter::atomic_operations, "a block works on its rows alone"))
+          .promise(reads_each_element<1>())
+          .promise(at_least(
+              Counter::bulk_loads_in_flight,
+              [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
+              "the rows of the next two turns must be on their way while this one's is worked on"))
+          .promise(at_most(
+              Counter::bulk_waits_for_all, once_per_block,
+              "all stores must be waited for only once, at the end: in each turn, this turn's may still be "
+              "under way"))
+          .promise(equal(
+              Counter::global_load_requests, [](const Size& s) { return double(s.rows); },
+              "a row must come by one bulk copy, and no thread may load from global memory"))
+          .promise(equal(
+              Counter::global_store_requests, [](const Size& s) { return double(s.rows); },
+              "a row must leave by one bulk copy, and no thread may store to global memory")),
+      Rung("longest_rows")
+          .needs(90)
+          .builds_on("cluster")
+          .computes(RowFunction::softmax)
+          .tried_with_columns(std::size_t{1} << 20)
+          .depth(depth_of_row)
+          .promise(in_clusters())
+          .promise(reads_each_element<2>())
+          .promise(equal(
+              Counter::elements_read_for_last_time, [](const Size& s) { return double(s.n); },
+              "the second walk's loads, and they alone, must say that they are the last: Row<T, true>"))
+          .promise(walks_side_by_side<2>()),
+      Rung("ones_matrix")
+          .needs(80)
+          .promise(equal(
+              Counter::matrix_operations,
+              [](const Size& s) { return double(s.rows * ceil_div(s.n / s.rows, 256)); },
+              "each multiplication must add up 256 elements of the warp's row"))
+          .promise(equal(
+              Counter::elements_read, [](const Size& s) { return double(s.n); },
+              "each element must be read once"))
+          .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
+          .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
+      Rung("rms_norm")
+          .computes(RowFunction::rms_norm)
+          .up_to_columns(widest_kept)
+          .tried_with_columns(widest_kept)
+          .depth(depth_of_row)
+          .promise(of_one_block())
+          .promise(reads_each_element<1>())
+          .promise(walks_side_by_side<1>())};
 }
 
 } // namespace lab::promises

@@ -44,8 +44,8 @@ public:
   WithoutChecks& operator=(const WithoutChecks&) = delete;
 };
 
-// While this object lives, blocks, warps and sides of branches take their turns in another order: "backwards",
-// or "shuffled:1", where the number is a seed. Nothing on a GPU.
+// While this object lives, blocks, warps and sides of branches take their turns in another order:
+// "backwards", or "shuffled:1", where the number is a seed. Nothing on a GPU.
 class Scheduled {
 public:
   explicit Scheduled(const char* order);

@@ -101,9 +101,10 @@ TEST(Diagnosis, OfAFloatThatStalls) {
   const Sequence input = make_sequence(Type::float32, Operator::add, Kind::quarters, 100000, 1);
   const double sum = right(input), lost = 6 * -0.25; // 64 blocks of 256: thread 0 meets six more
   const Case given{Kind::quarters, 100000, 1, 256, 0};
-  EXPECT_TRUE(says(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}),
-                   "The result lacks exactly the 6 elements of -0.25 that the thread whose sum is -2^24 visits. A "
-                   "float that large rounds them away, and what it loses does not come back."));
+  EXPECT_TRUE(
+      says(diagnose({given, 64, {{&input, sum, sum - lost}}, {}}),
+           "The result lacks exactly the 6 elements of -0.25 that the thread whose sum is -2^24 visits. A "
+           "float that large rounds them away, and what it loses does not come back."));
   EXPECT_EQ(diagnose({given, 64, {{&input, sum, sum - lost - 1}}, {}}).kind, "");
 }
 

@@ -64,17 +64,19 @@ TEST(RowFacts, OfAnRmsNorm) {
   };
   constexpr double epsilon = rms_norm_epsilon;
   EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2 + epsilon); }), "");
-  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(400.0 / 256 + epsilon); }),
-            "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
-            "1.5625, as the sum of the squares divided by 256 makes it, in place of the row's 200 elements; it "
-            "is 2.");
+  EXPECT_EQ(
+      divided_by([](std::size_t) { return std::sqrt(400.0 / 256 + epsilon); }),
+      "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
+      "1.5625, as the sum of the squares divided by 256 makes it, in place of the row's 200 elements; it "
+      "is 2.");
   EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2.0) + 1e-4; }),
             "Every result of the row is within a thousandth of what it should be. What is that small in the "
             "formula is epsilon: is it added to the mean of the squares, before the root is taken?");
-  EXPECT_TRUE(divided_by([](std::size_t i) { return i / 8 % 2 == 0 ? 1.0 : 2.0; })
-                  .ends_with("each 8 columns that are neighbours share a factor, as if they had a maximum or a "
-                             "sum of their own. Which threads hold them, and what do these know of the rest of "
-                             "the row?"));
+  EXPECT_TRUE(
+      divided_by([](std::size_t i) { return i / 8 % 2 == 0 ? 1.0 : 2.0; })
+          .ends_with("each 8 columns that are neighbours share a factor, as if they had a maximum or a "
+                     "sum of their own. Which threads hold them, and what do these know of the rest of "
+                     "the row?"));
 }
 
 TEST(RowFacts, ADivisorThatIsTheSumOfSomeColumns) {
