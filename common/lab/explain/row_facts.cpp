@@ -138,22 +138,34 @@ private:
                           "is epsilon: is it added to the mean of the squares, before the root is taken?",
                           the_row()),
               true};
-    const double count = static_cast<double>(columns_), mean = expected_.sum / count;
-    const double divided_by = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
+    const double mean = expected_.sum / static_cast<double>(columns_);
+    const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
     const std::string fact =
         fmt::format("Every result of {} is {:.6g} times what it should be", the_row(), *same);
-    if (!(divided_by > 0)) return {"same-factor", fact + ".", true};
-    const double as_count = expected_.sum / divided_by;
-    const std::string as_divisor =
-        is_near(std::round(as_count), as_count) && as_count >= 1
-            ? fmt::format(", as the sum of the squares divided by {:.0f} makes it, in place of the row's {} "
-                          "elements",
-                          as_count, columns_)
-            : "";
+    if (mean < rms_norm_epsilon)
+      return {"same-factor",
+              fmt::format("{}. Its elements are so small that epsilon is most of what stands under the root: "
+                          "{:.6g}, and the mean of the squares is {:.3g}.",
+                          fact, rms_norm_epsilon, mean),
+              true};
     return {"same-factor",
-            fmt::format("{}, as if the mean of the squares were {:.6g}{}; it is {:.6g}.", fact, divided_by,
-                        as_divisor, mean),
+            fmt::format("{}, as if the mean of the squares were {:.6g} and not {:.6g}{}.", fact, used, mean,
+                        mean_in_words(used, mean)),
             true};
+  }
+
+  // What the number that stands where the mean of the squares should is made of.
+  std::string mean_in_words(double used, double mean) const {
+    if (is_near(used, mean * mean))
+      return fmt::format(": that is {:.6g} squared, as where no root is taken", mean);
+    if (is_near(used * mean, 1))
+      return fmt::format(": that is 1 / {:.6g}, as where the root is multiplied by", mean);
+    const double divisor = expected_.sum / used, whole = std::round(divisor);
+    constexpr double far_from_chance = 1e-5, most_elements = 1 << 13; // with more, chance finds one
+    if (whole < 1 || whole > most_elements || std::abs(divisor - whole) > far_from_chance * whole) return "";
+    return fmt::format(
+        ": that is the sum of the squares divided by {:.0f}, in place of the row's {} elements", whole,
+        columns_);
   }
 
   Diagnosis divisor() const {

@@ -56,20 +56,24 @@ TEST(RowFacts, NotANumberFromMaskedElements) {
 }
 
 TEST(RowFacts, OfAnRmsNorm) {
-  Elements elements;
-  for (std::size_t i = 0; i < 200; ++i) elements.push_back(static_cast<double>(i % 5) - 2); // squares: 2
+  const Elements elements(200, 2); // the mean of the squares is 4
   const auto divided_by = [&](const std::function<double(std::size_t)>& root) {
     return said_of(
         elements, [&](std::size_t i, double) { return elements[i] / root(i); }, RowFunction::rms_norm);
   };
   constexpr double epsilon = rms_norm_epsilon;
-  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2 + epsilon); }), "");
-  EXPECT_EQ(
-      divided_by([](std::size_t) { return std::sqrt(400.0 / 256 + epsilon); }),
-      "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
-      "1.5625, as the sum of the squares divided by 256 makes it, in place of the row's 200 elements; it "
-      "is 2.");
-  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(2.0) + 1e-4; }),
+  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(4 + epsilon); }), "");
+  EXPECT_EQ(divided_by([](std::size_t) { return std::sqrt(800.0 / 256 + epsilon); }),
+            "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
+            "3.125 and not 4: that is the sum of the squares divided by 256, in place of the row's 200 "
+            "elements.");
+  EXPECT_EQ(divided_by([](std::size_t) { return 4.0; }),
+            "Every result of the row is 0.500001 times what it should be, as if the mean of the squares were "
+            "16 and not 4: that is 4 squared, as where no root is taken.");
+  EXPECT_EQ(divided_by([](std::size_t) { return 0.5; }),
+            "Every result of the row is 4 times what it should be, as if the mean of the squares were "
+            "0.24999 and not 4: that is 1 / 4, as where the root is multiplied by.");
+  EXPECT_EQ(divided_by([](std::size_t) { return 2 + 1e-4; }),
             "Every result of the row is within a thousandth of what it should be. What is that small in the "
             "formula is epsilon: is it added to the mean of the squares, before the root is taken?");
   EXPECT_TRUE(
@@ -77,6 +81,14 @@ TEST(RowFacts, OfAnRmsNorm) {
           .ends_with("each 8 columns that are neighbours share a factor, as if they had a maximum or a "
                      "sum of their own. Which threads hold them, and what do these know of the rest of "
                      "the row?"));
+}
+
+TEST(RowFacts, OfAnRmsNormOfSmallElements) {
+  const Elements elements(200, 1e-4);
+  EXPECT_EQ(said_of(
+                elements, [](std::size_t, double) { return 1; }, RowFunction::rms_norm),
+            "Every result of the row is 31.6386 times what it should be. Its elements are so small that "
+            "epsilon is most of what stands under the root: 1e-05, and the mean of the squares is 1e-08.");
 }
 
 TEST(RowFacts, ADivisorThatIsTheSumOfSomeColumns) {
