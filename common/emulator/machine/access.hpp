@@ -55,7 +55,6 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
 std::byte* generic_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_t address,
                       std::uint64_t bytes, unsigned width, AccessKind kind);
 
-// Counts a request: sectors of global memory, wavefronts of shared memory.
 // A store by a thread to the element that has the thread's own number: in its block, for shared memory; in
 // the grid, for global memory, counted from where the allocation begins. `first` is the first lane's address.
 inline bool is_own_place(const Warp& warp, const Operation* op, ptx::Space space, std::uint64_t first,
@@ -68,6 +67,7 @@ inline bool is_own_place(const Warp& warp, const Operation* op, ptx::Space space
 void count_own_places(Warp& warp, const Operation* op, ptx::Space space, const Request& request,
                       unsigned width);
 
+// Counts a request: sectors of global memory, wavefronts of shared memory.
 void count_global(Warp& warp, const Operation* op, const Request& request, unsigned width, AccessKind kind);
 void count_shared(Warp& warp, const Operation* op, const Request& request, unsigned width);
 // Whether a lane's address in shared memory names a block of the cluster, be it the thread's own.

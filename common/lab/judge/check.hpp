@@ -22,7 +22,8 @@ struct Check {
   Diagnosis diagnosis;
   std::size_t n = 0;
   bool decides = false; // its diagnosis becomes the rung's
-  bool usual = false;   // an exact input, aligned, with the usual number of threads per block
+  bool exact = false;   // the sums of its input are all exact
+  bool usual = false;   // and it is aligned, with the usual number of threads per block
 };
 
 } // namespace lab

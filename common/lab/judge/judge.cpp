@@ -30,7 +30,8 @@ Check check_for(const Case& given, const std::string& prefix) {
   Check check;
   check.name = prefix + describe(given);
   check.n = given.n;
-  check.usual = given.kind == Kind::exact && given.offset == 0 && given.block == usual_block;
+  check.exact = given.kind == Kind::exact;
+  check.usual = check.exact && given.offset == 0 && given.block == usual_block;
   return check;
 }
 

@@ -356,7 +356,7 @@ private:
   // the rung's, which its counts show.
   static void explain_by_counts(const Rung& rung, const Options& how, std::vector<Check>& checks) {
     const bool only_rounded = std::ranges::none_of(checks, [](const Check& check) {
-      return !check.ok && (check.usual || check.n == 0 || !check.diagnosis.kind.empty());
+      return !check.ok && (check.exact || check.n == 0 || !check.diagnosis.kind.empty());
     });
     if (!on_emulator() || !only_rounded || rung.row_function != RowFunction::none) return;
     const Technique technique = check_technique(rung, how);
