@@ -157,8 +157,8 @@ __global__ void chains_kernel(const float* input, float* sums, std::size_t n) {
   if (chain >= chains) return; // whole warps only: chains is a multiple of 32
   float sum = 0;
   // BEGIN fixed_order
-  // TODO: Add up this chain: elements chain, chain + chains, chain + 2 * chains and so on below n. (1
-  // line)
+  // TODO: Add up this chain in order: elements chain, chain + chains, chain + 2 * chains and so on below n.
+  // (1 line)
   // END fixed_order
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     sum += __shfl_down_sync(lab::all_lanes, sum, distance);

@@ -158,15 +158,15 @@ private:
   // A grid that fits the device, and in which each thread meets many elements, needs a million of them. On a
   // device with one multiprocessor, few are enough.
   void look_at_small_device(Found& found, const SearchForReasons& search) {
-    const Device usual = device();
-    if (!on_emulator() || usual.multiprocessors == 1) return;
-    Device small = usual;
-    small.multiprocessors = 1;
-    use_device(small);
+    Device used = device();
+    if (!on_emulator() || used.multiprocessors == 1) return;
+    const unsigned usual = std::exchange(used.multiprocessors, 1);
+    use_device(used);
     look_at_another(found, many_elements, found.failure.given.block, search,
                     fmt::format("On a GPU with one multiprocessor (WARPFOLD_GRID_FOR=1x{}), ",
-                                small.threads_per_multiprocessor));
-    use_device(usual);
+                                used.threads_per_multiprocessor));
+    used.multiprocessors = usual;
+    use_device(used);
   }
 
   // Takes another case in place of this one, if it is wrong too and its reason is found.
