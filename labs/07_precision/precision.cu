@@ -69,8 +69,8 @@ struct Kahan {
     // BEGIN kahan
     // TODO: Subtract `excess` from x: call the result `wanted`, which is what you want to add. Add it to
     // `sum`, but keep the old sum too: new sum - old sum is what was really added; call it `added`. The new
-    // excess is added - wanted, and `sum` becomes the new sum. Any other compensated sum that is as accurate
-    // will do. (4 lines)
+    // excess is added - wanted, and `sum` becomes the new sum. Any other compensated sum of floats that is
+    // as accurate will do. (4 lines)
     // END kahan
   }
   // Knuth's two-sum: exactly what the addition of two numbers of any size loses.

@@ -74,8 +74,8 @@ struct Kahan {
     // BEGIN kahan
     // TODO: Subtract `excess` from x: call the result `wanted`, which is what you want to add. Add it to
     // `sum`, but keep the old sum too: new sum - old sum is what was really added; call it `added`. The new
-    // excess is added - wanted, and `sum` becomes the new sum. Any other compensated sum that is as accurate
-    // will do. (4 lines)
+    // excess is added - wanted, and `sum` becomes the new sum. Any other compensated sum of floats that is
+    // as accurate will do. (4 lines)
     const float wanted = x - excess;
     const float rounded = sum + wanted;
     excess = (rounded - sum) - wanted; // rounded - sum is what was really added

@@ -27,7 +27,7 @@ enum class Missing : std::uint8_t {
   poll,          // the value that was waited for was seen, but without a fence after
   wide_acquire,  // the same as one of these two, with a fence that does not reach the first's thread
   wait,          // the second's thread has met the first's at an update (an arrival), but only released there
-  address,       // the release and the acquire are at different addresses
+  address,       // a fence follows the first, but what was acquired is no store after it
   scope,         // both are atomic, but one of them only within its own block, or its own device
   width,         // both are atomic, but of different widths
   count

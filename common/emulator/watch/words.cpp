@@ -42,7 +42,7 @@ const char* between(const Race& race) {
   case Missing::wait:
     return "and then released; this thread has arrived at the same place, but has not waited there";
   case Missing::address:
-    return "and released through a different address than the one acquired";
+    return "before a fence, and this thread has acquired nothing that was stored after it";
   case Missing::scope:
     if (race.scope == RaceScope::devices) return "while one of the two atomics reaches only its own device";
     return "in another block, while one of the two atomics reaches only its own block";

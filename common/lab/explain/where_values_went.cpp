@@ -65,6 +65,7 @@ private:
   Diagnosis of_library_type() const;
   Diagnosis of_rounding_to_float() const;
   Diagnosis of_lost_bits() const;
+  bool cuts_off_constant(const ValueGraph::Node& conversion, unsigned kept) const;
   std::vector<NodeId> computed_on_the_way() const;
   std::string numbers_given_to(const ValueGraph::Node& node) const;
   bool makes_the_same(const ValueGraph::Node& node) const;
@@ -686,17 +687,31 @@ Diagnosis Explanation::of_rounding_to_float() const {
   return {};
 }
 
-// The first conversion of an integer on the way to the result that changes it.
+// Whether what is cut off the integer is what the program has put there: a mark in the upper half of a word.
+bool Explanation::cuts_off_constant(const ValueGraph::Node& conversion, unsigned kept) const {
+  const ValueGraph::Operand& cut = graph_.operands_of(conversion)[0];
+  if (ValueGraph::is_bare(cut.node)) return false;
+  const ValueGraph::Node& made = graph_.node(cut.node);
+  if (made.kind == NodeKind::packed) return true;
+  return graph_.operation_of(made).starts_with("or.") &&
+         std::ranges::any_of(graph_.operands_of(made), [&](const ValueGraph::Operand& operand) {
+           return ValueGraph::is_bare(operand.node) && operand.bits >> kept == cut.bits >> kept;
+         });
+}
+
+// The first conversion to an integer on the way to the result that changes the number.
 Diagnosis Explanation::of_lost_bits() const {
   for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
     const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
                            to = result_type(operation);
-    if (!operation.starts_with("cvt.") || of.find('f') != of.npos || to.find('f') != to.npos) continue;
+    if (!operation.starts_with("cvt.") || to.find('f') != to.npos) continue;
     if (counts_.is_taken_for_another_type(id)) continue; // a number is packed with other bits
     const std::uint64_t bits = graph_.operands_of(node)[0].bits;
     const double before = number(bits, of), after = number(node.bits, to);
-    if (const unsigned kept = bits_kept(of, to, bits); kept && of.starts_with('u'))
+    const unsigned kept = bits_kept(of, to, bits);
+    if (kept && cuts_off_constant(node, kept)) continue;
+    if (kept && of.starts_with('u'))
       return {
           "lost-bits",
           capital(fmt::format("{} keeps only the last {} bits of an integer.", words_.who(node.where), kept)),

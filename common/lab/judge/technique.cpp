@@ -18,14 +18,15 @@ namespace lab {
 namespace {
 
 // A number that every block size divides, and odd ones, which none does. The first two are so large that a
-// grid that fits the device is smaller than one with a thread per element. The first gives most threads of
-// such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a time
-// does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block: a
-// number written into the code in place of blockDim.x may give the right sum all the same. And so few
+// grid that fits the device is smaller than one with a thread per element; of the second, the sums of pairs
+// of elements are more than one block's threads, and fewer than twice as many. The first gives most threads
+// of such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a
+// time does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block:
+// a number written into the code in place of blockDim.x may give the right sum all the same. And so few
 // elements that the device holds more blocks than there is work for.
 std::vector<Shape> vectors(std::mt19937_64& chance) {
   const auto below = [&](std::size_t bound) { return chance() % bound; };
-  const std::size_t large = 98'305 + 2 * below(8192);
+  const std::size_t large = 131'073 + 2 * below(8192);
   return {{(320 - below(9)) * 1024, 0},
           {large, 0},
           {large + 2 * below(2048), 0, 128},
@@ -183,6 +184,9 @@ Technique check_technique(const Rung& rung, const Options& options) {
     const unsigned block = shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : usual;
     if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
     Check result;
+    // The first blocks, which have most to do, are the last to end: one of them does the work of a last
+    // block, too.
+    const Scheduled first_are_last("backwards");
     const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows, &result);
     if (!result.ok && !rung.cannot_be_right) return {std::move(checks), std::move(result)};
     std::vector<Check> held = hold_promises(rung, mine.profile, variant);

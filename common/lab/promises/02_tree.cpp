@@ -189,7 +189,7 @@ std::vector<Rung> tree() {
           .promise(tree_by_all_threads())
           .promise(the_whole_block_waits())
           .promise(at_most(
-              Counter::launches, [](const Size& s) { return log_ceil(s.n, s.block); },
+              Counter::launches, [](const Size& s) { return log_ceil(s.n, 2.0 * s.block); },
               "each pass leaves one element per block, and the last pass is the one in which one block "
               "covers what is left"))};
 }

@@ -55,6 +55,9 @@ std::vector<Rung> grid_stride() {
           .promise(at_least(
               Counter::shared_elements_read_by_thread, [](const Size& s) { return s.block - 1.0; },
               "thread 0 must add up what the others left in shared memory"))
+          .promise(at_most(
+              Counter::shared_loads, [](const Size& s) { return s.blocks * s.block; },
+              "thread 0 alone must add up the block's partial sums"))
           .promise(no_shuffle())
           .promise(no_vote()),
       Rung("grid_stride_tree")

@@ -64,6 +64,7 @@ std::vector<Rung> row_sums() {
           .promise(each_thread_reads_at_most([](const Size& s) { return share_of_row(s, 32); }))
           .promise(stored_once())
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
+          .promise(none(Counter::barriers_per_block, "a warp needs no barrier of the block"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("block_per_row")
           .tried_beyond_32_bits(Beyond32Bits::in_rows)
@@ -78,6 +79,9 @@ std::vector<Rung> row_sums() {
               [](const Size& s) { return s.blocks * (s.warps() + 1); },
               "each warp must leave one partial sum in shared memory, no more"))
           .promise(one_read_per_warp_sum())
+          .promise(at_most(
+              Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
+              "five shuffles add up a warp, and the first warp alone takes five more for the warps' sums"))
           .promise(stored_once())
           .promise(first_thread_alone_adds())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
