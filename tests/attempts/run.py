@@ -90,7 +90,10 @@ class Compiler:
             if said is None:
                 return self.find_errors_of_order(batch, left)
             errors = "\n".join(line for line in said.splitlines() if "error" in line)
-            guilty = [attempt for attempt in left if str(self.file_of(attempt)) in errors]
+            # An error inside a header is said to be instantiated at a line of the file.
+            guilty = next(
+                filter(None, ([attempt for attempt in left if str(self.file_of(attempt)) in text] for text in (errors, said))), []
+            )
             if not guilty:
                 raise RuntimeError(f"{left[0].lab}: what does not compile here?\n{said[:4000]}")
             for attempt in guilty:
