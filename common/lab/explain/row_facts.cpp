@@ -132,12 +132,13 @@ private:
     const std::optional<double> same = common_factor();
     if (!same) return factors_of_groups();
     if (is_near(*same, 1))
-      return {"nearly-right",
-              fmt::format("Every result of {} is within a thousandth of what it should be. What is that "
-                          "small in the formula "
-                          "is epsilon: is it added to the mean of the squares, before the root is taken?",
-                          the_row()),
-              true};
+      return {
+          "nearly-right",
+          fmt::format("Every result of {} is within a thousandth of what it should be. What is that small "
+                      "in the formula is epsilon: is it added to the mean of the squares, before the root "
+                      "is taken?",
+                      the_row()),
+          true};
     const double mean = expected_.sum / static_cast<double>(columns_);
     const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
     const std::string fact =

@@ -3,34 +3,28 @@
 namespace lab::promises {
 
 std::vector<Rung> shuffle() {
-  return {
-      Rung("warp_shuffle")
-          .depth([](const Size& s) { return 11.0 + ceil_div(s.n, 2 * std::size_t{s.block}); })
-          .promise(one_store_per_warp())
-          .promise(one_barrier_between_warps())
-          .promise(none(Counter::votes,
-                        "the mask is lab::all_lanes; __activemask() and ballots tell only which "
-                        "lanes happen to be there"))
-          .promise(at_least(
-              Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
-              "five shuffles must add up a warp, and more shuffles the warps' sums"))
-          .promise(at_most(
-              Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
-              "five shuffles add up a warp: first in all warps, and then in the first warp alone"))
-          .promise(two_elements_per_thread())
-          .promise(one_read_per_warp_sum())
-          .promise(one_atomic_per_block()),
-      Rung("warp_reduce")
-          .promises_from(80)
-          .promise(none(Counter::shuffles, "integers must be added by __reduce_add_sync"))
-          .promise(at_least(
-              Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
-              "each warp must add up its integers in one instruction"))
-          .promise(one_store_per_warp())
-          .promise(one_barrier_between_warps())
-          .promise(two_elements_per_thread())
-          .promise(one_read_per_warp_sum())
-          .promise(one_atomic_per_block())};
+  return {Rung("warp_shuffle")
+              .depth([](const Size& s) { return 11.0 + ceil_div(s.n, 2 * std::size_t{s.block}); })
+              .promise(one_store_per_warp())
+              .promise(one_barrier_between_warps())
+              .promise(none(Counter::votes,
+                            "the mask is lab::all_lanes; __activemask() and ballots tell only which "
+                            "lanes happen to be there"))
+              .promise(warps_and_then_their_sums())
+              .promise(two_elements_per_thread())
+              .promise(one_read_per_warp_sum())
+              .promise(one_atomic_per_block()),
+          Rung("warp_reduce")
+              .promises_from(80)
+              .promise(none(Counter::shuffles, "integers must be added by __reduce_add_sync"))
+              .promise(at_least(
+                  Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
+                  "each warp must add up its integers in one instruction"))
+              .promise(one_store_per_warp())
+              .promise(one_barrier_between_warps())
+              .promise(two_elements_per_thread())
+              .promise(one_read_per_warp_sum())
+              .promise(one_atomic_per_block())};
 }
 
 } // namespace lab::promises

@@ -47,15 +47,6 @@ Promise two_stages() {
       Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
       "five shuffles add up a warp, and five more the warps' sums");
 }
-// The warps' sums may take as many steps as there are warps.
-std::vector<Promise> two_stages_at_most() {
-  return {at_least(
-              Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
-              "five shuffles must add up a warp, and more shuffles the warps' sums"),
-          at_most(
-              Counter::shuffles, [](const Size& s) { return 5 * s.blocks * (s.warps() + 1); },
-              "five shuffles add up a warp, and five more the warps' sums")};
-}
 // And once more by the last block, for the blocks' sums.
 Promise two_stages_and_once_more() {
   return equal(
@@ -127,7 +118,7 @@ std::vector<Rung> hazards() {
           .broken()
           .depth(depth_of_walk)
           .promise(grid_stride_walk())
-          .promise(two_stages_at_most())
+          .promise(warps_and_then_their_sums())
           .promise(one_atomic_per_block())
           .promise(equal(Counter::shared_load_requests, once_per_block,
                          "the warps' sums must be read from shared memory once")),

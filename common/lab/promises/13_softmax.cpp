@@ -38,8 +38,8 @@ Promise walks_side_by_side() {
       Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
       "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
 }
-// row.store() writes four elements of float at a time: half of what one by one would take, and one more for
-// the end of each row.
+// row.store() writes four elements of float at a time. The bound is half of what one by one takes, and two
+// for the ends of each row.
 Promise stores_vectors() {
   return at_most(
       Counter::global_store_requests, [](const Size& s) { return double(s.n) / 64 + 2 * double(s.rows); },

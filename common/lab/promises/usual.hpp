@@ -131,6 +131,15 @@ inline Promise no_float_atomics() {
       Counter::float_atomics,
       "atomics add floats in whatever order the blocks come, so the last bits differ from run to run");
 }
+// The second stage may take only as many steps as the number of warps needs.
+inline std::vector<Promise> warps_and_then_their_sums() {
+  return {at_least(
+              Counter::shuffles, [](const Size& s) { return s.blocks * (5 * s.warps() + log2(s.warps())); },
+              "five shuffles must add up a warp, and more shuffles the warps' sums"),
+          at_most(
+              Counter::shuffles, [](const Size& s) { return s.blocks * 5 * (s.warps() + 1); },
+              "five shuffles add up a warp: first in all warps, and then in the first warp alone")};
+}
 inline Promise one_read_per_warp_sum() {
   return at_most(Counter::shared_elements_read_by_thread, one_element,
                  "the lanes of the first warp must read the warps' sums, one each");
