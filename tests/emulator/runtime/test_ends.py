@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,7 +60,9 @@ class Ends(unittest.TestCase):
 
     def test_a_time_limit_ends_a_launch_whose_blocks_all_end(self):
         result = run("many blocks", time_limit="300")
-        self.assert_told(result, "the kernel has not come to an end after 0.3 s", "of its 2147483647 blocks have")
+        self.assert_told(result, "of its 2147483647 blocks have")
+        seconds = re.search(r"the kernel has not come to an end after (\S+) s:", result.stderr)
+        self.assertGreaterEqual(float(seconds[1]), 0.3)  # later where the machine is busy
 
     def test_a_signal_leaves_a_report(self):
         for which in "polling", "host loop", "many blocks":
